@@ -1,0 +1,33 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { NodeServerRequest, NodeServerResponse } from "@connectrpc/connect-node";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Invoke } from "../service/invoke.js";
+
+/**
+ * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It derives its
+ * methods, routes and codecs from the service's descriptor and names none of them, so a new rpc in the proto is
+ * served by every binding without a change here.
+ */
+export interface BindingOptions {
+  readonly service: DescService;
+  readonly invoke: Invoke;
+  readonly limits: Limits;
+  readonly logger: Logger;
+}
+
+/** A request's target, taken apart once for all HTTP bindings. */
+export interface Target {
+  /** Path below the mount point, percent-encoded as it arrived, beginning with `/`. */
+  readonly path: string;
+  /** Query string without the `?`, as it arrived. */
+  readonly query: string;
+}
+
+/** A binding that lives on the HTTP port, beside others. */
+export interface HttpBinding {
+  /** Whether this request is for this binding, judged by verb and path alone. */
+  matches(verb: string, path: string): boolean;
+  /** Answers it. Never throws and never rejects: whatever goes wrong is written to the response. */
+  handle(request: NodeServerRequest, response: NodeServerResponse, target: Target): Promise<void>;
+}

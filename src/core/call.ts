@@ -1,0 +1,61 @@
+import { anonymous, type Caller } from "./caller.js";
+
+/** Where a call came from. */
+export interface Peer {
+  /** Address of the other end of the connection, or of the client behind a trusted proxy. */
+  readonly address: string;
+  /** Whether the connection is encrypted. */
+  readonly encrypted: boolean;
+}
+
+/** What a binding knows about a call before the interceptors run. */
+export interface CallStart {
+  /** Name of the binding, for logs: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`. */
+  readonly binding: string;
+  /**
+   * A header or metadata value by its lower-case name; several values are joined by commas. Undefined when absent,
+   * which is not the same as empty (specification 3.6.2).
+   */
+  readonly header: (name: string) => string | undefined;
+  readonly peer: Peer;
+  /** Fires when the client is gone or its deadline has passed. */
+  readonly signal: AbortSignal;
+  /**
+   * The version that package, method name or path alone tells without doubt, taken when the client names none
+   * (specification 3.6.2 and its gap: a missing header). Undefined: the binding cannot tell.
+   */
+  readonly impliedVersion?: string;
+}
+
+/**
+ * One call on its way through the interceptors to the method: the start, and what the interceptors found out.
+ * Each later field names the interceptor that sets it.
+ */
+export class Call {
+  readonly binding: string;
+  readonly header: (name: string) => string | undefined;
+  readonly peer: Peer;
+  readonly impliedVersion: string | undefined;
+  /** Narrowed by the limits interceptor when a blocking call may not wait for ever. */
+  signal: AbortSignal;
+  /** Headers of the response, lower-case names; set before the first message leaves. */
+  readonly responseHeaders: Map<string, string> = new Map();
+  /** Request id, for the log and the `x-request-id` header: trace interceptor. */
+  requestId = "";
+  /** W3C traceparent of the caller, or empty: trace interceptor. */
+  traceParent = "";
+  /** Who calls: authentication interceptor. */
+  caller: Caller = anonymous;
+  /** Tenant of the request: tenant interceptor. */
+  tenant = "";
+  /** Extensions in force for this call: extensions interceptor. */
+  extensions: ReadonlySet<string> = new Set();
+
+  constructor(start: CallStart) {
+    this.binding = start.binding;
+    this.header = start.header;
+    this.peer = start.peer;
+    this.impliedVersion = start.impliedVersion;
+    this.signal = start.signal;
+  }
+}

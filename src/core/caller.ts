@@ -1,0 +1,14 @@
+/** Who calls, as the authenticator found out. */
+export interface Caller {
+  /** Owner of what the caller creates; tasks of other owners do not exist for it. Empty for the anonymous caller. */
+  readonly owner: string;
+  /** False for the anonymous caller. */
+  readonly authenticated: boolean;
+  /** Scopes or roles granted to the caller, for the agent's own decisions. */
+  readonly scopes: readonly string[];
+  /** Further facts for the agent, such as verified token claims. Never stored, never logged. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** The caller of a server without an authenticator. */
+export const anonymous: Caller = { owner: "", authenticated: false, scopes: [], claims: {} };

@@ -1,0 +1,55 @@
+/** Every outside size, count and time has a limit; these are all of them, with their defaults. */
+export interface Limits {
+  /** One request, in bytes, on any binding. Default 8 MiB. */
+  readonly maxRequestBytes: number;
+  /** Characters of an id, a context id or an idempotency key. Default 256. */
+  readonly maxIdLength: number;
+  /** Parts of one message. Default 1,000. */
+  readonly maxParts: number;
+  /** Tasks one message may reference. Default 100. */
+  readonly maxReferences: number;
+  /** Extensions one request may ask for. Default 32. */
+  readonly maxExtensions: number;
+  /** Calls in one JSON-RPC batch. Default 100. */
+  readonly maxBatch: number;
+  /** Streams open at once, over all bindings. Default 20,000. */
+  readonly maxStreams: number;
+  /** Unary calls in progress at once, over all bindings. Default 20,000. */
+  readonly maxCalls: number;
+  /** Messages that wait for their turn on one task. Default 64. */
+  readonly maxWaitingTurns: number;
+  /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
+  readonly maxUnstoredEvents: number;
+  /** The longest a blocking call may wait, in milliseconds. Default 1 hour. */
+  readonly maxBlockingMs: number;
+  /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
+  readonly maxPollMs: number;
+  /** Between two keep-alive comments on a silent SSE stream, in milliseconds. Default 15 seconds. */
+  readonly keepAliveMs: number;
+  /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
+  readonly requestTimeoutMs: number;
+  /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
+  readonly cancelGraceMs: number;
+  /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
+  readonly shutdownGraceMs: number;
+}
+
+/** The stated defaults. */
+export const defaultLimits: Limits = {
+  maxRequestBytes: 8 * 1024 * 1024,
+  maxIdLength: 256,
+  maxParts: 1_000,
+  maxReferences: 100,
+  maxExtensions: 32,
+  maxBatch: 100,
+  maxStreams: 20_000,
+  maxCalls: 20_000,
+  maxWaitingTurns: 64,
+  maxUnstoredEvents: 256,
+  maxBlockingMs: 3_600_000,
+  maxPollMs: 60_000,
+  keepAliveMs: 15_000,
+  requestTimeoutMs: 60_000,
+  cancelGraceMs: 5_000,
+  shutdownGraceMs: 10_000,
+};
