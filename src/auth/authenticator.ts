@@ -1,0 +1,14 @@
+import type { Call } from "../core/call.js";
+import type { Caller } from "../core/caller.js";
+
+/**
+ * Finds out who calls, from the headers (`call.header`) and the connection (`call.peer`), once per call and before
+ * anything else looks at it (specification 7.4). Returning undefined refuses the call as unauthenticated; returning
+ * `anonymous` lets it in without an identity. Throwing an A2AError refuses it with that error; anything else that
+ * is thrown is an internal error. Credentials never reach agents, stores or logs.
+ */
+export interface Authenticator {
+  authenticate(call: Call): Promise<Caller | undefined> | Caller | undefined;
+  /** Value of `WWW-Authenticate` for a refused call, such as `Bearer realm="agents"`. Default `Bearer`. */
+  readonly challenge?: string;
+}

@@ -1,0 +1,90 @@
+import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf";
+import type { AgentCardSchema, Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Caller } from "../core/caller.js";
+import type { AgentEvent } from "./event.js";
+
+/**
+ * What an author writes of the card; the server adds `supportedInterfaces` and the capabilities that are wired.
+ * `defaultInputModes` and `defaultOutputModes` are `["text/plain"]` unless given. Specification 4.4.1.
+ */
+export type AgentCardInput = MessageInitShape<typeof AgentCardSchema>;
+
+/** What a crash or a shutdown means for an execution that was in progress. */
+export type Recovery = "fail" | "restart";
+
+/** An agent: who it is, and what it does with a message. */
+export interface Agent {
+  readonly card: AgentCardInput;
+  /**
+   * Which kind of agent this is. `task` (default): every message belongs to a task, which is stored as SUBMITTED
+   * before the agent runs. `message`: the one `reply(...)` is the answer and nothing is stored. `either`: the first
+   * event decides; a message to an existing task always belongs to that task.
+   */
+  readonly responds?: "task" | "message" | "either";
+  /**
+   * What happens to an execution that a crash or a shutdown cut off: `fail` (default) ends the task with a clear
+   * status, `restart` runs `execute` again for the same message with the task so far. A function decides per turn.
+   */
+  readonly recover?: Recovery | ((turn: Turn) => Recovery);
+  /**
+   * The extended card, for authenticated callers only (specification 3.1.11, 13.3); a function may answer each
+   * caller differently, and undefined refuses it.
+   */
+  readonly extendedCard?: AgentCardInput | ((caller: Caller) => AgentCardInput | undefined);
+  /**
+   * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while the log
+   * is too far behind. Returning without a final state completes the task, throwing fails it: an `AgentError` with
+   * its own text, any other error with a reference id and no detail.
+   */
+  execute(turn: Turn): AsyncIterable<AgentEvent>;
+}
+
+/** One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. */
+export interface Turn {
+  /** The message to answer, with `taskId` (unless the answer may be a direct message) and `contextId` filled. */
+  readonly message: Message;
+  /** Its text parts, joined by line feeds. */
+  readonly text: string;
+  /** Its data parts. */
+  readonly data: readonly JsonValue[];
+  /** Id of the task; it becomes real with the first task event where the agent decides between task and message. */
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The task as it stood when the turn began; undefined when there is none yet. */
+  readonly task: Task | undefined;
+  /** Messages of the task before this one, oldest first. */
+  readonly history: readonly Message[];
+  /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
+  referencedTasks(): Promise<Task[]>;
+  /** Who sent the message. */
+  readonly caller: Caller;
+  readonly tenant: string;
+  /** Extensions in force for the request (specification 4.6). */
+  readonly extensions: ReadonlySet<string>;
+  /** Media types the client accepts; empty when it did not say (specification 3.2.2). */
+  readonly acceptedOutputModes: readonly string[];
+  /** Metadata of the request. */
+  readonly metadata: JsonObject;
+  /** 1, or more after a crash or shutdown cut an earlier attempt off. */
+  readonly attempt: number;
+  /**
+   * Fires on cancel and on shutdown; `signal.reason` is an `Interruption`. A client that hangs up does not fire it,
+   * except where the answer is a direct message, which nobody else could read.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** Why a turn's signal fired. */
+export class Interruption extends Error {
+  override name = "Interruption";
+  readonly cause: "canceled" | "shutdown" | "disconnected";
+  constructor(cause: "canceled" | "shutdown" | "disconnected") {
+    super(`The execution was interrupted: ${cause}.`);
+    this.cause = cause;
+  }
+}
+
+/** An error whose text is meant for the client. */
+export class AgentError extends Error {
+  override name = "AgentError";
+}

@@ -1,0 +1,25 @@
+import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Authenticator } from "../auth/authenticator.js";
+import type { AgentDirectory } from "../card/agents.js";
+import type { Call } from "../core/call.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Engine } from "../engine/engine.js";
+
+/** What the service and its interceptors need. */
+export interface ServiceOptions {
+  readonly agents: AgentDirectory;
+  readonly engine: Engine;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Without one every caller is anonymous and sees what anonymous callers made. */
+  readonly authenticator?: Authenticator;
+  /** Refuses calls that name no version instead of taking what package, method or path imply. Default false. */
+  readonly strictVersion?: boolean;
+  /** Treats a message's id as its idempotency key when no key is sent. Default false. */
+  readonly idempotentMessageIds?: boolean;
+  /** The interfaces of an agent's card as this caller reaches them, for the extended card. */
+  readonly interfaces: (tenant: string, call: Call) => AgentInterface[];
+  /** True from the moment the server drains: new calls are refused as unavailable. */
+  readonly draining: () => boolean;
+}
