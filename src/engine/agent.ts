@@ -77,7 +77,7 @@ export interface Turn {
 /** Why a turn's signal fired. */
 export class Interruption extends Error {
   override name = "Interruption";
-  readonly cause: "canceled" | "shutdown" | "disconnected";
+  override readonly cause: "canceled" | "shutdown" | "disconnected";
   constructor(cause: "canceled" | "shutdown" | "disconnected") {
     super(`The execution was interrupted: ${cause}.`);
     this.cause = cause;

@@ -2,6 +2,17 @@
 // @generated from file lf/a2a/v1/a2a.proto (package lf.a2a.v1, syntax proto3)
 /* eslint-disable */
 
+// The contract of A2A 1.0: its data objects, its operations and their HTTP rules. Where the prose of the specification
+// says something else, the declarations in this file win. Specification 1.4.
+//
+// How to read the comments below. A field marked REQUIRED is present and set in every valid message: JSON carries it
+// even at its default value, and a server should reject a request without it. A field marked `optional` tells "absent"
+// from "set to the default". A field that a reader does not know is ignored. Specification 5.7.
+//
+// In JSON, field names are lowerCamelCase, enum values are written by name, and timestamps are UTC and end in `Z`.
+// Specification 5.5 and 5.6.1. The errors named here are those of Specification 3.3.2; their codes in each binding are
+// in 5.4.
+
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
@@ -18,25 +29,38 @@ export const file_lf_a2a_v1_a2a: GenFile = /*@__PURE__*/
   fileDesc("ChNsZi9hMmEvdjEvYTJhLnByb3RvEglsZi5hMmEudjEi0wEKGFNlbmRNZXNzYWdlQ29uZmlndXJhdGlvbhIdChVhY2NlcHRlZF9vdXRwdXRfbW9kZXMYASADKAkSTAoddGFza19wdXNoX25vdGlmaWNhdGlvbl9jb25maWcYAiABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWcSGwoOaGlzdG9yeV9sZW5ndGgYAyABKAVIAIgBARIaChJyZXR1cm5faW1tZWRpYXRlbHkYBCABKAhCEQoPX2hpc3RvcnlfbGVuZ3RoIs8BCgRUYXNrEg8KAmlkGAEgASgJQgPgQQISEgoKY29udGV4dF9pZBgCIAEoCRIqCgZzdGF0dXMYAyABKAsyFS5sZi5hMmEudjEuVGFza1N0YXR1c0ID4EECEiYKCWFydGlmYWN0cxgEIAMoCzITLmxmLmEyYS52MS5BcnRpZmFjdBIjCgdoaXN0b3J5GAUgAygLMhIubGYuYTJhLnYxLk1lc3NhZ2USKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IooBCgpUYXNrU3RhdHVzEigKBXN0YXRlGAEgASgOMhQubGYuYTJhLnYxLlRhc2tTdGF0ZUID4EECEiMKB21lc3NhZ2UYAiABKAsyEi5sZi5hMmEudjEuTWVzc2FnZRItCgl0aW1lc3RhbXAYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrgBCgRQYXJ0Eg4KBHRleHQYASABKAlIABINCgNyYXcYAiABKAxIABINCgN1cmwYAyABKAlIABImCgRkYXRhGAQgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlSAASKQoIbWV0YWRhdGEYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCGZpbGVuYW1lGAYgASgJEhIKCm1lZGlhX3R5cGUYByABKAlCCQoHY29udGVudCLrAQoHTWVzc2FnZRIXCgptZXNzYWdlX2lkGAEgASgJQgPgQQISEgoKY29udGV4dF9pZBgCIAEoCRIPCgd0YXNrX2lkGAMgASgJEiIKBHJvbGUYBCABKA4yDy5sZi5hMmEudjEuUm9sZUID4EECEiMKBXBhcnRzGAUgAygLMg8ubGYuYTJhLnYxLlBhcnRCA+BBAhIpCghtZXRhZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKZXh0ZW5zaW9ucxgHIAMoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYCCADKAkiqwEKCEFydGlmYWN0EhgKC2FydGlmYWN0X2lkGAEgASgJQgPgQQISDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIjCgVwYXJ0cxgEIAMoCzIPLmxmLmEyYS52MS5QYXJ0QgPgQQISKQoIbWV0YWRhdGEYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCmV4dGVuc2lvbnMYBiADKAkinQEKFVRhc2tTdGF0dXNVcGRhdGVFdmVudBIUCgd0YXNrX2lkGAEgASgJQgPgQQISFwoKY29udGV4dF9pZBgCIAEoCUID4EECEioKBnN0YXR1cxgDIAEoCzIVLmxmLmEyYS52MS5UYXNrU3RhdHVzQgPgQQISKQoIbWV0YWRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IsMBChdUYXNrQXJ0aWZhY3RVcGRhdGVFdmVudBIUCgd0YXNrX2lkGAEgASgJQgPgQQISFwoKY29udGV4dF9pZBgCIAEoCUID4EECEioKCGFydGlmYWN0GAMgASgLMhMubGYuYTJhLnYxLkFydGlmYWN0QgPgQQISDgoGYXBwZW5kGAQgASgIEhIKCmxhc3RfY2h1bmsYBSABKAgSKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij4KEkF1dGhlbnRpY2F0aW9uSW5mbxITCgZzY2hlbWUYASABKAlCA+BBAhITCgtjcmVkZW50aWFscxgCIAEoCSJwCg5BZ2VudEludGVyZmFjZRIQCgN1cmwYASABKAlCA+BBAhIdChBwcm90b2NvbF9iaW5kaW5nGAIgASgJQgPgQQISDgoGdGVuYW50GAMgASgJEh0KEHByb3RvY29sX3ZlcnNpb24YBCABKAlCA+BBAiLGBQoJQWdlbnRDYXJkEhEKBG5hbWUYASABKAlCA+BBAhIYCgtkZXNjcmlwdGlvbhgCIAEoCUID4EECEjwKFHN1cHBvcnRlZF9pbnRlcmZhY2VzGAMgAygLMhkubGYuYTJhLnYxLkFnZW50SW50ZXJmYWNlQgPgQQISKgoIcHJvdmlkZXIYBCABKAsyGC5sZi5hMmEudjEuQWdlbnRQcm92aWRlchIUCgd2ZXJzaW9uGAUgASgJQgPgQQISHgoRZG9jdW1lbnRhdGlvbl91cmwYBiABKAlIAIgBARI3CgxjYXBhYmlsaXRpZXMYByABKAsyHC5sZi5hMmEudjEuQWdlbnRDYXBhYmlsaXRpZXNCA+BBAhJDChBzZWN1cml0eV9zY2hlbWVzGAggAygLMikubGYuYTJhLnYxLkFnZW50Q2FyZC5TZWN1cml0eVNjaGVtZXNFbnRyeRI9ChVzZWN1cml0eV9yZXF1aXJlbWVudHMYCSADKAsyHi5sZi5hMmEudjEuU2VjdXJpdHlSZXF1aXJlbWVudBIgChNkZWZhdWx0X2lucHV0X21vZGVzGAogAygJQgPgQQISIQoUZGVmYXVsdF9vdXRwdXRfbW9kZXMYCyADKAlCA+BBAhIqCgZza2lsbHMYDCADKAsyFS5sZi5hMmEudjEuQWdlbnRTa2lsbEID4EECEjEKCnNpZ25hdHVyZXMYDSADKAsyHS5sZi5hMmEudjEuQWdlbnRDYXJkU2lnbmF0dXJlEhUKCGljb25fdXJsGA4gASgJSAGIAQEaUQoUU2VjdXJpdHlTY2hlbWVzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkubGYuYTJhLnYxLlNlY3VyaXR5U2NoZW1lOgI4AUIUChJfZG9jdW1lbnRhdGlvbl91cmxCCwoJX2ljb25fdXJsIjwKDUFnZW50UHJvdmlkZXISEAoDdXJsGAEgASgJQgPgQQISGQoMb3JnYW5pemF0aW9uGAIgASgJQgPgQQIi2gEKEUFnZW50Q2FwYWJpbGl0aWVzEhYKCXN0cmVhbWluZxgBIAEoCEgAiAEBEh8KEnB1c2hfbm90aWZpY2F0aW9ucxgCIAEoCEgBiAEBEi0KCmV4dGVuc2lvbnMYAyADKAsyGS5sZi5hMmEudjEuQWdlbnRFeHRlbnNpb24SIAoTZXh0ZW5kZWRfYWdlbnRfY2FyZBgEIAEoCEgCiAEBQgwKCl9zdHJlYW1pbmdCFQoTX3B1c2hfbm90aWZpY2F0aW9uc0IWChRfZXh0ZW5kZWRfYWdlbnRfY2FyZCJtCg5BZ2VudEV4dGVuc2lvbhILCgN1cmkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSEAoIcmVxdWlyZWQYAyABKAgSJwoGcGFyYW1zGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCLZAQoKQWdlbnRTa2lsbBIPCgJpZBgBIAEoCUID4EECEhEKBG5hbWUYAiABKAlCA+BBAhIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EECEhEKBHRhZ3MYBCADKAlCA+BBAhIQCghleGFtcGxlcxgFIAMoCRITCgtpbnB1dF9tb2RlcxgGIAMoCRIUCgxvdXRwdXRfbW9kZXMYByADKAkSPQoVc2VjdXJpdHlfcmVxdWlyZW1lbnRzGAggAygLMh4ubGYuYTJhLnYxLlNlY3VyaXR5UmVxdWlyZW1lbnQibQoSQWdlbnRDYXJkU2lnbmF0dXJlEhYKCXByb3RlY3RlZBgBIAEoCUID4EECEhYKCXNpZ25hdHVyZRgCIAEoCUID4EECEicKBmhlYWRlchgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QioQEKGlRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnEg4KBnRlbmFudBgBIAEoCRIKCgJpZBgCIAEoCRIPCgd0YXNrX2lkGAMgASgJEhAKA3VybBgEIAEoCUID4EECEg0KBXRva2VuGAUgASgJEjUKDmF1dGhlbnRpY2F0aW9uGAYgASgLMh0ubGYuYTJhLnYxLkF1dGhlbnRpY2F0aW9uSW5mbyIaCgpTdHJpbmdMaXN0EgwKBGxpc3QYASADKAkimgEKE1NlY3VyaXR5UmVxdWlyZW1lbnQSPAoHc2NoZW1lcxgBIAMoCzIrLmxmLmEyYS52MS5TZWN1cml0eVJlcXVpcmVtZW50LlNjaGVtZXNFbnRyeRpFCgxTY2hlbWVzRW50cnkSCwoDa2V5GAEgASgJEiQKBXZhbHVlGAIgASgLMhUubGYuYTJhLnYxLlN0cmluZ0xpc3Q6AjgBIoADCg5TZWN1cml0eVNjaGVtZRJCChdhcGlfa2V5X3NlY3VyaXR5X3NjaGVtZRgBIAEoCzIfLmxmLmEyYS52MS5BUElLZXlTZWN1cml0eVNjaGVtZUgAEkYKGWh0dHBfYXV0aF9zZWN1cml0eV9zY2hlbWUYAiABKAsyIS5sZi5hMmEudjEuSFRUUEF1dGhTZWN1cml0eVNjaGVtZUgAEkEKFm9hdXRoMl9zZWN1cml0eV9zY2hlbWUYAyABKAsyHy5sZi5hMmEudjEuT0F1dGgyU2VjdXJpdHlTY2hlbWVIABJRCh9vcGVuX2lkX2Nvbm5lY3Rfc2VjdXJpdHlfc2NoZW1lGAQgASgLMiYubGYuYTJhLnYxLk9wZW5JZENvbm5lY3RTZWN1cml0eVNjaGVtZUgAEkIKFG10bHNfc2VjdXJpdHlfc2NoZW1lGAUgASgLMiIubGYuYTJhLnYxLk11dHVhbFRsc1NlY3VyaXR5U2NoZW1lSABCCAoGc2NoZW1lIlUKFEFQSUtleVNlY3VyaXR5U2NoZW1lEhMKC2Rlc2NyaXB0aW9uGAEgASgJEhUKCGxvY2F0aW9uGAIgASgJQgPgQQISEQoEbmFtZRgDIAEoCUID4EECIlkKFkhUVFBBdXRoU2VjdXJpdHlTY2hlbWUSEwoLZGVzY3JpcHRpb24YASABKAkSEwoGc2NoZW1lGAIgASgJQgPgQQISFQoNYmVhcmVyX2Zvcm1hdBgDIAEoCSJzChRPQXV0aDJTZWN1cml0eVNjaGVtZRITCgtkZXNjcmlwdGlvbhgBIAEoCRIpCgVmbG93cxgCIAEoCzIVLmxmLmEyYS52MS5PQXV0aEZsb3dzQgPgQQISGwoTb2F1dGgyX21ldGFkYXRhX3VybBgDIAEoCSJUChtPcGVuSWRDb25uZWN0U2VjdXJpdHlTY2hlbWUSEwoLZGVzY3JpcHRpb24YASABKAkSIAoTb3Blbl9pZF9jb25uZWN0X3VybBgCIAEoCUID4EECIi4KF011dHVhbFRsc1NlY3VyaXR5U2NoZW1lEhMKC2Rlc2NyaXB0aW9uGAEgASgJIsECCgpPQXV0aEZsb3dzEkMKEmF1dGhvcml6YXRpb25fY29kZRgBIAEoCzIlLmxmLmEyYS52MS5BdXRob3JpemF0aW9uQ29kZU9BdXRoRmxvd0gAEkMKEmNsaWVudF9jcmVkZW50aWFscxgCIAEoCzIlLmxmLmEyYS52MS5DbGllbnRDcmVkZW50aWFsc09BdXRoRmxvd0gAEjQKCGltcGxpY2l0GAMgASgLMhwubGYuYTJhLnYxLkltcGxpY2l0T0F1dGhGbG93QgIYAUgAEjQKCHBhc3N3b3JkGAQgASgLMhwubGYuYTJhLnYxLlBhc3N3b3JkT0F1dGhGbG93QgIYAUgAEjUKC2RldmljZV9jb2RlGAUgASgLMh4ubGYuYTJhLnYxLkRldmljZUNvZGVPQXV0aEZsb3dIAEIGCgRmbG93IvcBChpBdXRob3JpemF0aW9uQ29kZU9BdXRoRmxvdxIeChFhdXRob3JpemF0aW9uX3VybBgBIAEoCUID4EECEhYKCXRva2VuX3VybBgCIAEoCUID4EECEhMKC3JlZnJlc2hfdXJsGAMgASgJEkYKBnNjb3BlcxgEIAMoCzIxLmxmLmEyYS52MS5BdXRob3JpemF0aW9uQ29kZU9BdXRoRmxvdy5TY29wZXNFbnRyeUID4EECEhUKDXBrY2VfcmVxdWlyZWQYBSABKAgaLQoLU2NvcGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLAAQoaQ2xpZW50Q3JlZGVudGlhbHNPQXV0aEZsb3cSFgoJdG9rZW5fdXJsGAEgASgJQgPgQQISEwoLcmVmcmVzaF91cmwYAiABKAkSRgoGc2NvcGVzGAMgAygLMjEubGYuYTJhLnYxLkNsaWVudENyZWRlbnRpYWxzT0F1dGhGbG93LlNjb3Blc0VudHJ5QgPgQQIaLQoLU2NvcGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKsAQoRSW1wbGljaXRPQXV0aEZsb3cSGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkSEwoLcmVmcmVzaF91cmwYAiABKAkSOAoGc2NvcGVzGAMgAygLMigubGYuYTJhLnYxLkltcGxpY2l0T0F1dGhGbG93LlNjb3Blc0VudHJ5Gi0KC1Njb3Blc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipAEKEVBhc3N3b3JkT0F1dGhGbG93EhEKCXRva2VuX3VybBgBIAEoCRITCgtyZWZyZXNoX3VybBgCIAEoCRI4CgZzY29wZXMYAyADKAsyKC5sZi5hMmEudjEuUGFzc3dvcmRPQXV0aEZsb3cuU2NvcGVzRW50cnkaLQoLU2NvcGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLZAQoTRGV2aWNlQ29kZU9BdXRoRmxvdxIlChhkZXZpY2VfYXV0aG9yaXphdGlvbl91cmwYASABKAlCA+BBAhIWCgl0b2tlbl91cmwYAiABKAlCA+BBAhITCgtyZWZyZXNoX3VybBgDIAEoCRI/CgZzY29wZXMYBCADKAsyKi5sZi5hMmEudjEuRGV2aWNlQ29kZU9BdXRoRmxvdy5TY29wZXNFbnRyeUID4EECGi0KC1Njb3Blc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEitQEKElNlbmRNZXNzYWdlUmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSKAoHbWVzc2FnZRgCIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlQgPgQQISOgoNY29uZmlndXJhdGlvbhgDIAEoCzIjLmxmLmEyYS52MS5TZW5kTWVzc2FnZUNvbmZpZ3VyYXRpb24SKQoIbWV0YWRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ImEKDkdldFRhc2tSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRIPCgJpZBgCIAEoCUID4EECEhsKDmhpc3RvcnlfbGVuZ3RoGAMgASgFSACIAQFCEQoPX2hpc3RvcnlfbGVuZ3RoIrgCChBMaXN0VGFza3NSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEiQKBnN0YXR1cxgDIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUSFgoJcGFnZV9zaXplGAQgASgFSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgGIAEoBUgBiAEBEjoKFnN0YXR1c190aW1lc3RhbXBfYWZ0ZXIYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KEWluY2x1ZGVfYXJ0aWZhY3RzGAggASgISAKIAQFCDAoKX3BhZ2Vfc2l6ZUIRCg9faGlzdG9yeV9sZW5ndGhCFAoSX2luY2x1ZGVfYXJ0aWZhY3RzIocBChFMaXN0VGFza3NSZXNwb25zZRIjCgV0YXNrcxgBIAMoCzIPLmxmLmEyYS52MS5UYXNrQgPgQQISHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgPgQQISFgoJcGFnZV9zaXplGAMgASgFQgPgQQISFwoKdG90YWxfc2l6ZRgEIAEoBUID4EECIl8KEUNhbmNlbFRhc2tSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRIPCgJpZBgCIAEoCUID4EECEikKCG1ldGFkYXRhGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJdCiRHZXRUYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZ1JlcXVlc3QSDgoGdGVuYW50GAEgASgJEhQKB3Rhc2tfaWQYAiABKAlCA+BBAhIPCgJpZBgDIAEoCUID4EECImAKJ0RlbGV0ZVRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnUmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSFAoHdGFza19pZBgCIAEoCUID4EECEg8KAmlkGAMgASgJQgPgQQIiOQoWU3Vic2NyaWJlVG9UYXNrUmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSDwoCaWQYAiABKAlCA+BBAiJ1CiZMaXN0VGFza1B1c2hOb3RpZmljYXRpb25Db25maWdzUmVxdWVzdBIOCgZ0ZW5hbnQYBCABKAkSFAoHdGFza19pZBgBIAEoCUID4EECEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIi0KG0dldEV4dGVuZGVkQWdlbnRDYXJkUmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkiaAoTU2VuZE1lc3NhZ2VSZXNwb25zZRIfCgR0YXNrGAEgASgLMg8ubGYuYTJhLnYxLlRhc2tIABIlCgdtZXNzYWdlGAIgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2VIAEIJCgdwYXlsb2FkIt0BCg5TdHJlYW1SZXNwb25zZRIfCgR0YXNrGAEgASgLMg8ubGYuYTJhLnYxLlRhc2tIABIlCgdtZXNzYWdlGAIgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2VIABI5Cg1zdGF0dXNfdXBkYXRlGAMgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEj0KD2FydGlmYWN0X3VwZGF0ZRgEIAEoCzIiLmxmLmEyYS52MS5UYXNrQXJ0aWZhY3RVcGRhdGVFdmVudEgAQgkKB3BheWxvYWQiegonTGlzdFRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnc1Jlc3BvbnNlEjYKB2NvbmZpZ3MYASADKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKvkBCglUYXNrU3RhdGUSGgoWVEFTS19TVEFURV9VTlNQRUNJRklFRBAAEhgKFFRBU0tfU1RBVEVfU1VCTUlUVEVEEAESFgoSVEFTS19TVEFURV9XT1JLSU5HEAISGAoUVEFTS19TVEFURV9DT01QTEVURUQQAxIVChFUQVNLX1NUQVRFX0ZBSUxFRBAEEhcKE1RBU0tfU1RBVEVfQ0FOQ0VMRUQQBRIdChlUQVNLX1NUQVRFX0lOUFVUX1JFUVVJUkVEEAYSFwoTVEFTS19TVEFURV9SRUpFQ1RFRBAHEhwKGFRBU0tfU1RBVEVfQVVUSF9SRVFVSVJFRBAIKjsKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEg4KClJPTEVfQUdFTlQQAjKXDwoKQTJBU2VydmljZRKDAQoLU2VuZE1lc3NhZ2USHS5sZi5hMmEudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh4ubGYuYTJhLnYxLlNlbmRNZXNzYWdlUmVzcG9uc2UiNYLT5JMCLzoBKlobOgEqIhYve3RlbmFudH0vbWVzc2FnZTpzZW5kIg0vbWVzc2FnZTpzZW5kEo0BChRTZW5kU3RyZWFtaW5nTWVzc2FnZRIdLmxmLmEyYS52MS5TZW5kTWVzc2FnZVJlcXVlc3QaGS5sZi5hMmEudjEuU3RyZWFtUmVzcG9uc2UiOYLT5JMCMzoBKlodOgEqIhgve3RlbmFudH0vbWVzc2FnZTpzdHJlYW0iDy9tZXNzYWdlOnN0cmVhbTABEmsKB0dldFRhc2sSGS5sZi5hMmEudjEuR2V0VGFza1JlcXVlc3QaDy5sZi5hMmEudjEuVGFzayI02kECaWSC0+STAilaGBIWL3t0ZW5hbnR9L3Rhc2tzL3tpZD0qfRINL3Rhc2tzL3tpZD0qfRJpCglMaXN0VGFza3MSGy5sZi5hMmEudjEuTGlzdFRhc2tzUmVxdWVzdBocLmxmLmEyYS52MS5MaXN0VGFza3NSZXNwb25zZSIhgtPkkwIbWhESDy97dGVuYW50fS90YXNrcxIGL3Rhc2tzEoABCgpDYW5jZWxUYXNrEhwubGYuYTJhLnYxLkNhbmNlbFRhc2tSZXF1ZXN0Gg8ubGYuYTJhLnYxLlRhc2siQ4LT5JMCPToBKloiOgEqIh0ve3RlbmFudH0vdGFza3Mve2lkPSp9OmNhbmNlbCIUL3Rhc2tzL3tpZD0qfTpjYW5jZWwSlgEKD1N1YnNjcmliZVRvVGFzaxIhLmxmLmEyYS52MS5TdWJzY3JpYmVUb1Rhc2tSZXF1ZXN0GhkubGYuYTJhLnYxLlN0cmVhbVJlc3BvbnNlIkOC0+STAj1aIhIgL3t0ZW5hbnR9L3Rhc2tzL3tpZD0qfTpzdWJzY3JpYmUSFy90YXNrcy97aWQ9Kn06c3Vic2NyaWJlMAES8wEKIENyZWF0ZVRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnEiUubGYuYTJhLnYxLlRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnGiUubGYuYTJhLnYxLlRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnIoAB2kEOdGFza19pZCxjb25maWeC0+STAmk6ASpaODoBKiIzL3t0ZW5hbnR9L3Rhc2tzL3t0YXNrX2lkPSp9L3B1c2hOb3RpZmljYXRpb25Db25maWdzIiovdGFza3Mve3Rhc2tfaWQ9Kn0vcHVzaE5vdGlmaWNhdGlvbkNvbmZpZ3MS/gEKHUdldFRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnEi8ubGYuYTJhLnYxLkdldFRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnUmVxdWVzdBolLmxmLmEyYS52MS5UYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZyKEAdpBCnRhc2tfaWQsaWSC0+STAnFaPBI6L3t0ZW5hbnR9L3Rhc2tzL3t0YXNrX2lkPSp9L3B1c2hOb3RpZmljYXRpb25Db25maWdzL3tpZD0qfRIxL3Rhc2tzL3t0YXNrX2lkPSp9L3B1c2hOb3RpZmljYXRpb25Db25maWdzL3tpZD0qfRL9AQofTGlzdFRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlncxIxLmxmLmEyYS52MS5MaXN0VGFza1B1c2hOb3RpZmljYXRpb25Db25maWdzUmVxdWVzdBoyLmxmLmEyYS52MS5MaXN0VGFza1B1c2hOb3RpZmljYXRpb25Db25maWdzUmVzcG9uc2Uic9pBB3Rhc2tfaWSC0+STAmNaNRIzL3t0ZW5hbnR9L3Rhc2tzL3t0YXNrX2lkPSp9L3B1c2hOb3RpZmljYXRpb25Db25maWdzEiovdGFza3Mve3Rhc2tfaWQ9Kn0vcHVzaE5vdGlmaWNhdGlvbkNvbmZpZ3MSjwEKFEdldEV4dGVuZGVkQWdlbnRDYXJkEiYubGYuYTJhLnYxLkdldEV4dGVuZGVkQWdlbnRDYXJkUmVxdWVzdBoULmxmLmEyYS52MS5BZ2VudENhcmQiOYLT5JMCM1odEhsve3RlbmFudH0vZXh0ZW5kZWRBZ2VudENhcmQSEi9leHRlbmRlZEFnZW50Q2FyZBL1AQogRGVsZXRlVGFza1B1c2hOb3RpZmljYXRpb25Db25maWcSMi5sZi5hMmEudjEuRGVsZXRlVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IoQB2kEKdGFza19pZCxpZILT5JMCcVo8Kjove3RlbmFudH0vdGFza3Mve3Rhc2tfaWQ9Kn0vcHVzaE5vdGlmaWNhdGlvbkNvbmZpZ3Mve2lkPSp9KjEvdGFza3Mve3Rhc2tfaWQ9Kn0vcHVzaE5vdGlmaWNhdGlvbkNvbmZpZ3Mve2lkPSp9QkYKFGNvbS5nb29nbGUubGYuYTJhLnYxQgNBMkFQAVobZ29vZ2xlLmdvbGFuZy5vcmcvbGYvYTJhL3YxqgIJTGYuQTJhLlYxYgZwcm90bzM", [file_google_api_annotations, file_google_api_client, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
+ * How a client wants a message to be handled. Specification 3.2.2.
+ *
  * @generated from message lf.a2a.v1.SendMessageConfiguration
  */
 export type SendMessageConfiguration = Message$1<"lf.a2a.v1.SendMessageConfiguration"> & {
   /**
+   * Media types the client can take, such as `text/plain`. The agent should shape its output by them.
+   *
    * @generated from field: repeated string accepted_output_modes = 1;
    */
   acceptedOutputModes: string[];
 
   /**
+   * Webhook to register along with the message. Its `task_id` is left empty: the server fills it in. An agent without
+   * push notifications answers PushNotificationNotSupportedError.
+   *
    * @generated from field: lf.a2a.v1.TaskPushNotificationConfig task_push_notification_config = 2;
    */
   taskPushNotificationConfig?: TaskPushNotificationConfig | undefined;
 
   /**
+   * Most recent messages to return in `Task.history`, at most this many. Absent: as many as the server sees fit.
+   * 0: none. Negative: invalid. Specification 3.2.4.
+   *
    * @generated from field: optional int32 history_length = 3;
    */
   historyLength?: number | undefined;
 
   /**
+   * True: answer as soon as the task exists. False, the default: answer when it is terminal or interrupted. Means
+   * nothing for streams, for direct message answers and for webhooks.
+   *
    * @generated from field: bool return_immediately = 4;
    */
   returnImmediately: boolean;
@@ -50,35 +74,51 @@ export const SendMessageConfigurationSchema: GenMessage<SendMessageConfiguration
   messageDesc(file_lf_a2a_v1_a2a, 0);
 
 /**
+ * A unit of work with a life of its own, which goes on whether or not a client listens. Specification 4.1.1.
+ *
  * @generated from message lf.a2a.v1.Task
  */
 export type Task = Message$1<"lf.a2a.v1.Task"> & {
   /**
+   * REQUIRED. Unique, and always chosen by the server. Specification 3.4.2.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * The conversation the task belongs to. Not marked REQUIRED, yet a server should always send it. Specification 3.4.1.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
+   * REQUIRED. Where the task stands now.
+   *
    * @generated from field: lf.a2a.v1.TaskStatus status = 3;
    */
   status?: TaskStatus | undefined;
 
   /**
+   * What the task has produced so far. ListTasks leaves the field out unless `include_artifacts` is set.
+   * Specification 3.7.
+   *
    * @generated from field: repeated lf.a2a.v1.Artifact artifacts = 4;
    */
   artifacts: Artifact[];
 
   /**
+   * Messages of the task, oldest first, cut to the newest by `history_length`. Which messages are kept is for the agent
+   * to decide. Specification 3.2.4 and 3.7.
+   *
    * @generated from field: repeated lf.a2a.v1.Message history = 5;
    */
   history: Message[];
 
   /**
+   * Free data of the agent and of extensions, the latter under the URI of the extension. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
@@ -92,20 +132,29 @@ export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 1);
 
 /**
+ * A state, since when, and why. Specification 4.1.2.
+ *
  * @generated from message lf.a2a.v1.TaskStatus
  */
 export type TaskStatus = Message$1<"lf.a2a.v1.TaskStatus"> & {
   /**
+   * REQUIRED. The stage the task is in.
+   *
    * @generated from field: lf.a2a.v1.TaskState state = 1;
    */
   state: TaskState;
 
   /**
+   * What the agent has to say about this state, such as the question behind INPUT_REQUIRED.
+   *
    * @generated from field: lf.a2a.v1.Message message = 2;
    */
   message?: Message | undefined;
 
   /**
+   * When the status was recorded, UTC; JSON has milliseconds where they are known. ListTasks sorts by it.
+   * Specification 5.6.1.
+   *
    * @generated from field: google.protobuf.Timestamp timestamp = 3;
    */
   timestamp?: Timestamp | undefined;
@@ -119,32 +168,44 @@ export const TaskStatusSchema: GenMessage<TaskStatus> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 2);
 
 /**
+ * The smallest piece of content of a message or an artifact. Specification 4.1.6.
+ *
  * @generated from message lf.a2a.v1.Part
  */
 export type Part = Message$1<"lf.a2a.v1.Part"> & {
   /**
+   * The content itself: exactly one of these is set.
+   *
    * @generated from oneof lf.a2a.v1.Part.content
    */
   content: {
     /**
+     * Plain text.
+     *
      * @generated from field: string text = 1;
      */
     value: string;
     case: "text";
   } | {
     /**
+     * The bytes of a file; in JSON standard base64 with padding.
+     *
      * @generated from field: bytes raw = 2;
      */
     value: Uint8Array;
     case: "raw";
   } | {
     /**
+     * Where the content of a file can be fetched. Untrusted: check it before following it. Specification 14.1.1.
+     *
      * @generated from field: string url = 3;
      */
     value: string;
     case: "url";
   } | {
     /**
+     * Structured data: any JSON value, null included.
+     *
      * @generated from field: google.protobuf.Value data = 4;
      */
     value: Value;
@@ -152,16 +213,23 @@ export type Part = Message$1<"lf.a2a.v1.Part"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * Free data about this part. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
   metadata?: JsonObject | undefined;
 
   /**
+   * Name of the file, such as `report.pdf`.
+   *
    * @generated from field: string filename = 6;
    */
   filename: string;
 
   /**
+   * Media type of the content, whichever kind it is, such as `image/png`. One that the agent cannot read makes a send
+   * fail with ContentTypeNotSupportedError.
+   *
    * @generated from field: string media_type = 7;
    */
   mediaType: string;
@@ -175,45 +243,67 @@ export const PartSchema: GenMessage<Part> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 3);
 
 /**
+ * One turn of a conversation: an instruction, a question, an answer, a note on progress. Results belong in artifacts.
+ * Delivery and keeping of messages are not guaranteed. Specification 4.1.4 and 3.7.
+ *
  * @generated from message lf.a2a.v1.Message
  */
 export type Message = Message$1<"lf.a2a.v1.Message"> & {
   /**
+   * REQUIRED. Unique, chosen by whoever writes the message. A server may use it to recognize one that was sent twice.
+   * Specification 3.3.1.
+   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
+   * The conversation. From a client: empty to begin one; with `task_id` it has to be that of the task, or the message
+   * is rejected. From a server: always set. Specification 3.4.1 and 3.4.3.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
+   * The task to go on with, which has to exist; empty to begin one, since a client never chooses the id. From a server:
+   * set whenever there is a task. Specification 3.4.2.
+   *
    * @generated from field: string task_id = 3;
    */
   taskId: string;
 
   /**
+   * REQUIRED. ROLE_USER from a client, ROLE_AGENT from a server.
+   *
    * @generated from field: lf.a2a.v1.Role role = 4;
    */
   role: Role;
 
   /**
+   * REQUIRED, at least one. The content, in order.
+   *
    * @generated from field: repeated lf.a2a.v1.Part parts = 5;
    */
   parts: Part[];
 
   /**
+   * Free data; that of an extension stands under its URI. Specification 3.2.5 and 4.6.2.
+   *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
+   * URIs of the extensions that added something to this message. Specification 4.6.2.
+   *
    * @generated from field: repeated string extensions = 7;
    */
   extensions: string[];
 
   /**
+   * Other tasks that help to understand this message. Specification 3.4.3.
+   *
    * @generated from field: repeated string reference_task_ids = 8;
    */
   referenceTaskIds: string[];
@@ -227,35 +317,49 @@ export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 4);
 
 /**
+ * A result of a task: a document, an image, a set of data. Specification 4.1.7 and 3.7.
+ *
  * @generated from message lf.a2a.v1.Artifact
  */
 export type Artifact = Message$1<"lf.a2a.v1.Artifact"> & {
   /**
+   * REQUIRED. Unique within its task.
+   *
    * @generated from field: string artifact_id = 1;
    */
   artifactId: string;
 
   /**
+   * Name for people to read.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What it is, for people to read.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
+   * REQUIRED, at least one. The content, in order.
+   *
    * @generated from field: repeated lf.a2a.v1.Part parts = 4;
    */
   parts: Part[];
 
   /**
+   * Free data; that of an extension stands under its URI. Specification 3.2.5 and 4.6.2.
+   *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
   metadata?: JsonObject | undefined;
 
   /**
+   * URIs of the extensions that added something to this artifact. Specification 4.6.2.
+   *
    * @generated from field: repeated string extensions = 6;
    */
   extensions: string[];
@@ -269,25 +373,36 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 5);
 
 /**
+ * Tells that a task has a new status. There is no mark for the last event: the end of the stream is the mark.
+ * Specification 4.2.1.
+ *
  * @generated from message lf.a2a.v1.TaskStatusUpdateEvent
  */
 export type TaskStatusUpdateEvent = Message$1<"lf.a2a.v1.TaskStatusUpdateEvent"> & {
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string task_id = 1;
    */
   taskId: string;
 
   /**
+   * REQUIRED. The conversation of the task.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
+   * REQUIRED. The new status, which replaces the one before.
+   *
    * @generated from field: lf.a2a.v1.TaskStatus status = 3;
    */
   status?: TaskStatus | undefined;
 
   /**
+   * Free data about the event. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
   metadata?: JsonObject | undefined;
@@ -301,35 +416,49 @@ export const TaskStatusUpdateEventSchema: GenMessage<TaskStatusUpdateEvent> = /*
   messageDesc(file_lf_a2a_v1_a2a, 6);
 
 /**
+ * Delivers an artifact of a task, whole or piece by piece. Specification 4.2.2.
+ *
  * @generated from message lf.a2a.v1.TaskArtifactUpdateEvent
  */
 export type TaskArtifactUpdateEvent = Message$1<"lf.a2a.v1.TaskArtifactUpdateEvent"> & {
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string task_id = 1;
    */
   taskId: string;
 
   /**
+   * REQUIRED. The conversation of the task.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
+   * REQUIRED. The artifact, or the piece of it that `append` and `last_chunk` describe.
+   *
    * @generated from field: lf.a2a.v1.Artifact artifact = 3;
    */
   artifact?: Artifact | undefined;
 
   /**
+   * True: the parts follow those already sent under this `artifact_id`. False: they replace them.
+   *
    * @generated from field: bool append = 4;
    */
   append: boolean;
 
   /**
+   * True: no further piece of this artifact follows.
+   *
    * @generated from field: bool last_chunk = 5;
    */
   lastChunk: boolean;
 
   /**
+   * Free data about the event. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
@@ -343,15 +472,22 @@ export const TaskArtifactUpdateEventSchema: GenMessage<TaskArtifactUpdateEvent> 
   messageDesc(file_lf_a2a_v1_a2a, 7);
 
 /**
+ * How a server authenticates itself to a webhook: it sends `Authorization: {scheme} {credentials}`. Specification 4.3.2
+ * and 4.3.3.
+ *
  * @generated from message lf.a2a.v1.AuthenticationInfo
  */
 export type AuthenticationInfo = Message$1<"lf.a2a.v1.AuthenticationInfo"> & {
   /**
+   * REQUIRED. Name of an HTTP authentication scheme, such as `Bearer`; upper and lower case are the same.
+   *
    * @generated from field: string scheme = 1;
    */
   scheme: string;
 
   /**
+   * What follows the scheme, in the form it asks for, such as a token. A secret: keep it out of logs.
+   *
    * @generated from field: string credentials = 2;
    */
   credentials: string;
@@ -365,25 +501,38 @@ export const AuthenticationInfoSchema: GenMessage<AuthenticationInfo> = /*@__PUR
   messageDesc(file_lf_a2a_v1_a2a, 8);
 
 /**
+ * One way to reach the agent: a URL, spoken to in one binding and version. Specification 4.4.6.
+ *
  * @generated from message lf.a2a.v1.AgentInterface
  */
 export type AgentInterface = Message$1<"lf.a2a.v1.AgentInterface"> & {
   /**
+   * REQUIRED. An absolute URL, HTTPS in production; for gRPC `hostname:port`. Several interfaces may share one.
+   * Specification 8.3.1.
+   *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
+   * REQUIRED. `JSONRPC`, `GRPC` or `HTTP+JSON`; a binding of one's own should have a URI here. Specification 5.8.
+   *
    * @generated from field: string protocol_binding = 2;
    */
   protocolBinding: string;
 
   /**
+   * Opaque text that routes to one of several agents or tenants behind a URL. A client repeats it unchanged in every
+   * request to this interface and sends none when it is empty; only the server knows what it means.
+   * Specification 8.3.2.
+   *
    * @generated from field: string tenant = 3;
    */
   tenant: string;
 
   /**
+   * REQUIRED. A2A version as major and minor number, `1.0` here; no patch number. Specification 3.6.
+   *
    * @generated from field: string protocol_version = 4;
    */
   protocolVersion: string;
@@ -397,75 +546,107 @@ export const AgentInterfaceSchema: GenMessage<AgentInterface> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 9);
 
 /**
+ * What an agent says about itself: who it is, what it can do, where and how to reach it. The public one is served at
+ * `/.well-known/agent-card.json`. It should hold no secrets. Specification 4.4.1, 8 and 14.3.
+ *
  * @generated from message lf.a2a.v1.AgentCard
  */
 export type AgentCard = Message$1<"lf.a2a.v1.AgentCard"> & {
   /**
+   * REQUIRED. Name for people to read.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * REQUIRED. What the agent is for, for people and other agents to read.
+   *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
+   * REQUIRED. All interfaces of the agent, the preferred one first. A client takes the first that it can speak.
+   * Specification 8.3.
+   *
    * @generated from field: repeated lf.a2a.v1.AgentInterface supported_interfaces = 3;
    */
   supportedInterfaces: AgentInterface[];
 
   /**
+   * Who runs the agent.
+   *
    * @generated from field: lf.a2a.v1.AgentProvider provider = 4;
    */
   provider?: AgentProvider | undefined;
 
   /**
+   * REQUIRED. Version of the agent, not of the protocol.
+   *
    * @generated from field: string version = 5;
    */
   version: string;
 
   /**
+   * Where people can read more.
+   *
    * @generated from field: optional string documentation_url = 6;
    */
   documentationUrl?: string | undefined;
 
   /**
+   * REQUIRED. Which optional parts of the protocol the agent has. Specification 3.3.4.
+   *
    * @generated from field: lf.a2a.v1.AgentCapabilities capabilities = 7;
    */
   capabilities?: AgentCapabilities | undefined;
 
   /**
+   * Ways to authenticate, by a name that `security_requirements` refer to. Specification 4.5.1.
+   *
    * @generated from field: map<string, lf.a2a.v1.SecurityScheme> security_schemes = 8;
    */
   securitySchemes: { [key: string]: SecurityScheme };
 
   /**
+   * What every call needs. The entries are alternatives: one of them has to be met. Specification 7.3.
+   *
    * @generated from field: repeated lf.a2a.v1.SecurityRequirement security_requirements = 9;
    */
   securityRequirements: SecurityRequirement[];
 
   /**
+   * REQUIRED. Media types the agent reads, where a skill does not say otherwise.
+   *
    * @generated from field: repeated string default_input_modes = 10;
    */
   defaultInputModes: string[];
 
   /**
+   * REQUIRED. Media types the agent writes, where a skill does not say otherwise.
+   *
    * @generated from field: repeated string default_output_modes = 11;
    */
   defaultOutputModes: string[];
 
   /**
+   * REQUIRED. What the agent can do. Some agents leave the list empty, and readers should bear with it.
+   *
    * @generated from field: repeated lf.a2a.v1.AgentSkill skills = 12;
    */
   skills: AgentSkill[];
 
   /**
+   * Signatures over the card without this field; several of them help with a change of keys. Specification 8.4.
+   *
    * @generated from field: repeated lf.a2a.v1.AgentCardSignature signatures = 13;
    */
   signatures: AgentCardSignature[];
 
   /**
+   * Where an image for the agent can be fetched.
+   *
    * @generated from field: optional string icon_url = 14;
    */
   iconUrl?: string | undefined;
@@ -479,15 +660,21 @@ export const AgentCardSchema: GenMessage<AgentCard> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 10);
 
 /**
+ * The organization behind an agent. Specification 4.4.2.
+ *
  * @generated from message lf.a2a.v1.AgentProvider
  */
 export type AgentProvider = Message$1<"lf.a2a.v1.AgentProvider"> & {
   /**
+   * REQUIRED. Its web site.
+   *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
+   * REQUIRED. Its name.
+   *
    * @generated from field: string organization = 2;
    */
   organization: string;
@@ -501,25 +688,36 @@ export const AgentProviderSchema: GenMessage<AgentProvider> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 11);
 
 /**
+ * Optional parts of the protocol. What is not declared true is answered with an error; each switch is `optional`
+ * because a signed card keeps a false that was written. Specification 4.4.3, 3.3.4 and 8.4.1.
+ *
  * @generated from message lf.a2a.v1.AgentCapabilities
  */
 export type AgentCapabilities = Message$1<"lf.a2a.v1.AgentCapabilities"> & {
   /**
+   * SendStreamingMessage and SubscribeToTask work.
+   *
    * @generated from field: optional bool streaming = 1;
    */
   streaming?: boolean | undefined;
 
   /**
+   * The four rpcs on push notification configurations work.
+   *
    * @generated from field: optional bool push_notifications = 2;
    */
   pushNotifications?: boolean | undefined;
 
   /**
+   * Extensions the agent understands. Specification 4.6.1.
+   *
    * @generated from field: repeated lf.a2a.v1.AgentExtension extensions = 3;
    */
   extensions: AgentExtension[];
 
   /**
+   * GetExtendedAgentCard works.
+   *
    * @generated from field: optional bool extended_agent_card = 4;
    */
   extendedAgentCard?: boolean | undefined;
@@ -533,25 +731,36 @@ export const AgentCapabilitiesSchema: GenMessage<AgentCapabilities> = /*@__PURE_
   messageDesc(file_lf_a2a_v1_a2a, 12);
 
 /**
+ * One extension that the agent understands. Specification 4.4.4 and 4.6.
+ *
  * @generated from message lf.a2a.v1.AgentExtension
  */
 export type AgentExtension = Message$1<"lf.a2a.v1.AgentExtension"> & {
   /**
+   * Identity of the extension, with its version; a breaking change gets another URI. Not marked REQUIRED, yet an entry
+   * without it says nothing. Specification 4.6.3.
+   *
    * @generated from field: string uri = 1;
    */
   uri: string;
 
   /**
+   * How this agent uses the extension, for people to read.
+   *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
+   * True: a client that does not declare the extension gets ExtensionSupportRequiredError. Specification 3.3.4.
+   *
    * @generated from field: bool required = 3;
    */
   required: boolean;
 
   /**
+   * Settings in a form that the extension defines.
+   *
    * @generated from field: google.protobuf.Struct params = 4;
    */
   params?: JsonObject | undefined;
@@ -565,45 +774,63 @@ export const AgentExtensionSchema: GenMessage<AgentExtension> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 13);
 
 /**
+ * One thing that the agent can do. Specification 4.4.5.
+ *
  * @generated from message lf.a2a.v1.AgentSkill
  */
 export type AgentSkill = Message$1<"lf.a2a.v1.AgentSkill"> & {
   /**
+   * REQUIRED. Unique within the card.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * REQUIRED. Name for people to read.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * REQUIRED. What the skill does, in enough detail to choose it.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
+   * REQUIRED. Keywords to find it by.
+   *
    * @generated from field: repeated string tags = 4;
    */
   tags: string[];
 
   /**
+   * Requests that the skill handles, as a user would put them.
+   *
    * @generated from field: repeated string examples = 5;
    */
   examples: string[];
 
   /**
+   * Media types it reads, in place of `AgentCard.default_input_modes`.
+   *
    * @generated from field: repeated string input_modes = 6;
    */
   inputModes: string[];
 
   /**
+   * Media types it writes, in place of `AgentCard.default_output_modes`.
+   *
    * @generated from field: repeated string output_modes = 7;
    */
   outputModes: string[];
 
   /**
+   * What a use of this skill needs; the entries are alternatives.
+   *
    * @generated from field: repeated lf.a2a.v1.SecurityRequirement security_requirements = 8;
    */
   securityRequirements: SecurityRequirement[];
@@ -617,20 +844,28 @@ export const AgentSkillSchema: GenMessage<AgentSkill> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 14);
 
 /**
+ * A JSON Web Signature (RFC 7515) over the canonical JSON (RFC 8785) of the card. Specification 4.4.7 and 8.4.2.
+ *
  * @generated from message lf.a2a.v1.AgentCardSignature
  */
 export type AgentCardSignature = Message$1<"lf.a2a.v1.AgentCardSignature"> & {
   /**
+   * REQUIRED. The protected header, base64url without padding. It names `alg` and `kid`, and may name `jku`.
+   *
    * @generated from field: string protected = 1;
    */
   protected: string;
 
   /**
+   * REQUIRED. The signature, base64url without padding.
+   *
    * @generated from field: string signature = 2;
    */
   signature: string;
 
   /**
+   * Unprotected header, as plain JSON.
+   *
    * @generated from field: google.protobuf.Struct header = 3;
    */
   header?: JsonObject | undefined;
@@ -644,35 +879,52 @@ export const AgentCardSignatureSchema: GenMessage<AgentCardSignature> = /*@__PUR
   messageDesc(file_lf_a2a_v1_a2a, 15);
 
 /**
+ * A webhook for the updates of one task: the server posts a StreamResponse as JSON to it for each. Request, response
+ * and stored form are this one message. Specification 4.3.1 and 4.3.3.
+ *
  * @generated from message lf.a2a.v1.TaskPushNotificationConfig
  */
 export type TaskPushNotificationConfig = Message$1<"lf.a2a.v1.TaskPushNotificationConfig"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * Unique within the task. The server assigns one when the client leaves it empty. Specification 3.1.7.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * The task. HTTP+JSON takes it from the path; empty inside SendMessageConfiguration.
+   *
    * @generated from field: string task_id = 3;
    */
   taskId: string;
 
   /**
+   * REQUIRED. Where to post. It should be HTTPS, and servers should refuse private and local addresses.
+   * Specification 13.2.
+   *
    * @generated from field: string url = 4;
    */
   url: string;
 
   /**
+   * A value by which the receiver can tell that a call is meant for it, customarily in the header
+   * `X-A2A-Notification-Token`. A secret; no replacement for `authentication`. Specification 13.2.
+   *
    * @generated from field: string token = 5;
    */
   token: string;
 
   /**
+   * How to authenticate to the webhook.
+   *
    * @generated from field: lf.a2a.v1.AuthenticationInfo authentication = 6;
    */
   authentication?: AuthenticationInfo | undefined;
@@ -686,10 +938,14 @@ export const TaskPushNotificationConfigSchema: GenMessage<TaskPushNotificationCo
   messageDesc(file_lf_a2a_v1_a2a, 16);
 
 /**
+ * A list of strings, since a map cannot hold a repeated value. Here: scopes.
+ *
  * @generated from message lf.a2a.v1.StringList
  */
 export type StringList = Message$1<"lf.a2a.v1.StringList"> & {
   /**
+   * The strings; for a scheme without scopes the list is empty.
+   *
    * @generated from field: repeated string list = 1;
    */
   list: string[];
@@ -703,10 +959,14 @@ export const StringListSchema: GenMessage<StringList> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 17);
 
 /**
+ * Schemes that have to be met all together. Specification 4.5.
+ *
  * @generated from message lf.a2a.v1.SecurityRequirement
  */
 export type SecurityRequirement = Message$1<"lf.a2a.v1.SecurityRequirement"> & {
   /**
+   * Key: a name in `AgentCard.security_schemes`. Value: the scopes needed from that scheme.
+   *
    * @generated from field: map<string, lf.a2a.v1.StringList> schemes = 1;
    */
   schemes: { [key: string]: StringList };
@@ -720,38 +980,52 @@ export const SecurityRequirementSchema: GenMessage<SecurityRequirement> = /*@__P
   messageDesc(file_lf_a2a_v1_a2a, 18);
 
 /**
+ * One way to authenticate, after the Security Scheme Object of OpenAPI. Specification 4.5.1.
+ *
  * @generated from message lf.a2a.v1.SecurityScheme
  */
 export type SecurityScheme = Message$1<"lf.a2a.v1.SecurityScheme"> & {
   /**
+   * The kind of scheme: exactly one of these is set.
+   *
    * @generated from oneof lf.a2a.v1.SecurityScheme.scheme
    */
   scheme: {
     /**
+     * A fixed key in a header, a query parameter or a cookie.
+     *
      * @generated from field: lf.a2a.v1.APIKeySecurityScheme api_key_security_scheme = 1;
      */
     value: APIKeySecurityScheme;
     case: "apiKeySecurityScheme";
   } | {
     /**
+     * The `Authorization` header of HTTP, such as Basic or Bearer.
+     *
      * @generated from field: lf.a2a.v1.HTTPAuthSecurityScheme http_auth_security_scheme = 2;
      */
     value: HTTPAuthSecurityScheme;
     case: "httpAuthSecurityScheme";
   } | {
     /**
+     * OAuth 2.0.
+     *
      * @generated from field: lf.a2a.v1.OAuth2SecurityScheme oauth2_security_scheme = 3;
      */
     value: OAuth2SecurityScheme;
     case: "oauth2SecurityScheme";
   } | {
     /**
+     * OpenID Connect.
+     *
      * @generated from field: lf.a2a.v1.OpenIdConnectSecurityScheme open_id_connect_security_scheme = 4;
      */
     value: OpenIdConnectSecurityScheme;
     case: "openIdConnectSecurityScheme";
   } | {
     /**
+     * A client certificate.
+     *
      * @generated from field: lf.a2a.v1.MutualTlsSecurityScheme mtls_security_scheme = 5;
      */
     value: MutualTlsSecurityScheme;
@@ -767,20 +1041,28 @@ export const SecuritySchemeSchema: GenMessage<SecurityScheme> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 19);
 
 /**
+ * A key that the client sends with every request. Specification 4.5.2.
+ *
  * @generated from message lf.a2a.v1.APIKeySecurityScheme
  */
 export type APIKeySecurityScheme = Message$1<"lf.a2a.v1.APIKeySecurityScheme"> & {
   /**
+   * For people to read.
+   *
    * @generated from field: string description = 1;
    */
   description: string;
 
   /**
+   * REQUIRED. Where the key goes: `header`, `query` or `cookie`.
+   *
    * @generated from field: string location = 2;
    */
   location: string;
 
   /**
+   * REQUIRED. Name of that header, query parameter or cookie.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -794,20 +1076,28 @@ export const APIKeySecuritySchemeSchema: GenMessage<APIKeySecurityScheme> = /*@_
   messageDesc(file_lf_a2a_v1_a2a, 20);
 
 /**
+ * HTTP authentication (RFC 9110, section 11). Specification 4.5.3.
+ *
  * @generated from message lf.a2a.v1.HTTPAuthSecurityScheme
  */
 export type HTTPAuthSecurityScheme = Message$1<"lf.a2a.v1.HTTPAuthSecurityScheme"> & {
   /**
+   * For people to read.
+   *
    * @generated from field: string description = 1;
    */
   description: string;
 
   /**
+   * REQUIRED. Name of the scheme as IANA registers it, such as `Bearer`; upper and lower case are the same.
+   *
    * @generated from field: string scheme = 2;
    */
   scheme: string;
 
   /**
+   * A hint at the form of a bearer token, such as `JWT`.
+   *
    * @generated from field: string bearer_format = 3;
    */
   bearerFormat: string;
@@ -821,20 +1111,28 @@ export const HTTPAuthSecuritySchemeSchema: GenMessage<HTTPAuthSecurityScheme> = 
   messageDesc(file_lf_a2a_v1_a2a, 21);
 
 /**
+ * OAuth 2.0 (RFC 6749). Specification 4.5.4.
+ *
  * @generated from message lf.a2a.v1.OAuth2SecurityScheme
  */
 export type OAuth2SecurityScheme = Message$1<"lf.a2a.v1.OAuth2SecurityScheme"> & {
   /**
+   * For people to read.
+   *
    * @generated from field: string description = 1;
    */
   description: string;
 
   /**
+   * REQUIRED. How to get a token.
+   *
    * @generated from field: lf.a2a.v1.OAuthFlows flows = 2;
    */
   flows?: OAuthFlows | undefined;
 
   /**
+   * Where the metadata of the authorization server are (RFC 8414), over TLS.
+   *
    * @generated from field: string oauth2_metadata_url = 3;
    */
   oauth2MetadataUrl: string;
@@ -848,15 +1146,21 @@ export const OAuth2SecuritySchemeSchema: GenMessage<OAuth2SecurityScheme> = /*@_
   messageDesc(file_lf_a2a_v1_a2a, 22);
 
 /**
+ * OpenID Connect. Specification 4.5.5.
+ *
  * @generated from message lf.a2a.v1.OpenIdConnectSecurityScheme
  */
 export type OpenIdConnectSecurityScheme = Message$1<"lf.a2a.v1.OpenIdConnectSecurityScheme"> & {
   /**
+   * For people to read.
+   *
    * @generated from field: string description = 1;
    */
   description: string;
 
   /**
+   * REQUIRED. The discovery document of the provider.
+   *
    * @generated from field: string open_id_connect_url = 2;
    */
   openIdConnectUrl: string;
@@ -870,10 +1174,15 @@ export const OpenIdConnectSecuritySchemeSchema: GenMessage<OpenIdConnectSecurity
   messageDesc(file_lf_a2a_v1_a2a, 23);
 
 /**
+ * TLS in which the client shows a certificate as well. Present even when empty: to be set is all it has to say.
+ * Specification 4.5.6.
+ *
  * @generated from message lf.a2a.v1.MutualTlsSecurityScheme
  */
 export type MutualTlsSecurityScheme = Message$1<"lf.a2a.v1.MutualTlsSecurityScheme"> & {
   /**
+   * For people to read, such as which authority has to sign the certificate.
+   *
    * @generated from field: string description = 1;
    */
   description: string;
@@ -887,26 +1196,36 @@ export const MutualTlsSecuritySchemeSchema: GenMessage<MutualTlsSecurityScheme> 
   messageDesc(file_lf_a2a_v1_a2a, 24);
 
 /**
+ * The way in which a client gets a token. Specification 4.5.7.
+ *
  * @generated from message lf.a2a.v1.OAuthFlows
  */
 export type OAuthFlows = Message$1<"lf.a2a.v1.OAuthFlows"> & {
   /**
+   * The flow: exactly one of these is set.
+   *
    * @generated from oneof lf.a2a.v1.OAuthFlows.flow
    */
   flow: {
     /**
+     * A user signs in with a browser.
+     *
      * @generated from field: lf.a2a.v1.AuthorizationCodeOAuthFlow authorization_code = 1;
      */
     value: AuthorizationCodeOAuthFlow;
     case: "authorizationCode";
   } | {
     /**
+     * The client acts for itself.
+     *
      * @generated from field: lf.a2a.v1.ClientCredentialsOAuthFlow client_credentials = 2;
      */
     value: ClientCredentialsOAuthFlow;
     case: "clientCredentials";
   } | {
     /**
+     * Deprecated: use `authorization_code` with PKCE. Read it in old cards, do not write it.
+     *
      * @generated from field: lf.a2a.v1.ImplicitOAuthFlow implicit = 3 [deprecated = true];
      * @deprecated
      */
@@ -914,6 +1233,8 @@ export type OAuthFlows = Message$1<"lf.a2a.v1.OAuthFlows"> & {
     case: "implicit";
   } | {
     /**
+     * Deprecated: use `authorization_code` with PKCE or `device_code`. Read it in old cards, do not write it.
+     *
      * @generated from field: lf.a2a.v1.PasswordOAuthFlow password = 4 [deprecated = true];
      * @deprecated
      */
@@ -921,6 +1242,8 @@ export type OAuthFlows = Message$1<"lf.a2a.v1.OAuthFlows"> & {
     case: "password";
   } | {
     /**
+     * A user signs in on another device.
+     *
      * @generated from field: lf.a2a.v1.DeviceCodeOAuthFlow device_code = 5;
      */
     value: DeviceCodeOAuthFlow;
@@ -936,30 +1259,42 @@ export const OAuthFlowsSchema: GenMessage<OAuthFlows> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 25);
 
 /**
+ * OAuth 2.0 with an authorization code. All URLs of the flows use TLS. Specification 4.5.8.
+ *
  * @generated from message lf.a2a.v1.AuthorizationCodeOAuthFlow
  */
 export type AuthorizationCodeOAuthFlow = Message$1<"lf.a2a.v1.AuthorizationCodeOAuthFlow"> & {
   /**
+   * REQUIRED. Where the user grants access.
+   *
    * @generated from field: string authorization_url = 1;
    */
   authorizationUrl: string;
 
   /**
+   * REQUIRED. Where the client gets the token.
+   *
    * @generated from field: string token_url = 2;
    */
   tokenUrl: string;
 
   /**
+   * Where the client renews the token, if not at the token endpoint.
+   *
    * @generated from field: string refresh_url = 3;
    */
   refreshUrl: string;
 
   /**
+   * REQUIRED. Scopes on offer. Key: the scope. Value: what it allows, for people to read.
+   *
    * @generated from field: map<string, string> scopes = 4;
    */
   scopes: { [key: string]: string };
 
   /**
+   * True: the client has to use PKCE (RFC 7636).
+   *
    * @generated from field: bool pkce_required = 5;
    */
   pkceRequired: boolean;
@@ -973,20 +1308,28 @@ export const AuthorizationCodeOAuthFlowSchema: GenMessage<AuthorizationCodeOAuth
   messageDesc(file_lf_a2a_v1_a2a, 26);
 
 /**
+ * OAuth 2.0 with the client's own credentials. Specification 4.5.9.
+ *
  * @generated from message lf.a2a.v1.ClientCredentialsOAuthFlow
  */
 export type ClientCredentialsOAuthFlow = Message$1<"lf.a2a.v1.ClientCredentialsOAuthFlow"> & {
   /**
+   * REQUIRED. Where the client gets the token.
+   *
    * @generated from field: string token_url = 1;
    */
   tokenUrl: string;
 
   /**
+   * Where the client renews the token, if not at the token endpoint.
+   *
    * @generated from field: string refresh_url = 2;
    */
   refreshUrl: string;
 
   /**
+   * REQUIRED. Scopes on offer. Key: the scope. Value: what it allows, for people to read.
+   *
    * @generated from field: map<string, string> scopes = 3;
    */
   scopes: { [key: string]: string };
@@ -1000,20 +1343,28 @@ export const ClientCredentialsOAuthFlowSchema: GenMessage<ClientCredentialsOAuth
   messageDesc(file_lf_a2a_v1_a2a, 27);
 
 /**
+ * The implicit flow of OAuth 2.0, deprecated: nothing is REQUIRED here.
+ *
  * @generated from message lf.a2a.v1.ImplicitOAuthFlow
  */
 export type ImplicitOAuthFlow = Message$1<"lf.a2a.v1.ImplicitOAuthFlow"> & {
   /**
+   * Where the user grants access and gets the token.
+   *
    * @generated from field: string authorization_url = 1;
    */
   authorizationUrl: string;
 
   /**
+   * Where the client renews the token.
+   *
    * @generated from field: string refresh_url = 2;
    */
   refreshUrl: string;
 
   /**
+   * Scopes on offer. Key: the scope. Value: what it allows, for people to read.
+   *
    * @generated from field: map<string, string> scopes = 3;
    */
   scopes: { [key: string]: string };
@@ -1027,20 +1378,28 @@ export const ImplicitOAuthFlowSchema: GenMessage<ImplicitOAuthFlow> = /*@__PURE_
   messageDesc(file_lf_a2a_v1_a2a, 28);
 
 /**
+ * The password flow of OAuth 2.0, deprecated: nothing is REQUIRED here.
+ *
  * @generated from message lf.a2a.v1.PasswordOAuthFlow
  */
 export type PasswordOAuthFlow = Message$1<"lf.a2a.v1.PasswordOAuthFlow"> & {
   /**
+   * Where the client gets the token.
+   *
    * @generated from field: string token_url = 1;
    */
   tokenUrl: string;
 
   /**
+   * Where the client renews the token, if not at the token endpoint.
+   *
    * @generated from field: string refresh_url = 2;
    */
   refreshUrl: string;
 
   /**
+   * Scopes on offer. Key: the scope. Value: what it allows, for people to read.
+   *
    * @generated from field: map<string, string> scopes = 3;
    */
   scopes: { [key: string]: string };
@@ -1054,25 +1413,35 @@ export const PasswordOAuthFlowSchema: GenMessage<PasswordOAuthFlow> = /*@__PURE_
   messageDesc(file_lf_a2a_v1_a2a, 29);
 
 /**
+ * OAuth 2.0 for a device that has no browser (RFC 8628). Specification 4.5.10.
+ *
  * @generated from message lf.a2a.v1.DeviceCodeOAuthFlow
  */
 export type DeviceCodeOAuthFlow = Message$1<"lf.a2a.v1.DeviceCodeOAuthFlow"> & {
   /**
+   * REQUIRED. Where the client gets the code that it shows to the user.
+   *
    * @generated from field: string device_authorization_url = 1;
    */
   deviceAuthorizationUrl: string;
 
   /**
+   * REQUIRED. Where the client asks for the token until the user has agreed.
+   *
    * @generated from field: string token_url = 2;
    */
   tokenUrl: string;
 
   /**
+   * Where the client renews the token, if not at the token endpoint.
+   *
    * @generated from field: string refresh_url = 3;
    */
   refreshUrl: string;
 
   /**
+   * REQUIRED. Scopes on offer. Key: the scope. Value: what it allows, for people to read.
+   *
    * @generated from field: map<string, string> scopes = 4;
    */
   scopes: { [key: string]: string };
@@ -1086,25 +1455,35 @@ export const DeviceCodeOAuthFlowSchema: GenMessage<DeviceCodeOAuthFlow> = /*@__P
   messageDesc(file_lf_a2a_v1_a2a, 30);
 
 /**
+ * Request of SendMessage and SendStreamingMessage. Specification 3.2.1.
+ *
  * @generated from message lf.a2a.v1.SendMessageRequest
  */
 export type SendMessageRequest = Message$1<"lf.a2a.v1.SendMessageRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The message, with role ROLE_USER.
+   *
    * @generated from field: lf.a2a.v1.Message message = 2;
    */
   message?: Message | undefined;
 
   /**
+   * How to handle it; absent means all defaults.
+   *
    * @generated from field: lf.a2a.v1.SendMessageConfiguration configuration = 3;
    */
   configuration?: SendMessageConfiguration | undefined;
 
   /**
+   * Free data about the request. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
   metadata?: JsonObject | undefined;
@@ -1118,20 +1497,29 @@ export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PUR
   messageDesc(file_lf_a2a_v1_a2a, 31);
 
 /**
+ * Request of GetTask. Specification 3.1.3.
+ *
  * @generated from message lf.a2a.v1.GetTaskRequest
  */
 export type GetTaskRequest = Message$1<"lf.a2a.v1.GetTaskRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * As in SendMessageConfiguration: at most this many of the newest messages; absent, the server's choice; 0, none;
+   * negative, invalid. Specification 3.2.4.
+   *
    * @generated from field: optional int32 history_length = 3;
    */
   historyLength?: number | undefined;
@@ -1145,45 +1533,65 @@ export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 32);
 
 /**
+ * Request of ListTasks. Filters are joined by "and". A value out of range is a validation error, never corrected in
+ * silence. Specification 3.1.4 and 6.5.
+ *
  * @generated from message lf.a2a.v1.ListTasksRequest
  */
 export type ListTasksRequest = Message$1<"lf.a2a.v1.ListTasksRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * Only tasks of this conversation; empty: of any.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;
 
   /**
+   * Only tasks in this state; TASK_STATE_UNSPECIFIED: in any.
+   *
    * @generated from field: lf.a2a.v1.TaskState status = 3;
    */
   status: TaskState;
 
   /**
+   * Most tasks to return, 1 to 100; absent: 50. A page may be shorter.
+   *
    * @generated from field: optional int32 page_size = 4;
    */
   pageSize?: number | undefined;
 
   /**
+   * `next_page_token` of the page before; empty for the first. Opaque; one the server did not issue is invalid.
+   *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
+   * For each task, at most this many of the newest messages; absent, the server's choice; 0, none; negative, invalid.
+   * Specification 3.2.4.
+   *
    * @generated from field: optional int32 history_length = 6;
    */
   historyLength?: number | undefined;
 
   /**
+   * Only tasks whose status timestamp is this moment or later, despite the name.
+   *
    * @generated from field: google.protobuf.Timestamp status_timestamp_after = 7;
    */
   statusTimestampAfter?: Timestamp | undefined;
 
   /**
+   * True: with artifacts. False or absent: `Task.artifacts` is left out.
+   *
    * @generated from field: optional bool include_artifacts = 8;
    */
   includeArtifacts?: boolean | undefined;
@@ -1197,25 +1605,35 @@ export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*
   messageDesc(file_lf_a2a_v1_a2a, 33);
 
 /**
+ * One page of tasks. All fields are REQUIRED: JSON has them even when they are empty or 0. Specification 3.1.4.
+ *
  * @generated from message lf.a2a.v1.ListTasksResponse
  */
 export type ListTasksResponse = Message$1<"lf.a2a.v1.ListTasksResponse"> & {
   /**
+   * REQUIRED, and empty when nothing fits. Latest status timestamp first.
+   *
    * @generated from field: repeated lf.a2a.v1.Task tasks = 1;
    */
   tasks: Task[];
 
   /**
+   * REQUIRED. Where to go on; empty on the last page.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
+   * REQUIRED. The limit that was applied to this page, not the number of its tasks.
+   *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
+   * REQUIRED. Number of tasks on all pages together, counting only what the caller may see.
+   *
    * @generated from field: int32 total_size = 4;
    */
   totalSize: number;
@@ -1229,20 +1647,28 @@ export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE_
   messageDesc(file_lf_a2a_v1_a2a, 34);
 
 /**
+ * Request of CancelTask. Specification 3.1.5.
+ *
  * @generated from message lf.a2a.v1.CancelTaskRequest
  */
 export type CancelTaskRequest = Message$1<"lf.a2a.v1.CancelTaskRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
+   * Free data about the request, such as a reason. Specification 3.2.5.
+   *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
@@ -1256,20 +1682,28 @@ export const CancelTaskRequestSchema: GenMessage<CancelTaskRequest> = /*@__PURE_
   messageDesc(file_lf_a2a_v1_a2a, 35);
 
 /**
+ * Request of GetTaskPushNotificationConfig. Specification 3.1.8.
+ *
  * @generated from message lf.a2a.v1.GetTaskPushNotificationConfigRequest
  */
 export type GetTaskPushNotificationConfigRequest = Message$1<"lf.a2a.v1.GetTaskPushNotificationConfigRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string task_id = 2;
    */
   taskId: string;
 
   /**
+   * REQUIRED. The configuration.
+   *
    * @generated from field: string id = 3;
    */
   id: string;
@@ -1283,20 +1717,28 @@ export const GetTaskPushNotificationConfigRequestSchema: GenMessage<GetTaskPushN
   messageDesc(file_lf_a2a_v1_a2a, 36);
 
 /**
+ * Request of DeleteTaskPushNotificationConfig. Specification 3.1.10.
+ *
  * @generated from message lf.a2a.v1.DeleteTaskPushNotificationConfigRequest
  */
 export type DeleteTaskPushNotificationConfigRequest = Message$1<"lf.a2a.v1.DeleteTaskPushNotificationConfigRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string task_id = 2;
    */
   taskId: string;
 
   /**
+   * REQUIRED. The configuration.
+   *
    * @generated from field: string id = 3;
    */
   id: string;
@@ -1310,15 +1752,21 @@ export const DeleteTaskPushNotificationConfigRequestSchema: GenMessage<DeleteTas
   messageDesc(file_lf_a2a_v1_a2a, 37);
 
 /**
+ * Request of SubscribeToTask. Specification 3.1.6.
+ *
  * @generated from message lf.a2a.v1.SubscribeToTaskRequest
  */
 export type SubscribeToTaskRequest = Message$1<"lf.a2a.v1.SubscribeToTaskRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task, which is not terminal.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
@@ -1332,25 +1780,35 @@ export const SubscribeToTaskRequestSchema: GenMessage<SubscribeToTaskRequest> = 
   messageDesc(file_lf_a2a_v1_a2a, 38);
 
 /**
+ * Request of ListTaskPushNotificationConfigs. Specification 3.1.9.
+ *
  * @generated from message lf.a2a.v1.ListTaskPushNotificationConfigsRequest
  */
 export type ListTaskPushNotificationConfigsRequest = Message$1<"lf.a2a.v1.ListTaskPushNotificationConfigsRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 4;
    */
   tenant: string;
 
   /**
+   * REQUIRED. The task.
+   *
    * @generated from field: string task_id = 1;
    */
   taskId: string;
 
   /**
+   * Most configurations to return; 0: the server's choice. A server without paging ignores it.
+   *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
+   * `next_page_token` of the page before; empty for the first.
+   *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
@@ -1364,10 +1822,14 @@ export const ListTaskPushNotificationConfigsRequestSchema: GenMessage<ListTaskPu
   messageDesc(file_lf_a2a_v1_a2a, 39);
 
 /**
+ * Request of GetExtendedAgentCard. Specification 3.1.11.
+ *
  * @generated from message lf.a2a.v1.GetExtendedAgentCardRequest
  */
 export type GetExtendedAgentCardRequest = Message$1<"lf.a2a.v1.GetExtendedAgentCardRequest"> & {
   /**
+   * Routing value of the chosen interface, see `AgentInterface.tenant`. Empty when it declares none.
+   *
    * @generated from field: string tenant = 1;
    */
   tenant: string;
@@ -1381,20 +1843,28 @@ export const GetExtendedAgentCardRequestSchema: GenMessage<GetExtendedAgentCardR
   messageDesc(file_lf_a2a_v1_a2a, 40);
 
 /**
+ * Response of SendMessage. Specification 3.1.1.
+ *
  * @generated from message lf.a2a.v1.SendMessageResponse
  */
 export type SendMessageResponse = Message$1<"lf.a2a.v1.SendMessageResponse"> & {
   /**
+   * Exactly one of these is set.
+   *
    * @generated from oneof lf.a2a.v1.SendMessageResponse.payload
    */
   payload: {
     /**
+     * The task that took up the message, with artifacts.
+     *
      * @generated from field: lf.a2a.v1.Task task = 1;
      */
     value: Task;
     case: "task";
   } | {
     /**
+     * A direct answer; there is no task.
+     *
      * @generated from field: lf.a2a.v1.Message message = 2;
      */
     value: Message;
@@ -1410,32 +1880,45 @@ export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__P
   messageDesc(file_lf_a2a_v1_a2a, 41);
 
 /**
+ * One event of a stream, and the body of one webhook call. Events of a task come in the order in which they arose, on
+ * every stream alike. Specification 3.2.3 and 3.5.2.
+ *
  * @generated from message lf.a2a.v1.StreamResponse
  */
 export type StreamResponse = Message$1<"lf.a2a.v1.StreamResponse"> & {
   /**
+   * Exactly one of these is set.
+   *
    * @generated from oneof lf.a2a.v1.StreamResponse.payload
    */
   payload: {
     /**
+     * The task as a whole: the first event of a stream that follows a task.
+     *
      * @generated from field: lf.a2a.v1.Task task = 1;
      */
     value: Task;
     case: "task";
   } | {
     /**
+     * A direct answer: the only event of its stream.
+     *
      * @generated from field: lf.a2a.v1.Message message = 2;
      */
     value: Message;
     case: "message";
   } | {
     /**
+     * The task has a new status.
+     *
      * @generated from field: lf.a2a.v1.TaskStatusUpdateEvent status_update = 3;
      */
     value: TaskStatusUpdateEvent;
     case: "statusUpdate";
   } | {
     /**
+     * The task has a new artifact, or more of one.
+     *
      * @generated from field: lf.a2a.v1.TaskArtifactUpdateEvent artifact_update = 4;
      */
     value: TaskArtifactUpdateEvent;
@@ -1451,15 +1934,21 @@ export const StreamResponseSchema: GenMessage<StreamResponse> = /*@__PURE__*/
   messageDesc(file_lf_a2a_v1_a2a, 42);
 
 /**
+ * One page of webhook configurations. Specification 3.1.9.
+ *
  * @generated from message lf.a2a.v1.ListTaskPushNotificationConfigsResponse
  */
 export type ListTaskPushNotificationConfigsResponse = Message$1<"lf.a2a.v1.ListTaskPushNotificationConfigsResponse"> & {
   /**
+   * The configurations of the task that are in force.
+   *
    * @generated from field: repeated lf.a2a.v1.TaskPushNotificationConfig configs = 1;
    */
   configs: TaskPushNotificationConfig[];
 
   /**
+   * Where to go on; empty on the last page.
+   *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
@@ -1473,50 +1962,73 @@ export const ListTaskPushNotificationConfigsResponseSchema: GenMessage<ListTaskP
   messageDesc(file_lf_a2a_v1_a2a, 43);
 
 /**
+ * Stages in the life of a task. COMPLETED, FAILED, CANCELED and REJECTED are terminal: the task takes no further
+ * message, cannot be canceled and its streams close. INPUT_REQUIRED and AUTH_REQUIRED are interruptions: a blocking
+ * send returns, and the task can go on. Specification 4.1.3.
+ *
  * @generated from enum lf.a2a.v1.TaskState
  */
 export enum TaskState {
   /**
+   * Not a state of any task; as a filter of ListTasks it means "any state".
+   *
    * @generated from enum value: TASK_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * The task was accepted and work has not begun.
+   *
    * @generated from enum value: TASK_STATE_SUBMITTED = 1;
    */
   SUBMITTED = 1,
 
   /**
+   * The agent is at work.
+   *
    * @generated from enum value: TASK_STATE_WORKING = 2;
    */
   WORKING = 2,
 
   /**
+   * Terminal: the agent finished its work.
+   *
    * @generated from enum value: TASK_STATE_COMPLETED = 3;
    */
   COMPLETED = 3,
 
   /**
+   * Terminal: the agent gave up on an error.
+   *
    * @generated from enum value: TASK_STATE_FAILED = 4;
    */
   FAILED = 4,
 
   /**
+   * Terminal: the task was stopped before it was done.
+   *
    * @generated from enum value: TASK_STATE_CANCELED = 5;
    */
   CANCELED = 5,
 
   /**
+   * Interrupted: the agent waits for a message to this task. Specification 3.4.3.
+   *
    * @generated from enum value: TASK_STATE_INPUT_REQUIRED = 6;
    */
   INPUT_REQUIRED = 6,
 
   /**
+   * Terminal: the agent declined to do the work.
+   *
    * @generated from enum value: TASK_STATE_REJECTED = 7;
    */
   REJECTED = 7,
 
   /**
+   * Interrupted: work goes on once an authorization has been given, usually outside the protocol. The state by itself
+   * permits nothing. Specification 7.6.
+   *
    * @generated from enum value: TASK_STATE_AUTH_REQUIRED = 8;
    */
   AUTH_REQUIRED = 8,
@@ -1529,20 +2041,28 @@ export const TaskStateSchema: GenEnum<TaskState> = /*@__PURE__*/
   enumDesc(file_lf_a2a_v1_a2a, 0);
 
 /**
+ * Who speaks in a message. Specification 4.1.5.
+ *
  * @generated from enum lf.a2a.v1.Role
  */
 export enum Role {
   /**
+   * Not a role; a message with it is invalid.
+   *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
+   * The client. The role of every message that is sent to a server.
+   *
    * @generated from enum value: ROLE_USER = 1;
    */
   USER = 1,
 
   /**
+   * The agent. The role of every message that a server sends.
+   *
    * @generated from enum value: ROLE_AGENT = 2;
    */
   AGENT = 2,
@@ -1555,10 +2075,23 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_lf_a2a_v1_a2a, 1);
 
 /**
+ * What an A2A server can be asked to do. Every binding offers the same eleven operations with the same meaning: gRPC
+ * calls these rpcs, JSON-RPC takes their names as `method`, HTTP+JSON follows their `google.api.http` rules, of which
+ * each has a twin below `/{tenant}`. Specification 3.1, 5.1 and 5.3.
+ *
+ * The protocol version and the extensions that a client asks for travel outside the messages, as HTTP headers or gRPC
+ * metadata (3.2.6). What the caller may not see is answered as if it did not exist (13.1).
+ *
  * @generated from service lf.a2a.v1.A2AService
  */
 export const A2AService: GenService<{
   /**
+   * Hands a message to the agent, to begin a task or to go on with one. The answer is the task, or a plain message when
+   * the agent needs no task. It blocks until the task is terminal or interrupted, unless `return_immediately` is set.
+   *
+   * Errors: ContentTypeNotSupportedError for a part the agent cannot read, TaskNotFoundError for an unknown `task_id`,
+   * UnsupportedOperationError for a task in a terminal state. Specification 3.1.1.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.SendMessage
    */
   sendMessage: {
@@ -1567,6 +2100,12 @@ export const A2AService: GenService<{
     output: typeof SendMessageResponseSchema;
   },
   /**
+   * As SendMessage, with the answer as a stream: either one message and the end, or the task first and then its status
+   * and artifact updates, in order, until the task is terminal. Needs `AgentCapabilities.streaming`.
+   *
+   * Errors: those of SendMessage, and UnsupportedOperationError when the agent does not stream. Specification 3.1.2;
+   * for the order of events 3.5.2.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.SendStreamingMessage
    */
   sendStreamingMessage: {
@@ -1575,6 +2114,10 @@ export const A2AService: GenService<{
     output: typeof StreamResponseSchema;
   },
   /**
+   * Reads a task as it is now: status, artifacts, and as much history as was asked for. Has no effect on the task.
+   *
+   * Errors: TaskNotFoundError. Specification 3.1.3.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.GetTask
    */
   getTask: {
@@ -1583,6 +2126,9 @@ export const A2AService: GenService<{
     output: typeof TaskSchema;
   },
   /**
+   * Lists the tasks that the caller may see, latest status first, page by page with a cursor. Without a filter that is
+   * still only the caller's own view. Specification 3.1.4, and 13.1 for the scope.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.ListTasks
    */
   listTasks: {
@@ -1591,6 +2137,10 @@ export const A2AService: GenService<{
     output: typeof ListTasksResponseSchema;
   },
   /**
+   * Tries to stop a task and returns what became of it. An agent may be unable to stop.
+   *
+   * Errors: TaskNotCancelableError for a task in a terminal state, TaskNotFoundError. Specification 3.1.5.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.CancelTask
    */
   cancelTask: {
@@ -1599,6 +2149,13 @@ export const A2AService: GenService<{
     output: typeof TaskSchema;
   },
   /**
+   * Follows a task that is already there: first the task as of now, then its updates until it is terminal, so that
+   * nothing is lost between reading and following. Needs `AgentCapabilities.streaming`. The rule is GET; servers should
+   * answer POST too, which the prose of 5.3 and 11.3.2 names.
+   *
+   * Errors: UnsupportedOperationError when the agent does not stream or the task is terminal, TaskNotFoundError.
+   * Specification 3.1.6.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.SubscribeToTask
    */
   subscribeToTask: {
@@ -1607,6 +2164,15 @@ export const A2AService: GenService<{
     output: typeof StreamResponseSchema;
   },
   /**
+   * Registers a webhook that gets the updates of one task, until the task ends or the configuration is deleted. Returns
+   * the configuration with its `id`. Needs `AgentCapabilities.push_notifications`, as do all four rpcs on these
+   * configurations.
+   *
+   * Errors: PushNotificationNotSupportedError, TaskNotFoundError. Specification 3.1.7.
+   *
+   * The method signature names a field `config` that the request does not have. It is part of the contract and has no
+   * effect on the wire.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.CreateTaskPushNotificationConfig
    */
   createTaskPushNotificationConfig: {
@@ -1615,6 +2181,11 @@ export const A2AService: GenService<{
     output: typeof TaskPushNotificationConfigSchema;
   },
   /**
+   * Reads one webhook configuration of a task.
+   *
+   * Errors: PushNotificationNotSupportedError, and TaskNotFoundError for an unknown task or configuration.
+   * Specification 3.1.8.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.GetTaskPushNotificationConfig
    */
   getTaskPushNotificationConfig: {
@@ -1623,6 +2194,10 @@ export const A2AService: GenService<{
     output: typeof TaskPushNotificationConfigSchema;
   },
   /**
+   * Lists the webhook configurations of a task that are in force. Paging is up to the server.
+   *
+   * Errors: PushNotificationNotSupportedError, TaskNotFoundError. Specification 3.1.9.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.ListTaskPushNotificationConfigs
    */
   listTaskPushNotificationConfigs: {
@@ -1631,6 +2206,12 @@ export const A2AService: GenService<{
     output: typeof ListTaskPushNotificationConfigsResponseSchema;
   },
   /**
+   * Reads the card that the agent shows to callers it knows; it may differ from caller to caller. The caller
+   * authenticates by a scheme of the public card. Needs `AgentCapabilities.extended_agent_card`.
+   *
+   * Errors: UnsupportedOperationError when the capability is not declared, ExtendedAgentCardNotConfiguredError when it
+   * is declared and there is no such card. Specification 3.1.11 and 13.3.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.GetExtendedAgentCard
    */
   getExtendedAgentCard: {
@@ -1639,6 +2220,10 @@ export const A2AService: GenService<{
     output: typeof AgentCardSchema;
   },
   /**
+   * Removes a webhook configuration for good; nothing is sent to it afterwards. Deleting it again succeeds too.
+   *
+   * Errors: PushNotificationNotSupportedError, and TaskNotFoundError for an unknown task. Specification 3.1.10.
+   *
    * @generated from rpc lf.a2a.v1.A2AService.DeleteTaskPushNotificationConfig
    */
   deleteTaskPushNotificationConfig: {

@@ -7,16 +7,16 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../lf/a2a/v1/a2a_pb.js";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKwAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SABCBwoFZXZlbnQiTwoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2tiBnByb3RvMw", [file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLaAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHRCBwoFZXZlbnQiewoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJoCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA1iBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -91,6 +91,13 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
     value: TaskArtifactUpdateEvent;
     case: "artifact";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * With `created` and `message`: what else the request said, so that a restarted turn is the same turn.
+   *
+   * @generated from field: parley.log.v1.TurnContext turn = 9;
+   */
+  turn?: TurnContext | undefined;
 };
 
 /**
@@ -99,6 +106,48 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
  */
 export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 0);
+
+/**
+ * The circumstances of one message, as far as the agent is told of them.
+ *
+ * @generated from message parley.log.v1.TurnContext
+ */
+export type TurnContext = Message<"parley.log.v1.TurnContext"> & {
+  /**
+   * Media types the client accepts.
+   *
+   * @generated from field: repeated string accepted_output_modes = 1;
+   */
+  acceptedOutputModes: string[];
+
+  /**
+   * URIs of the extensions in force.
+   *
+   * @generated from field: repeated string extensions = 2;
+   */
+  extensions: string[];
+
+  /**
+   * Scopes of the caller.
+   *
+   * @generated from field: repeated string scopes = 3;
+   */
+  scopes: string[];
+
+  /**
+   * Metadata of the request.
+   *
+   * @generated from field: google.protobuf.Struct metadata = 4;
+   */
+  metadata?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message parley.log.v1.TurnContext.
+ * Use `create(TurnContextSchema)` to create a new message.
+ */
+export const TurnContextSchema: GenMessage<TurnContext> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 1);
 
 /**
  * The task folded up to a position, so that reading it need not start at the first entry.
@@ -126,6 +175,13 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
    * @generated from field: lf.a2a.v1.Task task = 3;
    */
   task?: Task | undefined;
+
+  /**
+   * Position of the entry that set the task's status.
+   *
+   * @generated from field: uint32 status_position = 4;
+   */
+  statusPosition: number;
 };
 
 /**
@@ -133,5 +189,5 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
  * Use `create(SnapshotSchema)` to create a new message.
  */
 export const SnapshotSchema: GenMessage<Snapshot> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 1);
+  messageDesc(file_parley_log_v1_log, 2);
 

@@ -1,0 +1,94 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type TaskArtifactUpdateEvent,
+  type TaskState,
+  type TaskStatusUpdateEvent,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
+import { markGeneration } from "../wire/generation.js";
+
+/** What happened, before it has its place in the log. */
+export interface Draft {
+  readonly event: LogEntry["event"];
+  readonly turn?: TurnContext;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly traceParent?: string;
+}
+
+/** Whether the entry counts in the generation: every event a client can see, so all but an accepted message. */
+export function countsAsGeneration(event: LogEntry["event"]): boolean {
+  return event.case !== "message";
+}
+
+/** The state an entry puts its task into, or undefined when it leaves the state as it was. */
+export function stateAfter(event: LogEntry["event"]): TaskState | undefined {
+  if (event.case !== "created" && event.case !== "status") return undefined;
+  return event.value.status?.state;
+}
+
+/** A draft at its place in the log. */
+export function placeDraft(draft: Draft, position: number, generation: number): LogEntry {
+  const entry = create(LogEntrySchema);
+  entry.position = position;
+  entry.generation = generation;
+  entry.time = timestampOf(draft.time);
+  entry.traceParent = draft.traceParent ?? "";
+  entry.event = draft.event;
+  if (draft.turn !== undefined) entry.turn = draft.turn;
+  return entry;
+}
+
+/** The bytes that are stored; they never change afterwards. */
+export function encodeEntry(entry: LogEntry): Uint8Array {
+  return toBinary(LogEntrySchema, entry);
+}
+
+/** A stored entry. */
+export function decodeEntry(bytes: Uint8Array): LogEntry {
+  return fromBinary(LogEntrySchema, bytes);
+}
+
+/** Milliseconds since the epoch as a Timestamp. */
+export function timestampOf(ms: number): Timestamp {
+  const timestamp = create(TimestampSchema);
+  const seconds = Math.floor(ms / 1000);
+  timestamp.seconds = BigInt(seconds);
+  timestamp.nanos = Math.round((ms - seconds * 1000) * 1_000_000);
+  return timestamp;
+}
+
+/** A Timestamp in milliseconds since the epoch; what is finer than a millisecond is cut off. */
+export function millisOf(timestamp: Timestamp | undefined): number {
+  if (timestamp === undefined) return 0;
+  return Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+}
+
+const responses = new WeakMap<LogEntry, StreamResponse>();
+
+/**
+ * The entry as a stream shows it, or undefined for an entry that streams do not show (specification 3.1.2: after the
+ * task come status and artifact events only). All readers of an entry share one object.
+ */
+export function responseOf(entry: LogEntry): StreamResponse | undefined {
+  if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
+  let response = responses.get(entry);
+  if (response === undefined) {
+    response = markGeneration(eventResponse(entry.event.value), entry.generation);
+    responses.set(entry, response);
+  }
+  return response;
+}
+
+/** A status or artifact event as a stream's message. */
+export function eventResponse(event: TaskStatusUpdateEvent | TaskArtifactUpdateEvent): StreamResponse {
+  const response = create(StreamResponseSchema);
+  response.payload =
+    event.$typeName === "lf.a2a.v1.TaskStatusUpdateEvent"
+      ? { case: "statusUpdate", value: event }
+      : { case: "artifactUpdate", value: event };
+  return response;
+}
