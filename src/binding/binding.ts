@@ -1,8 +1,15 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
-import type { NodeServerRequest, NodeServerResponse } from "@connectrpc/connect-node";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Invoke } from "../service/invoke.js";
+
+/** A request on the HTTP port, HTTP/1.1 or HTTP/2. */
+export type NodeServerRequest = IncomingMessage | Http2ServerRequest;
+
+/** Its response. */
+export type NodeServerResponse = ServerResponse | Http2ServerResponse;
 
 /**
  * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It derives its

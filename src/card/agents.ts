@@ -1,5 +1,10 @@
-import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../engine/agent.js";
+import { clone, isMessage } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Caller } from "../core/caller.js";
+import type { Agent, AgentCardInput } from "../engine/agent.js";
+import { buildCard, checkCard, type Wired } from "./build.js";
+import { ConfigurationError } from "./faults.js";
+import { tenantFault } from "./tenants.js";
 
 /** An agent with its card, ready to be served. */
 export interface ServedAgent {
@@ -8,6 +13,13 @@ export interface ServedAgent {
   readonly agent: Agent;
   /** The public card, complete but for `supportedInterfaces`, which depends on where the server listens. */
   readonly card: AgentCard;
+  /**
+   * The extended card for a caller, complete as `card` is, or undefined when it is refused; undefined itself when
+   * the agent has none (specification 3.1.11, 13.3). What it leaves out is as on the public card.
+   *
+   * @throws ConfigurationError when what the agent's function answers is no valid card.
+   */
+  readonly extendedCard?: (caller: Caller) => AgentCard | undefined;
 }
 
 /** The agents behind one endpoint. */
@@ -16,4 +28,92 @@ export interface AgentDirectory {
   resolve(tenant: string): ServedAgent | undefined;
   /** All of them; the first is the one whose card the well-known path shows. */
   readonly all: readonly ServedAgent[];
+}
+
+/** What a server is given to serve: one agent, or several by tenant. */
+export interface AgentsInput {
+  readonly agent?: Agent;
+  /** Several agents behind one endpoint, by the tenant that requests carry. The first is shown at the root. */
+  readonly agents?: Readonly<Record<string, Agent>>;
+  /**
+   * With `agent`: the tenants it serves beside requests without one, each a separate namespace of tasks. Default:
+   * any tenant value.
+   */
+  readonly tenants?: readonly string[];
+}
+
+/** Capabilities that depend on the server alone; whether there is an extended card each agent says itself. */
+export type ServerWired = Omit<Wired, "extendedAgentCard">;
+
+/**
+ * The agents of a server with their cards, checked.
+ *
+ * @throws ConfigurationError that names every fault of every agent, card and tenant.
+ */
+export function serveAgents(input: AgentsInput, wired: ServerWired): AgentDirectory {
+  const faults = shapeFaults(input);
+  const several = Object.entries(input.agents ?? {});
+  const given: [string, Agent][] = input.agent === undefined ? several : [["", input.agent]];
+  const all = given.flatMap(([tenant, agent]) => {
+    const place = tenant === "" ? "" : `agents.${tenant}: `;
+    const served = serve(tenant, agent, wired);
+    faults.push(...served.faults.map((fault) => place + fault));
+    return served.agent === undefined ? [] : [served.agent];
+  });
+  if (faults.length > 0) throw new ConfigurationError("Invalid agents", faults);
+  return { all, resolve: resolver(input, all) };
+}
+
+function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
+  const faults: string[] = [];
+  const names = Object.keys(agents ?? {});
+  if (agent === undefined && names.length === 0) faults.push("agent is missing: give `agent`, or `agents` by tenant");
+  if (agent !== undefined && agents !== undefined) faults.push("agent and agents exclude each other");
+  if (agents !== undefined && tenants !== undefined) faults.push("tenants goes with agent: agents has its own tenants");
+  for (const name of [...names, ...(tenants ?? [])]) {
+    const fault = tenantFault(name);
+    if (fault !== undefined) faults.push(fault);
+  }
+  return faults;
+}
+
+function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: ServedAgent; faults: readonly string[] } {
+  if (typeof agent?.execute !== "function") return { faults: ["the agent has no function execute"] };
+  if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
+  const all: Wired = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
+  const { card, faults } = checkCard(agent.card, all);
+  const { extendedCard } = agent;
+  if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
+  if (typeof extendedCard === "function") {
+    const forCaller = (caller: Caller): AgentCard | undefined => {
+      const input = extendedCard(caller);
+      return input === undefined ? undefined : buildCard(extend(card, input), all);
+    };
+    return { agent: { tenant, agent, card, extendedCard: forCaller }, faults };
+  }
+  const extended = checkCard(extend(card, extendedCard), all);
+  // One fault of the public card is enough: the extended one repeats it unless it says otherwise.
+  const more = extended.faults.filter((fault) => !faults.includes(fault)).map((fault) => `extendedCard: ${fault}`);
+  const served: ServedAgent = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
+  return { agent: served, faults: [...faults, ...more] };
+}
+
+/** The public card with what the extended one says instead. A message says everything, as it has no absent fields. */
+function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
+  if (isMessage(extended)) return extended;
+  const { $typeName: _name, $unknown: _unknown, ...fields } = card;
+  return { ...fields, ...extended };
+}
+
+/**
+ * One agent takes requests without a tenant, as its interfaces declare none, and those with any tenant or with one of
+ * the listed. Several take exactly their own: to guess one for a request that names none would be wrong as often as
+ * right (specification 8.3.2).
+ */
+function resolver({ agents, tenants }: AgentsInput, all: readonly ServedAgent[]): AgentDirectory["resolve"] {
+  const only = all.length === 1 ? all[0] : undefined;
+  const byTenant = new Map(all.map((served) => [served.tenant, served]));
+  if (agents !== undefined) return (tenant) => (tenant === "" ? only : byTenant.get(tenant));
+  const listed = tenants === undefined ? undefined : new Set(["", ...tenants]);
+  return (tenant) => (listed === undefined || listed.has(tenant) ? only : undefined);
 }

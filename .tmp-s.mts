@@ -1,0 +1,11 @@
+import { create } from "@bufbuild/protobuf";
+import { A2AService, TaskSchema, TaskState } from "./gen/lf/a2a/v1/a2a_pb.js";
+import { createGrpcBinding } from "./src/binding/grpc/binding.js";
+import { createGrpcServer } from "./src/binding/grpc/server.js";
+import { defaultLimits } from "./src/core/limits.js";
+import { taskNotFound, invalid } from "./src/core/error.js";
+const logger = { debug: console.log, info: console.log, warn: console.log, error: console.log };
+const o = { service: A2AService, limits: defaultLimits, logger, invoke: async (i: any) => { console.log(i.method.name, i.call.peer.address, i.call.header("a2a-version")); i.call.responseHeaders.set("a2a-extensions","urn:x"); if (i.request.id === "nope") throw taskNotFound("nope"); if (i.request.id === "bad") throw invalid([{field:"id",description:"bad"}]); if (i.request.id==="boom") throw new Error("secret"); if (i.method.methodKind !== "unary") return (async function*(){ for (let k=0;k<3;k++) yield create(i.method.output, { payload: { case: "task", value: { id: "t"+k } } } as any) })(); return create(TaskSchema, { id: i.request.id, status: { state: TaskState.WORKING } }) as any; } };
+const s = createGrpcServer({ binding: createGrpcBinding(o as any), service: A2AService, host: "127.0.0.1", port: 50099, limits: defaultLimits, logger });
+console.log(await s.listen());
+setTimeout(async () => { await s.drain(1000); console.log("drained"); process.exit(0) }, 14000);

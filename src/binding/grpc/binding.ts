@@ -1,0 +1,96 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { handleUnaryCall, handleServerStreamingCall, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import { Call } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
+import type { BindingOptions } from "../binding.js";
+import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
+import { encode, grpcServiceDefinition, type Incoming } from "./definition.js";
+import { failureOf, statusOf } from "./error.js";
+import { writeAll } from "./stream.js";
+
+export interface GrpcBindingOptions extends BindingOptions {
+  /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
+  readonly encrypted?: boolean | undefined;
+}
+
+/** The two arguments of grpc-js's `server.addService()`. */
+export interface GrpcBinding {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
+/**
+ * The gRPC binding (specification 10), for any grpc-js server: `server.addService(definition, implementation)`.
+ * Methods that take a stream of requests have no place in `invoke`; they are left out, and grpc-js answers them with
+ * UNIMPLEMENTED.
+ */
+export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
+  const implementation: UntypedServiceImplementation = {};
+  for (const method of options.service.methods) {
+    if (method.methodKind === "unary") implementation[method.name] = unary(method, options);
+    if (method.methodKind === "server_streaming") implementation[method.name] = serverStreaming(method, options);
+  }
+  return { definition: grpcServiceDefinition(options.service), implementation };
+}
+
+function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
+  return async (grpc, callback) => {
+    const { start, call } = begin(grpc, options);
+    try {
+      const answer = await options.invoke({ method, request: request(grpc), call });
+      // The descriptor says unary, so this is a message; anything else fails to encode.
+      const bytes = encode(method.output, answer as Message);
+      sendHeaders(grpc, call);
+      callback(null, bytes);
+    } catch (thrown) {
+      const error = failureOf(thrown, start, options.logger, facts(method, call));
+      sendHeaders(grpc, call);
+      callback(statusOf(error));
+    } finally {
+      start.finish();
+    }
+  };
+}
+
+function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handleServerStreamingCall<Incoming, Buffer> {
+  return async (grpc) => {
+    const { start, call } = begin(grpc, options);
+    try {
+      const answer = await options.invoke({ method, request: request(grpc), call });
+      // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
+      await writeAll(grpc, answer as AsyncIterable<Message>, encoder(method, grpc, call));
+    } catch (thrown) {
+      const error = failureOf(thrown, start, options.logger, facts(method, call));
+      if (start.gone) return;
+      sendHeaders(grpc, call);
+      // How grpc-js wants the status of a stream: it is sent after the messages that were written.
+      grpc.emit("error", statusOf(error));
+    } finally {
+      start.finish();
+    }
+  };
+}
+
+/** Encodes the messages of a stream; the response's headers leave before the first. */
+function encoder(method: DescMethod, grpc: StreamCall, call: Call): (message: Message) => Buffer {
+  let begun = false;
+  return (message) => {
+    if (!begun) sendHeaders(grpc, call);
+    begun = true;
+    return encode(method.output, message);
+  };
+}
+
+function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
+  const start = new GrpcCallStart(grpc, options.encrypted ?? false);
+  return { start, call: new Call(start) };
+}
+
+function request(grpc: UnaryCall | StreamCall): Message {
+  if (grpc.request instanceof A2AError) throw grpc.request;
+  return grpc.request;
+}
+
+function facts(method: DescMethod, call: Call): object {
+  return { binding: call.binding, method: method.name, requestId: call.requestId };
+}

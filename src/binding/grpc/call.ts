@@ -1,0 +1,114 @@
+import { Metadata, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
+import type { Call, CallStart, Peer } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
+import type { Incoming } from "./definition.js";
+
+/** A call of a unary method, as grpc-js hands it over. The answer is given as bytes; see `encode()`. */
+export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
+
+/** A call of a server-streaming method, as grpc-js hands it over. */
+export type StreamCall = ServerWritableStream<Incoming, Buffer>;
+
+/**
+ * What gRPC tells about a call. Cheap to make: the peer and the signal cost something only when they are asked for.
+ * The package of the service stands for protocol version 1.0 (specification 3.6.2, 10.1).
+ */
+export class GrpcCallStart implements CallStart {
+  readonly binding = "grpc";
+  readonly impliedVersion = "1.0";
+  readonly peer: Peer;
+  readonly header: (name: string) => string | undefined;
+  readonly #grpc: UnaryCall | StreamCall;
+  #controller: AbortController | undefined;
+  #finished = false;
+
+  constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
+    this.#grpc = grpc;
+    this.peer = new GrpcPeer(grpc, encrypted);
+    this.header = (name) => headerOf(grpc.metadata, name);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.gone) this.#abort();
+      else this.#grpc.once("cancelled", () => this.#abort());
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the client is gone, or its deadline has passed, before it had its answer. */
+  get gone(): boolean {
+    return this.#grpc.cancelled && !this.#finished;
+  }
+
+  /** Why the call cannot be answered any more. */
+  get reason(): A2AError {
+    // Timers may fire a millisecond early.
+    return Number(this.#grpc.getDeadline()) <= Date.now() + 1
+      ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.")
+      : new A2AError("CANCELLED", "The client cancelled the call.");
+  }
+
+  /** Says that the answer is on its way: grpc-js reports the end of an answered call as a cancellation too. */
+  finish(): void {
+    this.#finished = true;
+  }
+
+  #abort(): void {
+    if (!this.#finished) this.#controller?.abort(this.reason);
+  }
+}
+
+/** The other end of the connection; its address is looked up when somebody wants it. */
+class GrpcPeer implements Peer {
+  readonly encrypted: boolean;
+  readonly #grpc: UnaryCall | StreamCall;
+
+  constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
+    this.#grpc = grpc;
+    this.encrypted = encrypted;
+  }
+
+  get address(): string {
+    return addressOf(this.#grpc.getPeer());
+  }
+}
+
+/**
+ * The address in what `getPeer()` says: `1.2.3.4:5`, `ipv4:1.2.3.4:5`, `ipv6:[::1]:5`, or `::1:5`, where the port is
+ * what follows the last colon. An IPv4 address in IPv6 dress is given as IPv4. Empty when there is none.
+ */
+export function addressOf(peer: string): string {
+  if (peer === "unknown" || peer.startsWith("unix:")) return "";
+  const text = peer.replace(/^ipv[46]:/, "");
+  const bracketed = /^\[([^\]]*)\]/.exec(text)?.[1];
+  const address = bracketed ?? text.replace(/:\d+$/, "");
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+/** A metadata value as text; binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
+function headerOf(metadata: Metadata, name: string): string | undefined {
+  if (name.endsWith("-bin")) return undefined;
+  const values = metadata.get(name);
+  return values.length === 0 ? undefined : values.join(", ");
+}
+
+/** What may travel as text in metadata. grpc-js throws at anything else. */
+const legalName = /^[0-9a-z_.-]+(?<!-bin)$/;
+const legalValue = /^[ -~]*$/;
+
+/** Adds headers to metadata, leaving out what gRPC cannot carry: values that are not printable ASCII. */
+export function addHeaders(metadata: Metadata, headers: Iterable<[string, string]>): void {
+  for (const [name, value] of headers) {
+    if (legalName.test(name) && legalValue.test(value)) metadata.set(name, value);
+  }
+}
+
+/** Sends the response's headers, if there are any; grpc-js sends empty ones by itself. Does nothing the second time. */
+export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
+  if (call.responseHeaders.size === 0) return;
+  const metadata = new Metadata();
+  addHeaders(metadata, call.responseHeaders);
+  grpc.sendMetadata(metadata);
+}

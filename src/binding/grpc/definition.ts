@@ -1,0 +1,50 @@
+import { type DescMessage, type DescMethod, type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
+import { type A2AError, invalid } from "../../core/error.js";
+
+/**
+ * What a handler of the definition is given: the request, or the error that stands for bytes which are none.
+ * It is handed over and not thrown, because grpc-js answers a throwing decoder with a bare INTERNAL status, and bytes
+ * that cannot be read are the client's mistake.
+ */
+export type Incoming = Message | A2AError;
+
+/**
+ * A service as grpc-js wants it described, read from the protobuf descriptor: for `server.addService()` together with
+ * this folder's implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
+ */
+export function grpcServiceDefinition(service: DescService): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method)]));
+}
+
+function methodDefinition(service: DescService, method: DescMethod): MethodDefinition<Message, Message> {
+  const kind = method.methodKind;
+  return {
+    path: `/${service.typeName}/${method.name}`,
+    originalName: method.localName,
+    requestStream: kind === "client_streaming" || kind === "bidi_streaming",
+    responseStream: kind === "server_streaming" || kind === "bidi_streaming",
+    requestSerialize: (message) => encode(method.input, message),
+    // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
+    requestDeserialize: (bytes) => decodeRequest(method.input, bytes) as Message,
+    responseSerialize: (message) => (Buffer.isBuffer(message) ? message : encode(method.output, message)),
+    responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+  };
+}
+
+/**
+ * A message's bytes. The implementation encodes answers itself and hands the bytes over, so that an answer that
+ * cannot be encoded is logged and answered like every other failure.
+ */
+export function encode(desc: DescMessage, message: Message): Buffer {
+  const bytes = toBinary(desc, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function decodeRequest(desc: DescMessage, bytes: Uint8Array): Incoming {
+  try {
+    return fromBinary(desc, bytes);
+  } catch {
+    return invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+  }
+}

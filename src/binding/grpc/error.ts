@@ -1,0 +1,94 @@
+import { create, type Message, toBinary } from "@bufbuild/protobuf";
+import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
+import { Metadata } from "@grpc/grpc-js";
+import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { type A2AError, toA2AError } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+import { addHeaders, type GrpcCallStart } from "./call.js";
+
+/** The status of a call, as grpc-js takes it. */
+export interface GrpcStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+/** Trailer that carries a serialized `google.rpc.Status`, the usual place of error details (specification 10.6). */
+const DETAILS_TRAILER = "grpc-status-details-bin";
+
+/**
+ * Bytes of all details together, and of the message as it travels. Several gRPC clients refuse a response with more
+ * than 8 KiB of headers, whatever the error was; base64 adds a third to the details.
+ */
+const MAX_DETAIL_BYTES = 4096;
+const MAX_MESSAGE_BYTES = 2048;
+
+type Detail = ConnectError["details"][number];
+
+/**
+ * An error as the status of a call: the code of its reason, its text, its details with ErrorInfo first, and its
+ * headers as trailers (specification 5.4, 10.6).
+ */
+export function statusOf(error: A2AError): GrpcStatus {
+  const message = fittedMessage(error.rawMessage);
+  const metadata = new Metadata();
+  addHeaders(metadata, error.metadata);
+  const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(error.details) });
+  metadata.set(DETAILS_TRAILER, Buffer.from(toBinary(StatusSchema, status)));
+  return { code: error.code, details: message, metadata };
+}
+
+/**
+ * Anything thrown while a call was answered, as the error that may leave. What nobody foresaw is logged with its
+ * cause and leaves as an internal error; what comes of the client's leaving is no failure.
+ */
+export function failureOf(thrown: unknown, start: GrpcCallStart, logger: Logger, facts: object): A2AError {
+  const error = toA2AError(thrown);
+  if (error === thrown || error.reason !== "INTERNAL") return error;
+  if (start.gone) {
+    logger.debug({ ...facts, err: thrown }, "A call ended after its client had left.");
+    return start.reason;
+  }
+  logger.error({ ...facts, err: thrown }, "A call failed for a reason nobody foresaw.");
+  return error;
+}
+
+function fittedMessage(text: string): string {
+  // Half a surrogate pair cannot be percent-encoded, and grpc-js throws at it.
+  let message = text.replace(/\p{Surrogate}/gu, "\ufffd");
+  while (encodeURI(message).length > MAX_MESSAGE_BYTES) {
+    message = `${message.slice(0, message.length / 2).replace(/\p{Surrogate}$/u, "")}…`;
+  }
+  return message;
+}
+
+function fittedDetails(details: readonly Detail[]): Any[] {
+  const packed: Any[] = [];
+  let room = MAX_DETAIL_BYTES;
+  for (const detail of details) {
+    const any = fittedDetail(detail, room);
+    if (any === undefined) continue;
+    packed.push(any);
+    room -= any.value.byteLength;
+  }
+  return packed;
+}
+
+/** A detail in at most `room` bytes: a long list of violations is cut, anything else too large is left out. */
+function fittedDetail(detail: Detail, room: number): Any | undefined {
+  if (!("desc" in detail)) return undefined;
+  let message: Message = create(detail.desc, detail.value);
+  let any = anyPack(detail.desc, message);
+  while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
+    const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
+    message = create(BadRequestSchema, { fieldViolations });
+    any = anyPack(detail.desc, message);
+  }
+  return any.value.byteLength > room ? undefined : any;
+}
+
+function isBadRequest(message: Message): message is BadRequest {
+  return message.$typeName === BadRequestSchema.typeName;
+}

@@ -1,0 +1,14 @@
+/**
+ * What is wrong with what a server was given before it could start: options, tenants, a card, an address. It names
+ * every fault at once, each with its place, so that nobody mends them one start at a time.
+ */
+export class ConfigurationError extends Error {
+  override name = "ConfigurationError";
+  /** One sentence without a full stop for each fault, beginning with its place, such as `skills[0].tags is empty`. */
+  readonly faults: readonly string[];
+
+  constructor(what: string, faults: readonly string[], cause?: unknown) {
+    super(`${what}: ${faults.join("; ")}`, { cause });
+    this.faults = faults;
+  }
+}

@@ -1,0 +1,83 @@
+import type { AgentCard, AgentSkill, SecurityRequirement } from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+// RFC 9110, sections 5.6.2 and 8.3.1. A wildcard is made of the same characters, so `image/*` passes.
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))*$`);
+
+/** Whether a text is a media type with its parameters, such as `text/plain; charset=utf-8`. */
+export function isMediaType(text: string): boolean {
+  return mediaType.test(text);
+}
+
+/**
+ * What is wrong with the values of a card beyond missing fields, as sentences that begin with the place
+ * (specification 4.4, 4.5).
+ */
+export function valueFaults(card: AgentCard): string[] {
+  return [
+    ...modeFaults("", card.defaultInputModes, card.defaultOutputModes, "default"),
+    ...card.skills.flatMap((skill, i) => skillFaults(card, skill, `skills[${i}]`)),
+    ...repeated(card.skills.map((skill) => skill.id)).map((id) => `skills has the id "${id}" twice`),
+    ...linkFaults(card),
+    ...extensionFaults(card),
+    ...requirementFaults(card, card.securityRequirements, "securityRequirements"),
+    ...schemeFaults(card),
+    ...(card.signatures.length > 0
+      ? ["signatures cannot be given: the server completes the card, so no earlier signature would fit it"]
+      : []),
+  ];
+}
+
+function skillFaults(card: AgentCard, skill: AgentSkill, place: string): string[] {
+  return [
+    ...modeFaults(`${place}.`, skill.inputModes, skill.outputModes, ""),
+    ...requirementFaults(card, skill.securityRequirements, `${place}.securityRequirements`),
+  ];
+}
+
+function modeFaults(place: string, input: string[], output: string[], prefix: "default" | ""): string[] {
+  const [first, second] = prefix === "" ? ["inputModes", "outputModes"] : ["defaultInputModes", "defaultOutputModes"];
+  const faults = (name: string, modes: string[]): string[] =>
+    modes.flatMap((mode, i) => (isMediaType(mode) ? [] : [`${place}${name}[${i}] "${mode}" is not a media type`]));
+  return [...faults(first, input), ...faults(second, output)];
+}
+
+function linkFaults(card: AgentCard): string[] {
+  const links: [string, string | undefined][] = [
+    ["provider.url", card.provider?.url],
+    ["documentationUrl", card.documentationUrl],
+    ["iconUrl", card.iconUrl],
+  ];
+  return links.flatMap(([place, link]) =>
+    link === undefined || link === "" || URL.canParse(link) ? [] : [`${place} "${link}" is not an absolute URL`],
+  );
+}
+
+// `uri` is not marked REQUIRED in the contract, yet an extension without one says nothing (specification 4.4.4).
+function extensionFaults(card: AgentCard): string[] {
+  const uris = (card.capabilities?.extensions ?? []).map((extension) => extension.uri);
+  return [
+    ...uris.flatMap((uri, i) => (uri.trim() === "" ? [`capabilities.extensions[${i}].uri is empty`] : [])),
+    ...repeated(uris.filter((uri) => uri !== "")).map((uri) => `capabilities.extensions has "${uri}" twice`),
+  ];
+}
+
+function requirementFaults(card: AgentCard, requirements: readonly SecurityRequirement[], place: string): string[] {
+  return requirements.flatMap((requirement, i) =>
+    Object.keys(requirement.schemes)
+      .filter((scheme) => !Object.hasOwn(card.securitySchemes, scheme))
+      .map((scheme) => `${place}[${i}] names the scheme "${scheme}", which securitySchemes does not declare`),
+  );
+}
+
+function schemeFaults(card: AgentCard): string[] {
+  return Object.entries(card.securitySchemes).flatMap(([name, { scheme }]) => {
+    if (scheme.case !== "apiKeySecurityScheme" || scheme.value.location === "") return [];
+    if (["header", "query", "cookie"].includes(scheme.value.location)) return [];
+    return [`securitySchemes.${name}.location "${scheme.value.location}" is none of header, query, cookie`];
+  });
+}
+
+function repeated(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value, i) => values.indexOf(value) !== i))];
+}

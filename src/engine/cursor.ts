@@ -1,0 +1,131 @@
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { A2AError } from "../core/error.js";
+import type { TaskStore } from "../store/task-store.js";
+import { decodeEntry } from "../task/entry.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import type { TaskLog } from "./task-log.js";
+
+/** Entries one read of the store brings at most. */
+const pageSize = 256;
+
+/** What a cursor needs of the engine. */
+export interface CursorSource {
+  readonly store: TaskStore;
+  readonly log: TaskLog;
+  /** True once the server drains: streams then end with an error that invites to resume. */
+  readonly draining: () => boolean;
+  /** True once running work has had its grace: calls that wait for it end as well. */
+  readonly closing: () => boolean;
+}
+
+/** Tells the client of a cut stream that the task goes on and where to find it again. */
+export function drained(): A2AError {
+  return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
+    retryAfterMs: 1_000,
+  });
+}
+
+/**
+ * Reads a task's log from a position on: what is stored, then what comes. The reader owns its position; there is no
+ * queue for it anywhere, so a slow one costs no memory and misses nothing.
+ *
+ * It ends after a terminal entry (specification 3.1.2), or when a turn is over and the task waits for the client
+ * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
+ * It ends early, without an error, when `signal` fires.
+ */
+export async function* readLog(
+  source: CursorSource,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<LogEntry, void, undefined> {
+  const { log } = source;
+  let position = after;
+  let active = log.busy;
+  const waiting = new Waiting(log, signal);
+  try {
+    while (!signal.aborted) {
+      const entries = log.tail.after(position) ?? (await readStore(source, position));
+      for (const entry of entries) {
+        position = entry.position;
+        yield entry;
+        if (entry.event.case === "status" && isTerminal(entry.event.value.status?.state ?? 0)) return;
+      }
+      if (entries.length > 0) active = true;
+      if (position < log.fold.position) continue;
+      if (isTerminal(log.fold.state)) return;
+      if (active && !log.busy && isInterrupted(log.fold.state)) return;
+      active ||= log.busy;
+      if (source.draining()) throw drained();
+      await waiting.next();
+    }
+  } finally {
+    waiting.end();
+  }
+}
+
+async function readStore(source: CursorSource, after: number): Promise<LogEntry[]> {
+  const read = await source.store.read({ taskId: source.log.taskId, after, limit: pageSize });
+  // Entries that another process stored and this one has not taken over yet come after the fold has them.
+  return read.map(decodeEntry).filter((entry) => entry.position <= source.log.fold.position);
+}
+
+/** One reader's wait for the next entry or the end of its call. */
+class Waiting {
+  readonly #log: TaskLog;
+  readonly #signal: AbortSignal;
+  #forget: () => void = () => {};
+  #resolve: () => void = () => {};
+  readonly #abort = (): void => this.#resolve();
+
+  constructor(log: TaskLog, signal: AbortSignal) {
+    this.#log = log;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#abort);
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#forget = this.#log.onChange(resolve);
+      if (this.#signal.aborted) resolve();
+    });
+  }
+
+  end(): void {
+    this.#forget();
+    this.#signal.removeEventListener("abort", this.#abort);
+  }
+}
+
+/** How long a wait may last. */
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Waits until `done` holds, the signal fires, or the time is up.
+ * @returns whether it holds
+ * @throws A2AError when the server closes first
+ */
+export async function waitFor(source: CursorSource, done: () => boolean, patience: Patience): Promise<boolean> {
+  if (done()) return true;
+  const waiting = new Waiting(source.log, patience.signal);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    source.log.wake();
+  }, patience.timeoutMs);
+  try {
+    while (!done()) {
+      if (late || patience.signal.aborted) return false;
+      if (source.closing()) throw drained();
+      await waiting.next();
+    }
+    return true;
+  } finally {
+    clearTimeout(timer);
+    waiting.end();
+  }
+}

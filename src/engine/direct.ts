@@ -1,0 +1,62 @@
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import { type Agent, Interruption } from "./agent.js";
+import type { ReplyEvent } from "./event.js";
+import { agentMessage } from "./message.js";
+import { failureText, leave, type StartedTurn, startAgent } from "./runner.js";
+import { makeTurn, type TurnRequest } from "./turn.js";
+
+/** A turn that has no task yet. */
+export interface DirectTurn {
+  readonly agent: Agent;
+  readonly turn: TurnRequest;
+  /** The call's signal: until there is a task, nobody but this client could read the answer. */
+  readonly signal: AbortSignal;
+  readonly referencedTasks: () => Promise<Task[]>;
+}
+
+/** Runs an agent up to its first event, which decides between a direct answer and a task. */
+export async function firstEvent({ agent, turn, signal, referencedTasks }: DirectTurn): Promise<StartedTurn> {
+  const controller = new AbortController();
+  const disconnect = (): void => controller.abort(new Interruption("disconnected"));
+  signal.addEventListener("abort", disconnect);
+  const view = makeTurn(turn, { task: undefined, signal: controller.signal, referencedTasks });
+  const iterator = startAgent(agent, view);
+  try {
+    return { iterator, controller, turn: view, first: await iterator.next() };
+  } catch (error) {
+    return { iterator: { next: () => Promise.reject(error) }, controller, turn: view, first: undefined };
+  } finally {
+    signal.removeEventListener("abort", disconnect);
+  }
+}
+
+/** Whether the agent answers directly. */
+export function isReply({ first }: StartedTurn): boolean {
+  return first !== undefined && !first.done && first.value.kind === "reply";
+}
+
+/**
+ * The direct answer as a message (specification 3.1.1).
+ * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
+ */
+export async function directReply(started: StartedTurn, contextId: string, logger: Logger): Promise<Message> {
+  const event = await replyOf(started, logger);
+  const message = agentMessage(event.content, { contextId, taskId: "" });
+  await leave(started.iterator, logger);
+  if (message.parts.length > 0) return message;
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+}
+
+async function replyOf(started: StartedTurn, logger: Logger): Promise<ReplyEvent> {
+  let result = started.first;
+  try {
+    result ??= await started.iterator.next();
+  } catch (error) {
+    throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
+  }
+  if (!result.done && result.value.kind === "reply") return result.value;
+  await leave(started.iterator, logger);
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
+}

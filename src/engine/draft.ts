@@ -1,0 +1,96 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  TaskArtifactUpdateEventSchema,
+  TaskSchema,
+  TaskState,
+  TaskStatusSchema,
+  TaskStatusUpdateEventSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
+import { newId } from "../core/ids.js";
+import { type Draft, timestampOf } from "../task/entry.js";
+import type { TaskFold } from "../task/fold.js";
+import type { ArtifactEvent, Content } from "./event.js";
+import { agentMessage, artifactOf, type Place } from "./message.js";
+import type { TurnRequest } from "./turn.js";
+
+/** The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3). */
+export function createdDraft(turn: TurnRequest, now: number): Draft {
+  const task = create(TaskSchema);
+  task.id = turn.message.taskId;
+  task.contextId = turn.message.contextId;
+  task.status = create(TaskStatusSchema);
+  task.status.state = TaskState.SUBMITTED;
+  task.status.timestamp = timestampOf(now);
+  task.history = [turn.message];
+  return { event: { case: "created", value: task }, turn: contextOf(turn), time: now, traceParent: turn.traceParent };
+}
+
+/** The entry that accepts a further message. */
+export function messageDraft(turn: TurnRequest, now: number): Draft {
+  const event = { case: "message", value: turn.message } as const;
+  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent };
+}
+
+function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
+  const context = create(TurnContextSchema);
+  context.acceptedOutputModes = [...turn.acceptedOutputModes];
+  context.extensions = [...turn.extensions];
+  context.scopes = [...turn.caller.scopes];
+  context.metadata = turn.metadata;
+  return context;
+}
+
+/** The entry of a status change. */
+export function statusDraft(place: Place, state: TaskState, content: Content | undefined, now: number): Draft {
+  const event = create(TaskStatusUpdateEventSchema);
+  event.taskId = place.taskId;
+  event.contextId = place.contextId;
+  event.status = create(TaskStatusSchema);
+  event.status.state = state;
+  event.status.timestamp = timestampOf(now);
+  if (content !== undefined) event.status.message = statusMessage(content, place);
+  return { event: { case: "status", value: event }, time: now };
+}
+
+function statusMessage(content: Content, place: Place): Message {
+  const message = agentMessage(content, place);
+  if (message.parts.length === 0) throw new InvalidAgentEvent("a message needs at least one part");
+  return message;
+}
+
+/** An agent yielded something that the protocol has no place for; the text is safe to show. */
+export class InvalidAgentEvent extends Error {
+  override name = "InvalidAgentEvent";
+}
+
+/** Finds the ids of artifacts that an agent knows by name, across the events of one task. */
+export class ArtifactIds {
+  readonly #byName = new Map<string, string>();
+  readonly #known = new Set<string>();
+
+  constructor(fold: TaskFold) {
+    for (const { artifactId, name } of fold.task.artifacts) this.#note(artifactId, name);
+  }
+
+  /** The entry of an artifact event; `append` only where there is something to append to (specification 4.2.2). */
+  draft(event: ArtifactEvent, place: Place, now: number): Draft {
+    const name = event.name ?? "";
+    const artifactId = event.id ?? (event.append ? this.#byName.get(name) : undefined) ?? newId();
+    const update = create(TaskArtifactUpdateEventSchema);
+    update.taskId = place.taskId;
+    update.contextId = place.contextId;
+    update.artifact = artifactOf(event, artifactId);
+    if (update.artifact.parts.length === 0) throw new InvalidAgentEvent("an artifact needs at least one part");
+    update.append = event.append === true && this.#known.has(artifactId);
+    update.lastChunk = event.lastChunk === true;
+    this.#note(artifactId, name);
+    return { event: { case: "artifact", value: update }, time: now };
+  }
+
+  #note(artifactId: string, name: string): void {
+    this.#known.add(artifactId);
+    this.#byName.set(name, artifactId);
+  }
+}

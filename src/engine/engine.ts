@@ -1,0 +1,457 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  type SendMessageRequest,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ServedAgent } from "../card/agents.js";
+import { A2AError, invalid, taskNotFound } from "../core/error.js";
+import { newId } from "../core/ids.js";
+import { defaultLimits, type Limits } from "../core/limits.js";
+import { type Logger, silentLogger } from "../core/log.js";
+import type { Caller } from "../core/caller.js";
+import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
+import { StoreError } from "../store/task-store.js";
+import { type View, viewTask } from "../task/fold.js";
+import { isTerminal } from "../task/state.js";
+import type { CursorSource } from "./cursor.js";
+import { createdDraft, messageDraft, statusDraft } from "./draft.js";
+import { directReply, firstEvent, isReply } from "./direct.js";
+import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
+import { recoverTask } from "./recovery.js";
+import { HeldTask, type Moment, momentOf } from "./held-task.js";
+import { foldStored, Shelf } from "./shelf.js";
+import type { TaskLog } from "./task-log.js";
+import type { TurnRequest } from "./turn.js";
+import { Upkeep } from "./upkeep.js";
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  readonly store: TaskStore;
+  /** The agent of a tenant, for tasks that a crash left behind. */
+  readonly agentOf: (tenant: string) => ServedAgent | undefined;
+  readonly limits?: Limits;
+  readonly logger?: Logger;
+  /** A crashed process's tasks are taken over after this time, in milliseconds. Default 15 seconds. */
+  readonly leaseMs?: number;
+  /** How often one turn is run again after crashes before its task fails. Default 3. */
+  readonly maxRestarts?: number;
+  /** How long finished tasks are kept, in milliseconds. Default: for ever. */
+  readonly retentionMs?: number;
+  /** Milliseconds since the epoch. Default: the system's clock. */
+  readonly now?: () => number;
+}
+
+/** Whose tasks a call may see. Everything else does not exist for it (specification 13.1). */
+export interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** One message to be sent, with what the interceptors found out about its call. */
+export interface SendOrder {
+  readonly served: ServedAgent;
+  readonly request: SendMessageRequest;
+  readonly caller: Caller;
+  readonly tenant: string;
+  readonly extensions: ReadonlySet<string>;
+  readonly traceParent: string;
+  /** Fires when the client is gone: a direct answer is then not worth finishing. */
+  readonly signal: AbortSignal;
+  /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
+  readonly capture?: View | undefined;
+  /** Key and fingerprint under which the send is remembered. */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** Refuses the send unless its task is at this generation. */
+  readonly ifGeneration?: number | undefined;
+}
+
+/** What became of a message: a direct answer, or a task that goes on. */
+export type Sent =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "task"; readonly task: HeldTask };
+
+/** A page of tasks. */
+export interface TaskPage {
+  readonly tasks: readonly Task[];
+  readonly total: number;
+  /** Where the next page begins; undefined on the last one. */
+  readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
+}
+
+/**
+ * The engine: it accepts messages into tasks, runs agents on them, and lets calls read what happens. Protocol and
+ * wire know nothing of it; it knows nothing of them.
+ */
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #store: TaskStore;
+  readonly #limits: Limits;
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  readonly #holder = newId();
+  readonly #shelf: Shelf;
+  readonly #executions = new Map<string, Execution>();
+  readonly #upkeep: Upkeep;
+  readonly #leaseMs: number;
+  #draining = false;
+  #closing = false;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#limits = options.limits ?? defaultLimits;
+    this.#logger = options.logger ?? silentLogger;
+    this.#now = options.now ?? Date.now;
+    this.#leaseMs = options.leaseMs ?? 15_000;
+    this.#shelf = new Shelf(options.store);
+    this.#upkeep = new Upkeep({
+      store: options.store,
+      holder: this.#holder,
+      leaseMs: this.#leaseMs,
+      retentionMs: options.retentionMs,
+      logger: this.#logger,
+      now: this.#now,
+      executing: () => [...this.#executions.keys()],
+      recover: (head) => this.#recover(head),
+      refresh: () => this.#refresh(),
+    });
+  }
+
+  /** Takes over what a crash left behind; the engine is ready when this resolves. */
+  start(): Promise<void> {
+    return this.#upkeep.start();
+  }
+
+  /**
+   * Ends everything in order: streams end with an invitation to resume, running work gets `graceMs`, what is not
+   * done then is stopped and recovered as its agent says. The store is not closed.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    for (const log of this.#shelf.all()) log.wake();
+    await this.#upkeep.stop();
+    const running = [...this.#executions.values()];
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, graceMs);
+    });
+    await Promise.race([Promise.all(running.map((execution) => execution.done)), late]);
+    clearTimeout(timer);
+    this.#closing = true;
+    for (const log of this.#shelf.all()) log.wake();
+    const grace = Math.min(1_000, this.#limits.cancelGraceMs);
+    await Promise.allSettled([...this.#executions.values()].map((execution) => execution.shutdown(grace)));
+  }
+
+  /**
+   * Accepts a message: the answer of an agent that needs no task, or a task that was stored before this resolves.
+   * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_REQUEST (contexts differ),
+   * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE
+   */
+  async send(order: SendOrder): Promise<Sent> {
+    if (this.#draining) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+    const message = order.request.message ?? create(MessageSchema);
+    const known = await this.#remembered(order);
+    if (known !== undefined) return { kind: "task", task: await this.#hold(order, known) };
+    if (message.taskId !== "") return { kind: "task", task: await this.#followUp(order, message) };
+    const kind = order.served.agent.responds ?? "task";
+    if (order.ifGeneration !== undefined) {
+      throw invalid([{ field: "message.taskId", description: "a generation can be expected of an existing task only" }]);
+    }
+    const turn = this.#turnOf(order, { ...message, taskId: newId(), contextId: message.contextId || newId() });
+    if (kind === "task") return { kind: "task", task: await this.#create(order, turn) };
+    const started = await firstEvent(this.#directSource(order, turn));
+    if (kind === "message" || isReply(started)) {
+      return { kind: "message", message: await directReply(started, turn.message.contextId, this.#logger) };
+    }
+    return { kind: "task", task: await this.#create(order, turn, started) };
+  }
+
+  /** Takes hold of a task that the scope may see. @throws A2AError TASK_NOT_FOUND */
+  async open(scope: Scope, taskId: string): Promise<HeldTask> {
+    const log = await this.#take(scope, taskId);
+    return this.#held(log, log.fold.position);
+  }
+
+  /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
+  async get(scope: Scope, taskId: string, view?: View): Promise<Moment> {
+    const live = this.#store.shared ? undefined : this.#shelf.peek(taskId);
+    const { head, fold } = live ?? (await this.#fold(taskId)) ?? {};
+    if (head === undefined || fold === undefined || fold.position === 0 || !isOf(head, scope)) {
+      throw taskNotFound(taskId);
+    }
+    return { task: viewTask(fold.task, view), position: fold.position, generation: fold.generation };
+  }
+
+  /** A page of the scope's tasks, newest status first (specification 3.1.4). */
+  async list(request: ListRequest, view: View): Promise<TaskPage> {
+    const page = await this.#store.list({ ...request, limit: request.limit + 1 });
+    const heads = page.heads.slice(0, request.limit);
+    const tasks = await Promise.all(heads.map((head) => this.#listed(head, view)));
+    const last = page.heads.length > request.limit ? heads.at(-1) : undefined;
+    return { tasks: tasks.filter((task) => task !== undefined), total: page.total, next: last };
+  }
+
+  /**
+   * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification
+   * 3.1.5). @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE
+   */
+  async cancel(scope: Scope, taskId: string): Promise<Moment> {
+    const log = await this.#take(scope, taskId);
+    try {
+      if (isTerminal(log.plannedState)) throw notCancelable(taskId);
+      const execution = this.#executions.get(taskId);
+      if (execution !== undefined) await execution.cancel();
+      if (!isTerminal(log.plannedState)) {
+        const place = { taskId, contextId: log.head.contextId };
+        await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()), { lease: () => null });
+      }
+      await log.stored();
+      return momentOf(log);
+    } catch (error) {
+      // Somebody else ended it between the look and the act.
+      if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(taskId);
+      throw error;
+    } finally {
+      this.#shelf.release(log);
+    }
+  }
+
+  async #listed(head: TaskHead, view: View): Promise<Task | undefined> {
+    const live = this.#store.shared ? undefined : this.#shelf.peek(head.taskId);
+    const folded = live ?? (await this.#fold(head.taskId));
+    return folded === undefined ? undefined : viewTask(folded.fold.task, view);
+  }
+
+  async #fold(taskId: string): ReturnType<typeof foldStored> {
+    try {
+      return await foldStored(this.#store, taskId);
+    } catch (error) {
+      throw this.#trouble(error);
+    }
+  }
+
+  async #take(scope: Scope, taskId: string): Promise<TaskLog> {
+    const log = await this.#shelf.take(taskId);
+    if (log === undefined) throw taskNotFound(taskId);
+    // A log without a stored entry belongs to a task that nobody was told of yet.
+    if (log.fold.position > 0 && isOf(log.head, scope)) return log;
+    this.#shelf.release(log);
+    throw taskNotFound(taskId);
+  }
+
+  #held(log: TaskLog, since: number, accepted?: Moment): HeldTask {
+    const draining = (): boolean => this.#draining;
+    const closing = (): boolean => this.#closing;
+    const source: CursorSource = { store: this.#store, log, draining, closing };
+    return new HeldTask(source, since, accepted, () => this.#shelf.release(log));
+  }
+
+  async #create(order: SendOrder, turn: TurnRequest, started?: StartedTurn): Promise<HeldTask> {
+    const now = this.#now();
+    const log = this.#shelf.create({
+      taskId: turn.message.taskId,
+      tenant: order.tenant,
+      owner: order.caller.owner,
+      contextId: turn.message.contextId,
+      state: TaskState.UNSPECIFIED,
+      statusTime: now,
+      position: 0,
+      generation: 0,
+      lease: null,
+    });
+    const execution = this.#execution(log, order.served);
+    try {
+      const accepting = this.#accept(log, createdDraft(turn, now), order);
+      // The agent that decided for a task has said something already: it goes into the same commit.
+      if (started !== undefined) this.#run(execution, turn, started);
+      const held = await accepting;
+      if (started === undefined) this.#run(execution, turn);
+      return held;
+    } catch (error) {
+      execution.abandon();
+      this.#shelf.release(log);
+      return this.#repeated(order, error);
+    }
+  }
+
+  async #followUp(order: SendOrder, message: Message): Promise<HeldTask> {
+    const log = await this.#take({ tenant: order.tenant, owner: order.caller.owner }, message.taskId);
+    try {
+      const { contextId } = log.head;
+      if (message.contextId !== "" && message.contextId !== contextId) {
+        throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
+      }
+      if ((this.#executions.get(log.taskId)?.waiting ?? 0) >= this.#limits.maxWaitingTurns) {
+        throw new A2AError("TOO_MANY_REQUESTS", "Too many messages wait for this task.", { retryAfterMs: 1_000 });
+      }
+      const turn = this.#turnOf(order, { ...message, contextId });
+      return await this.#accept(log, messageDraft(turn, this.#now()), order, turn);
+    } catch (error) {
+      this.#shelf.release(log);
+      return this.#repeated(order, error);
+    }
+  }
+
+  /** Stores a message. For a follow-up its turn is queued in the same moment, so that no pause comes between. */
+  async #accept(
+    log: TaskLog,
+    draft: ReturnType<typeof createdDraft>,
+    order: SendOrder,
+    followUp?: TurnRequest,
+  ): Promise<HeldTask> {
+    let held: HeldTask | undefined;
+    const running = this.#executions.get(log.taskId);
+    const idle = running === undefined || followUp === undefined;
+    const { caller, tenant, idempotency, ifGeneration } = order;
+    await log.append(draft, {
+      ifGeneration,
+      ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
+      // A task at rest begins to be executed in the transaction that accepts its message.
+      lease: idle ? (position) => this.#lease(position, 1) : undefined,
+      onStored: (entry) => {
+        const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
+        held = this.#held(log, entry.position, accepted);
+        if (followUp !== undefined) this.#queue(log, order.served, { ...followUp, position: entry.position });
+      },
+    });
+    if (held === undefined) throw new A2AError("INTERNAL", "Internal error.");
+    return held;
+  }
+
+  #queue(log: TaskLog, served: ServedAgent, turn: TurnRequest): void {
+    const running = this.#executions.get(log.taskId);
+    if (running !== undefined) running.add(turn);
+    else this.#run(this.#execution(log, served), turn);
+  }
+
+  #execution(log: TaskLog, served: ServedAgent): Execution {
+    const execution = new Execution(this.#runnerSource(), log, served.agent);
+    this.#executions.set(log.taskId, execution);
+    return execution;
+  }
+
+  #run(execution: Execution, turn: TurnRequest, started?: StartedTurn): void {
+    execution.add(turn, started);
+    void execution.run();
+  }
+
+  #runnerSource(): RunnerSource {
+    return {
+      limits: this.#limits,
+      logger: this.#logger,
+      now: this.#now,
+      lease: (turn, attempt) => this.#lease(turn, attempt),
+      referencedTasks: (turn) => this.#referenced(turn),
+      ended: (execution) => {
+        if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
+        this.#shelf.tidy(execution.log);
+      },
+    };
+  }
+
+  #directSource(order: SendOrder, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
+    return { agent: order.served.agent, turn, signal: order.signal, referencedTasks: () => this.#referenced(turn) };
+  }
+
+  #lease(turn: number, attempt: number): Lease {
+    return { holder: this.#holder, until: this.#now() + this.#leaseMs, turn, attempt };
+  }
+
+  #turnOf(order: SendOrder, message: Message): TurnRequest {
+    return {
+      message,
+      position: 1,
+      attempt: 1,
+      caller: order.caller,
+      tenant: order.tenant,
+      extensions: order.extensions,
+      acceptedOutputModes: order.request.configuration?.acceptedOutputModes ?? [],
+      metadata: order.request.metadata ?? {},
+      traceParent: order.traceParent,
+    };
+  }
+
+  async #referenced(turn: TurnRequest): Promise<Task[]> {
+    const scope = { tenant: turn.tenant, owner: turn.caller.owner };
+    const found = await Promise.all(
+      turn.message.referenceTaskIds.map((taskId) => this.get(scope, taskId).catch(() => undefined)),
+    );
+    return found.flatMap((result) => (result === undefined ? [] : [result.task]));
+  }
+
+  async #remembered(order: SendOrder): Promise<RememberedSend | undefined> {
+    const { idempotency, tenant, caller } = order;
+    if (idempotency === undefined) return undefined;
+    const key: SendKey = { tenant, owner: caller.owner, key: idempotency.key };
+    const known = await this.#store.findSend(key);
+    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused();
+    return known;
+  }
+
+  /** The same send came twice at once: the second one gets the first one's task. */
+  #repeated(order: SendOrder, error: unknown): Promise<HeldTask> {
+    const { remembered } = error instanceof StoreError ? error : {};
+    if (remembered === undefined) throw this.#trouble(error);
+    if (remembered.fingerprint !== order.idempotency?.fingerprint) throw keyReused();
+    return this.#hold(order, remembered);
+  }
+
+  async #hold(order: SendOrder, known: RememberedSend): Promise<HeldTask> {
+    const log = await this.#take({ tenant: order.tenant, owner: order.caller.owner }, known.taskId);
+    const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
+    // A retry waits for what its first attempt waited for.
+    return this.#held(log, known.position, accepted);
+  }
+
+  async #recover(head: TaskHead): Promise<void> {
+    const log = await this.#shelf.take(head.taskId);
+    if (log === undefined) return;
+    try {
+      await log.refresh();
+      await recoverTask({
+        log,
+        store: this.#store,
+        served: this.#options.agentOf(head.tenant),
+        maxRestarts: this.#options.maxRestarts ?? 3,
+        runner: this.#runnerSource(),
+        logger: this.#logger,
+        begin: (served) => this.#execution(log, served),
+      });
+    } catch (error) {
+      this.#logger.error({ err: error, taskId: head.taskId }, "a task could not be recovered; it is tried again");
+    } finally {
+      this.#shelf.release(log);
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    for (const log of this.#shelf.all()) if (!log.busy) await log.refresh();
+  }
+
+  #trouble(error: unknown): unknown {
+    if (!(error instanceof StoreError)) return error;
+    this.#logger.error({ err: error }, "the task store failed");
+    return new A2AError("UNAVAILABLE", "The task store is not available.", { cause: error, retryAfterMs: 1_000 });
+  }
+}
+
+/** An engine over a store. `start` it before use. */
+export function createEngine(options: EngineOptions): Engine {
+  return new Engine(options);
+}
+
+function isOf(head: TaskHead, scope: Scope): boolean {
+  return head.tenant === scope.tenant && head.owner === scope.owner;
+}
+
+function notCancelable(taskId: string): A2AError {
+  return new A2AError("TASK_NOT_CANCELABLE", "The task is over and cannot be canceled.", { metadata: { taskId } });
+}
+
+function keyReused(): A2AError {
+  return new A2AError("IDEMPOTENCY_KEY_REUSED", "The idempotency key was used for another request.");
+}

@@ -1,0 +1,79 @@
+import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { responseOf } from "../task/entry.js";
+import { type View, viewTask } from "../task/fold.js";
+import { isTerminal } from "../task/state.js";
+import { type CursorSource, readLog, waitFor } from "./cursor.js";
+import type { TaskLog } from "./task-log.js";
+
+/** A place in a task's log. */
+export interface Place {
+  readonly position: number;
+  readonly generation: number;
+}
+
+/** A task at one moment: what comes after `position` is not in it. */
+export interface Moment extends Place {
+  readonly task: Task;
+}
+
+/** The task of a log at this moment. */
+export function momentOf(log: TaskLog, view?: View): Moment {
+  const { position, generation, task } = log.fold;
+  return { position, generation, task: viewTask(task, view) };
+}
+
+/**
+ * A task that a call holds on to: `release` it in the end. All answers of a call about a task come from here: the
+ * blocking wait, the stream, the snapshot.
+ */
+export class HeldTask {
+  readonly #source: CursorSource;
+  readonly #release: () => void;
+  readonly #since: number;
+  /** The task as the message was accepted, where a capture was asked for. */
+  readonly accepted: Moment | undefined;
+
+  /** @param since position of the accepted message, whose answer `settled` waits for */
+  constructor(source: CursorSource, since: number, accepted: Moment | undefined, release: () => void) {
+    this.#source = source;
+    this.#since = since;
+    this.accepted = accepted;
+    this.#release = release;
+  }
+
+  /** The task at this moment, with the place where its next events begin. */
+  now(view?: View): Moment {
+    return momentOf(this.#source.log, view);
+  }
+
+  /**
+   * Waits until the task is over or waits for the client (specification 3.2.2); false when `signal` fired or the
+   * time, in milliseconds, ran out first.
+   */
+  settled(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+    const { log } = this.#source;
+    return waitFor(this.#source, () => log.settledAt > this.#since, { signal, timeoutMs });
+  }
+
+  /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */
+  passed(generation: number, signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+    const { log } = this.#source;
+    const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
+    return waitFor(this.#source, done, { signal, timeoutMs });
+  }
+
+  /**
+   * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
+   * note (`generationOf`).
+   */
+  async *events(after: Place, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+    for await (const entry of readLog(this.#source, after.position, signal)) {
+      const response = entry.generation > after.generation ? responseOf(entry) : undefined;
+      if (response !== undefined) yield response;
+    }
+  }
+
+  release(): void {
+    this.#release();
+  }
+}

@@ -1,0 +1,110 @@
+import { create } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type TaskState, TaskState as State } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { ServedAgent } from "../card/agents.js";
+import { anonymous } from "../core/caller.js";
+import type { Logger } from "../core/log.js";
+import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { decodeEntry, stateAfter } from "../task/entry.js";
+import { viewTask } from "../task/fold.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import { statusDraft } from "./draft.js";
+import { type Execution, recoveryOf, type RunnerSource } from "./runner.js";
+import type { TaskLog } from "./task-log.js";
+import { makeTurn, type TurnRequest } from "./turn.js";
+
+/** A task whose execution was cut off, and what is needed to go on. */
+export interface Recovery {
+  readonly log: TaskLog;
+  readonly store: TaskStore;
+  readonly served: ServedAgent | undefined;
+  readonly maxRestarts: number;
+  readonly runner: RunnerSource;
+  readonly logger: Logger;
+  readonly begin: (served: ServedAgent) => Execution;
+}
+
+/**
+ * Brings a claimed task back into order, so that none stays WORKING for ever: the turn that was cut off is run again
+ * where its agent says so and not too often yet, otherwise the task fails with a clear status. A turn that had come
+ * to its pause is not run again; messages that waited get their turns.
+ */
+export async function recoverTask(recovery: Recovery): Promise<void> {
+  const { log, runner, logger, served } = recovery;
+  const { lease } = log.head;
+  const { holder } = runner.lease(0, 0);
+  if (lease === null || lease.holder !== holder) return;
+  if (isTerminal(log.fold.state)) return log.setLease(holder, null);
+  const { turns, paused } = await turnsFrom(recovery, lease.turn);
+  const [first, ...later] = turns;
+  const open = paused ? later : turns;
+  if (open.length === 0 && paused) return log.setLease(holder, null);
+  const attempt = Math.max(1, lease.attempt);
+  const again = first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
+  if (!again) return fail(log, runner);
+  logger.info({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
+  const execution = recovery.begin(served);
+  for (const turn of open) execution.add(turn === first ? { ...turn, attempt } : turn);
+  if (paused) await log.setLease(holder, runner.lease(open[0]?.position ?? 0, 1));
+  void execution.run();
+}
+
+function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnRequest, attempt: number): boolean {
+  if (attempt > recovery.maxRestarts + 1) return false;
+  const turn = makeTurn(request, {
+    task: viewTask(recovery.log.fold.task),
+    signal: AbortSignal.abort(),
+    referencedTasks: async () => [],
+  });
+  return recoveryOf(served.agent, turn) === "restart";
+}
+
+async function fail(log: TaskLog, runner: RunnerSource): Promise<void> {
+  const place = { taskId: log.taskId, contextId: log.head.contextId };
+  const why = "The agent was stopped by a crash of the server before it finished.";
+  await log.append(statusDraft(place, State.FAILED, why, runner.now()), { lease: () => null });
+}
+
+/** The messages from a position on, and whether the turn of the first one had reached a pause. */
+async function turnsFrom(recovery: Recovery, from: number): Promise<{ turns: TurnRequest[]; paused: boolean }> {
+  const { log, store } = recovery;
+  const turns: TurnRequest[] = [];
+  let state: TaskState | undefined;
+  const limit = 1_000;
+  for (let after = Math.max(0, from - 1); ; ) {
+    const entries = (await store.read({ taskId: log.taskId, after, limit })).map(decodeEntry);
+    for (const entry of entries) {
+      after = entry.position;
+      const message = messageOf(entry);
+      if (message !== undefined) turns.push(turnOf(log.head, entry, message));
+      state = stateAfter(entry.event) ?? state;
+    }
+    if (entries.length === 0) break;
+  }
+  return { turns, paused: state !== undefined && isInterrupted(state) };
+}
+
+function messageOf(entry: LogEntry): Message | undefined {
+  if (entry.event.case === "message") return entry.event.value;
+  if (entry.event.case === "created") return entry.event.value.history[0] ?? create(MessageSchema);
+  return undefined;
+}
+
+function turnOf(head: TaskHead, entry: LogEntry, message: Message): TurnRequest {
+  const context = entry.turn;
+  return {
+    message,
+    position: entry.position,
+    attempt: 1,
+    // Claims are credentials' business and never stored: a restarted turn knows its owner and scopes.
+    caller:
+      head.owner === ""
+        ? anonymous
+        : { owner: head.owner, authenticated: true, scopes: context?.scopes ?? [], claims: {} },
+    tenant: head.tenant,
+    extensions: new Set(context?.extensions),
+    acceptedOutputModes: context?.acceptedOutputModes ?? [],
+    metadata: context?.metadata ?? {},
+    traceParent: entry.traceParent,
+  };
+}

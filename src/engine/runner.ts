@@ -1,0 +1,298 @@
+import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { newId } from "../core/ids.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Lease } from "../store/task-store.js";
+import { viewTask } from "../task/fold.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import { type Agent, AgentError, Interruption, type Turn } from "./agent.js";
+import { ArtifactIds, InvalidAgentEvent, statusDraft } from "./draft.js";
+import type { AgentEvent, Content } from "./event.js";
+import type { Place } from "./message.js";
+import type { TaskLog } from "./task-log.js";
+import { makeTurn, type TurnRequest } from "./turn.js";
+
+/** What executions need of the engine. */
+export interface RunnerSource {
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly now: () => number;
+  /** The lease of a turn that begins or goes on now. */
+  readonly lease: (turn: number, attempt: number) => Lease;
+  readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
+  /** Called once, when the execution is over. */
+  readonly ended: (execution: Execution) => void;
+}
+
+/** A turn whose agent runs already, because its first event decided that there is a task. */
+export interface StartedTurn {
+  readonly iterator: AsyncIterator<AgentEvent>;
+  readonly controller: AbortController;
+  readonly turn: Turn;
+  /** Its first event; undefined when the agent threw before it. */
+  readonly first: IteratorResult<AgentEvent> | undefined;
+}
+
+/**
+ * Runs an agent on one task: one turn at a time, later messages wait for theirs. It ends when nothing waits any more
+ * or the task is over. What the agent yields is accepted into the log at once; only a log that is too far behind
+ * makes it wait.
+ */
+export class Execution {
+  readonly log: TaskLog;
+  readonly agent: Agent;
+  /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
+  readonly done: Promise<void>;
+  readonly #source: RunnerSource;
+  readonly #waiting: { readonly request: TurnRequest; readonly started?: StartedTurn }[] = [];
+  readonly #ids: ArtifactIds;
+  readonly #place: Place;
+  #finish: () => void = () => {};
+  #over = false;
+  #controller = new AbortController();
+  #turn: Turn | undefined;
+  #request: TurnRequest | undefined;
+  #failure: unknown;
+
+  constructor(source: RunnerSource, log: TaskLog, agent: Agent) {
+    this.#source = source;
+    this.log = log;
+    this.agent = agent;
+    this.#ids = new ArtifactIds(log.fold);
+    this.#place = { taskId: log.taskId, contextId: log.head.contextId };
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    log.busy = true;
+    log.holds++;
+  }
+
+  /** How many messages wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Queues a message's turn; `started` when its agent runs already. */
+  add(request: TurnRequest, started?: StartedTurn): void {
+    this.#waiting.push(started === undefined ? { request } : { request, started });
+  }
+
+  /** Runs the turns that wait, then ends. */
+  async run(): Promise<void> {
+    try {
+      let previous: TurnRequest | undefined;
+      for (let next = this.#waiting.shift(); next !== undefined && !this.#over; next = this.#waiting.shift()) {
+        // The store must know which turn runs before it does: a crash repeats this one, not the last.
+        if (previous !== undefined) await this.#setLease(this.#source.lease(next.request.position, 1));
+        previous = next.request;
+        await this.#runTurn(next.request, next.started);
+        if (isTerminal(this.log.plannedState)) break;
+      }
+    } catch (error) {
+      // The log could not be written: the task keeps its lease, and whoever claims it decides (recovery).
+      this.#source.logger.error({ err: error, taskId: this.log.taskId }, "an execution could not be stored");
+    }
+    this.#end();
+  }
+
+  /**
+   * Stops the execution because the client asked for it: the agent gets `cancelGraceMs` to end by itself, then the
+   * task is canceled without it (specification 3.1.5).
+   */
+  async cancel(): Promise<void> {
+    this.#waiting.length = 0;
+    this.#controller.abort(new Interruption("canceled"));
+    await this.#grace(this.#source.limits.cancelGraceMs);
+    if (this.#over) return;
+    this.#over = true;
+    try {
+      if (!isTerminal(this.log.plannedState)) await this.#close(TaskState.CANCELED, undefined);
+    } finally {
+      this.#end(true);
+    }
+  }
+
+  /** Stops the execution because the server ends; `recover` says what becomes of the task. */
+  async shutdown(graceMs: number): Promise<void> {
+    this.#controller.abort(new Interruption("shutdown"));
+    await this.#grace(graceMs);
+    if (this.#over) return;
+    this.#over = true;
+    try {
+      await this.#interrupted();
+    } finally {
+      this.#end(true);
+    }
+  }
+
+  /** Ends an execution whose task could not be stored. */
+  abandon(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#controller.abort(new Interruption("canceled"));
+    this.#end(true);
+  }
+
+  async #grace(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([this.done, late]);
+    clearTimeout(timer);
+  }
+
+  #end(leftBehind = false): void {
+    if (this.#over && !leftBehind) return;
+    this.#over = true;
+    this.log.busy = false;
+    this.log.holds--;
+    this.#finish();
+    this.#source.ended(this);
+    this.log.wake();
+  }
+
+  async #runTurn(request: TurnRequest, started: StartedTurn | undefined): Promise<void> {
+    const { iterator, turn } = started ?? this.#start(request);
+    if (started !== undefined) this.#controller = started.controller;
+    this.#turn = turn;
+    this.#request = request;
+    let last: TaskState | undefined;
+    try {
+      let result = started?.first ?? (await iterator.next());
+      while (!result.done && !this.#over) {
+        const event = result.value;
+        this.#accept(event);
+        if (event.kind === "status") last = event.state;
+        if (last !== undefined && isTerminal(last)) break;
+        const max = this.#source.limits.maxUnstoredEvents;
+        if (this.log.unstored >= max) await this.log.room(max);
+        if (this.#failure !== undefined) break;
+        result = await iterator.next();
+      }
+      if (this.#over) return;
+      if (!result.done) await leave(iterator, this.#source.logger);
+    } catch (error) {
+      if (this.#over) return;
+      return this.#threw(error);
+    }
+    if (this.#failure !== undefined) return this.#unstorable(this.#failure);
+    await this.#returned(last);
+  }
+
+  #start(request: TurnRequest): Pick<StartedTurn, "iterator" | "turn"> {
+    if (this.#controller.signal.aborted === false) this.#controller = new AbortController();
+    const turn = makeTurn(request, {
+      task: viewTask(this.log.fold.task),
+      signal: this.#controller.signal,
+      referencedTasks: () => this.#source.referencedTasks(request),
+    });
+    return { turn, iterator: startAgent(this.agent, turn) };
+  }
+
+  #accept(event: AgentEvent): void {
+    const now = this.#source.now();
+    if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
+    const draft =
+      event.kind === "artifact"
+        ? this.#ids.draft(event, this.#place, now)
+        : statusDraft(this.#place, event.state, event.content, now);
+    const ends = event.kind === "status" && isTerminal(event.state);
+    this.log.append(draft, ends ? { lease: () => null } : {}).catch(this.#note);
+  }
+
+  readonly #note = (error: unknown): void => {
+    this.#failure ??= error;
+  };
+
+  /** The agent returned: after a pause the task waits, otherwise it is done. */
+  async #returned(last: TaskState | undefined): Promise<void> {
+    if (last !== undefined && isTerminal(last)) return this.#settle();
+    const { reason } = this.#controller.signal;
+    if (reason instanceof Interruption && reason.cause === "shutdown") return this.#interrupted();
+    if (reason instanceof Interruption) return this.#close(TaskState.CANCELED, undefined);
+    if (last !== undefined && isInterrupted(last)) {
+      await this.#settle();
+      if (this.#waiting.length === 0) await this.#setLease(null);
+      return;
+    }
+    // With more messages waiting, the task goes on with the next one.
+    if (this.#waiting.length === 0) await this.#close(TaskState.COMPLETED, undefined);
+  }
+
+  async #threw(error: unknown): Promise<void> {
+    const { reason } = this.#controller.signal;
+    if (reason instanceof Interruption && reason.cause === "shutdown") return this.#interrupted();
+    if (reason instanceof Interruption) return this.#close(TaskState.CANCELED, undefined);
+    await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
+  }
+
+  /** The server ends before the agent does. */
+  async #interrupted(): Promise<void> {
+    if (isTerminal(this.log.plannedState)) return this.#settle();
+    const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
+    if (recover === "fail") {
+      return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
+    }
+    const { position = 1, attempt = 1 } = this.#request ?? this.#waiting[0]?.request ?? {};
+    // Up for a claim at once; an orderly restart does not count as an attempt.
+    await this.#setLease({ ...this.#source.lease(position, attempt - 1), until: 0 });
+  }
+
+  async #close(state: TaskState, content: Content | undefined): Promise<void> {
+    if (isTerminal(this.log.plannedState)) return this.#settle();
+    const draft = statusDraft(this.#place, state, content, this.#source.now());
+    await this.log.append(draft, { lease: () => null });
+  }
+
+  /** Waits until everything accepted is stored. */
+  async #settle(): Promise<void> {
+    await this.log.stored();
+    if (this.#failure !== undefined) this.#unstorable(this.#failure);
+  }
+
+  /** Another process ended the task meanwhile: nothing to do. Anything else is trouble with the store. */
+  #unstorable(failure: unknown): void {
+    if (failure instanceof A2AError && failure.reason === "UNSUPPORTED_OPERATION") return;
+    throw failure;
+  }
+
+  async #setLease(lease: Lease | null): Promise<void> {
+    await this.log.setLease(this.#source.lease(0, 0).holder, lease);
+  }
+}
+
+/** Calls `execute`; an agent that throws at once looks like one that throws at its first event. */
+export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
+  try {
+    return agent.execute(turn)[Symbol.asyncIterator]();
+  } catch (error) {
+    return { next: () => Promise.reject(error) };
+  }
+}
+
+/** Lets an agent clean up after its last event; what goes wrong then concerns the log alone. */
+export async function leave(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch (error) {
+    logger.warn({ err: error }, "an agent threw after its last event");
+  }
+}
+
+/** What the agent says about a turn that was cut off. */
+export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
+  const { recover = "fail" } = agent;
+  return typeof recover === "function" ? recover(turn) : recover;
+}
+
+/** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
+export function failureText(error: unknown, logger: Logger, taskId: string): string {
+  if (error instanceof AgentError) return error.message;
+  if (error instanceof InvalidAgentEvent) return `The agent's answer is not valid: ${error.message}.`;
+  const reference = newId();
+  logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
+  return `The agent failed unexpectedly. Reference: ${reference}`;
+}

@@ -1,0 +1,89 @@
+import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { decodeEntry } from "../task/entry.js";
+import { decodeSnapshot, TaskFold } from "../task/fold.js";
+import { TaskLog } from "./task-log.js";
+
+/** A task as a store has it, folded. */
+export interface FoldedTask {
+  readonly head: TaskHead;
+  readonly fold: TaskFold;
+  readonly snapshotAt: number;
+}
+
+/** Reads and folds one task; undefined when there is none. */
+export async function foldStored(store: TaskStore, taskId: string): Promise<FoldedTask | undefined> {
+  const loaded = await store.load({ taskId });
+  if (loaded === undefined) return undefined;
+  const { head, snapshot, entries } = loaded;
+  const fold = snapshot === undefined ? new TaskFold() : decodeSnapshot(snapshot.bytes);
+  for (const bytes of entries) fold.apply(decodeEntry(bytes));
+  return { head, fold, snapshotAt: snapshot?.position ?? 0 };
+}
+
+/**
+ * The logs in use: one object per task, for as long as somebody holds it. A task that nobody reads, runs or calls
+ * costs no memory.
+ */
+export class Shelf {
+  readonly #store: TaskStore;
+  readonly #logs = new Map<string, TaskLog>();
+  readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
+
+  constructor(store: TaskStore) {
+    this.#store = store;
+  }
+
+  /** The log of a task that is in use, without taking hold of it. */
+  peek(taskId: string): TaskLog | undefined {
+    return this.#logs.get(taskId);
+  }
+
+  /** Every log in use. */
+  all(): Iterable<TaskLog> {
+    return this.#logs.values();
+  }
+
+  /** Takes hold of a task's log, reading it when needed; undefined when there is no such task. */
+  async take(taskId: string): Promise<TaskLog | undefined> {
+    const log = this.#logs.get(taskId) ?? (await this.#load(taskId));
+    if (log === undefined) return undefined;
+    log.holds++;
+    this.#logs.set(taskId, log);
+    return log;
+  }
+
+  /** Puts a new task's log up and takes hold of it. */
+  create(head: TaskHead): TaskLog {
+    const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0 });
+    log.holds++;
+    this.#logs.set(head.taskId, log);
+    return log;
+  }
+
+  /** Lets go; the last one to do so takes the log from memory. */
+  release(log: TaskLog): void {
+    log.holds--;
+    this.tidy(log);
+  }
+
+  /** Forgets a log that nobody holds. */
+  tidy(log: TaskLog): void {
+    if (log.holds <= 0 && this.#logs.get(log.taskId) === log) this.#logs.delete(log.taskId);
+  }
+
+  #load(taskId: string): Promise<TaskLog | undefined> {
+    let loading = this.#loading.get(taskId);
+    if (loading === undefined) {
+      loading = this.#read(taskId).finally(() => this.#loading.delete(taskId));
+      this.#loading.set(taskId, loading);
+    }
+    return loading;
+  }
+
+  async #read(taskId: string): Promise<TaskLog | undefined> {
+    const folded = await foldStored(this.#store, taskId);
+    if (folded === undefined) return undefined;
+    const known = this.#logs.get(taskId);
+    return known ?? new TaskLog({ store: this.#store, ...folded });
+  }
+}

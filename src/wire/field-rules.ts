@@ -1,0 +1,59 @@
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { Edition, FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
+
+/** Whether the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
+export function isRequired(field: DescField): boolean {
+  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
+}
+
+/** Whether a field is absent exactly when it is at its default: lists, maps, and scalars without `optional`. */
+export function hasImplicitPresence(field: DescField): boolean {
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT;
+}
+
+/** Whether a message field is held as a plain object: google.protobuf.Struct everywhere but in google.protobuf.Value. */
+export function holdsJsonObject(field: DescField): boolean {
+  return (
+    field.message?.typeName === "google.protobuf.Struct" && field.parent?.typeName !== "google.protobuf.Value"
+  );
+}
+
+/** Types of google.protobuf with a JSON form of their own that no message of the contract uses often. */
+const rare = new Set(["Any", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
+
+/**
+ * Whether the JSON of a message is left to protobuf-es: types that the contract does not use or uses in errors alone,
+ * and whatever is not proto3 (it notes presence by the prototype of the message).
+ */
+export function isLeftToLibrary(desc: DescMessage): boolean {
+  return rare.has(desc.typeName) || desc.typeName.endsWith("Value") && desc.file.name === "google/protobuf/wrappers" || desc.file.edition !== Edition.EDITION_PROTO3;
+}
+
+/** What tells a value from its default, for a field without presence. */
+export function zeroTest(field: DescField): (value: unknown) => boolean {
+  if (field.fieldKind === "list") return (value) => (value as unknown[]).length === 0;
+  if (field.fieldKind === "map") return isEmptyObject;
+  if (field.fieldKind === "enum") {
+    const first = field.enum.values[0]?.number;
+    return (value) => value === first;
+  }
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return (value) => value === "";
+    case ScalarType.BOOL:
+      return (value) => value === false;
+    case ScalarType.BYTES:
+      return (value) => (value as Uint8Array).length === 0;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return (value) => Object.is(value, 0); // -0 is a value
+    default:
+      return (value) => value === 0 || value === 0n || value === "0"; // 64 bits come as bigint or text
+  }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  for (const _ in value as object) return false;
+  return true;
+}

@@ -1,0 +1,65 @@
+import { A2AError } from "../core/error.js";
+
+/** How deep Struct, Value and ListValue may nest, in either direction: deeper input is refused, not followed. */
+export const MAX_NESTING = 100;
+
+// The characters that a JSON string may not contain as they are (RFC 8259, section 7). Surrogates are among them so
+// that JSON.stringify, which escapes a lone one, decides about every text that has any.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters looked for
+const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** A JSON string. Most texts need no escape and are only put in quotes, which is cheaper than JSON.stringify. */
+export function quote(text: string): string {
+  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+/** The error for a message that ProtoJSON cannot express: a fault of the program that made it, not of its reader. */
+export function unwritable(what: string): A2AError {
+  return new A2AError("INTERNAL", "Internal error.", { cause: new TypeError(`no JSON form: ${what}`) });
+}
+
+/**
+ * A JSON number. NaN and the infinities have none (specification of ProtoJSON, google.protobuf.Value).
+ */
+export function finite(value: number): string {
+  if (!Number.isFinite(value)) throw unwritable(`the number ${value}`);
+  return `${value}`;
+}
+
+/**
+ * Any JSON value, for fields of type google.protobuf.Struct, which a message holds as a plain object. Stricter than
+ * JSON.stringify, which turns what it cannot express into `null` or leaves it out: this throws.
+ */
+export function writeJsonValue(value: unknown, depth = 0): string {
+  switch (typeof value) {
+    case "string":
+      return quote(value);
+    case "number":
+      return finite(value);
+    case "boolean":
+      return value ? "true" : "false";
+    case "object":
+      if (value === null) return "null";
+      if (depth >= MAX_NESTING) throw unwritable(`nesting deeper than ${MAX_NESTING}`);
+      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value as Record<string, unknown>, depth + 1);
+    default:
+      throw unwritable(`a value of type ${typeof value}`);
+  }
+}
+
+function writeArray(values: readonly unknown[], depth: number): string {
+  let out = "";
+  for (const value of values) {
+    out += out === "" ? writeJsonValue(value, depth) : `,${writeJsonValue(value, depth)}`;
+  }
+  return `[${out}]`;
+}
+
+function writeObject(members: Record<string, unknown>, depth: number): string {
+  let out = "";
+  for (const name of Object.keys(members)) {
+    const member = `${quote(name)}:${writeJsonValue(members[name], depth)}`;
+    out += out === "" ? member : `,${member}`;
+  }
+  return `{${out}}`;
+}

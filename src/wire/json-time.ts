@@ -1,0 +1,46 @@
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { unwritable } from "./json-text.js";
+
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z in seconds: what google.protobuf.Timestamp allows. */
+const MIN_SECONDS = -62_135_596_800;
+const MAX_SECONDS = 253_402_300_799;
+
+const pattern = /^(\d{4}-\d{2}-(\d{2})T)(\d{2})(:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
+
+let lastSeconds = Number.NaN;
+let lastText = "";
+
+/**
+ * A timestamp as `YYYY-MM-DDTHH:mm:ss.sssZ`, always with three fraction digits (specification 5.6.1); finer parts are
+ * cut off. Many timestamps fall into the same second, so the text of the last one is kept.
+ */
+export function formatTimestamp(value: Timestamp): string {
+  const seconds = Number(value.seconds);
+  if (seconds !== lastSeconds) {
+    if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) throw unwritable("a Timestamp out of range");
+    lastText = new Date(seconds * 1000).toISOString().slice(0, -4);
+    lastSeconds = seconds;
+  }
+  const { nanos } = value;
+  if (!(nanos >= 0 && nanos <= 999_999_999)) throw unwritable("a Timestamp out of range");
+  const millis = Math.floor(nanos / 1_000_000);
+  return `"${lastText}${millis < 10 ? "00" : millis < 100 ? "0" : ""}${millis}Z"`;
+}
+
+/**
+ * Reads an ISO 8601 timestamp with zero to nine fraction digits. `Z` is what the specification asks for (5.6.1);
+ * an offset is tolerated. Undefined when it is no such text or not a date of the calendar.
+ */
+export function parseTimestamp(text: string): Timestamp | undefined {
+  const match = pattern.exec(text);
+  if (match === null) return undefined;
+  const [, date, day, hour, rest, fraction = "", zone] = match;
+  if (hour === "24") return undefined;
+  const local = Date.parse(`${date}${hour}${rest}Z`);
+  // Date.parse takes a 30th of February for the 2nd of March: the day tells.
+  if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) return undefined;
+  const seconds = (zone === "Z" ? local : Date.parse(`${date}${hour}${rest}${zone}`)) / 1000;
+  if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) return undefined;
+  return create(TimestampSchema, { seconds: BigInt(seconds), nanos: Number(fraction.padEnd(9, "0")) });
+}

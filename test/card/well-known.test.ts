@@ -1,0 +1,122 @@
+import { create, fromJson } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { buildCard } from "../../src/card/build.js";
+import { interfacesOf, withInterfaces } from "../../src/card/interfaces.js";
+import { type CardAnswer, type CardCaching, createCardAnswers } from "../../src/card/well-known.js";
+
+const since = new Date("2026-01-02T03:04:05.678Z");
+const card = (name = "Probe"): AgentCard =>
+  buildCard(
+    { name, description: "Answers.", version: "1.0.0" },
+    { pushNotifications: false, extendedAgentCard: false, extensions: [] },
+  );
+
+function ask(conditions: Record<string, string> = {}, caching: Partial<CardCaching> = {}): CardAnswer {
+  const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [], ...caching });
+  const { ifNoneMatch, ifModifiedSince } = conditions;
+  return answer("k", () => card(), { ifNoneMatch, ifModifiedSince });
+}
+
+describe("createCardAnswers()", () => {
+  it("answers with the JSON of the card, REQUIRED fields and all, and how long it may be kept", () => {
+    const { status, headers, body } = ask();
+    expect(status).toBe(200);
+    expect(headers).toEqual({
+      "content-type": "application/json",
+      "content-length": `${body?.byteLength}`,
+      "cache-control": "public, max-age=300",
+      "last-modified": "Fri, 02 Jan 2026 03:04:05 GMT",
+      etag: expect.stringMatching(/^"[\w-]{43}"$/),
+    });
+    const json = JSON.parse(String(body));
+    expect(json).toMatchObject({ name: "Probe", skills: [], supportedInterfaces: [] });
+    expect(fromJson(AgentCardSchema, json)).toEqual(card());
+  });
+
+  it("says which headers the content depends on", () => {
+    const { headers } = ask({}, { vary: ["Forwarded", "X-Forwarded-Host"], maxAgeSeconds: 0 });
+    expect(headers).toMatchObject({ vary: "Forwarded, X-Forwarded-Host", "cache-control": "public, max-age=0" });
+  });
+
+  it("has one tag for one content", () => {
+    const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
+    const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
+    const tag = (key: string, name: string): unknown => answer(key, () => card(name), none).headers.etag;
+    expect(tag("a", "A")).toBe(tag("b", "A"));
+    expect(tag("c", "C")).not.toBe(tag("a", "A"));
+  });
+
+  it("renders a card once, and does not keep more of them than it needs", () => {
+    const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
+    const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
+    let made = 0;
+    const get = (key: string): unknown => answer(key, () => (made++, card()), none);
+    get("first");
+    get("first");
+    expect(made).toBe(1);
+    for (let i = 0; i < 256; i++) get(`other ${i}`);
+    get("first");
+    expect(made).toBe(258);
+  });
+
+  it("spares a reader who has the content already", () => {
+    const etag = ask().headers.etag ?? "";
+    const tags = [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag},"y"`, "*"];
+    for (const ifNoneMatch of tags) {
+      const { status, headers, body } = ask({ ifNoneMatch });
+      expect({ ifNoneMatch, status, body }).toEqual({ ifNoneMatch, status: 304, body: undefined });
+      expect(headers).toMatchObject({ etag, "cache-control": "public, max-age=300" });
+      expect(headers).not.toHaveProperty("content-length");
+    }
+    for (const ifModifiedSince of ["Fri, 02 Jan 2026 03:04:05 GMT", "Sat, 03 Jan 2026 03:04:05 GMT"]) {
+      expect(ask({ ifModifiedSince }).status).toBe(304);
+    }
+  });
+
+  it("answers in full to whoever has something else", () => {
+    for (const ifNoneMatch of ["", '"x"', "x", 'W/"x", "y"']) expect(ask({ ifNoneMatch }).status).toBe(200);
+    for (const ifModifiedSince of ["Fri, 02 Jan 2026 03:04:04 GMT", "yesterday", ""]) {
+      expect(ask({ ifModifiedSince }).status).toBe(200);
+    }
+  });
+
+  it("lets the tag decide when a date is sent with it", () => {
+    const ifModifiedSince = "Sat, 03 Jan 2026 03:04:05 GMT";
+    expect(ask({ ifNoneMatch: '"x"', ifModifiedSince }).status).toBe(200);
+  });
+});
+
+describe("interfacesOf()", () => {
+  it("lists gRPC first, then every binding of the HTTP port", () => {
+    const list = interfacesOf({ url: "https://example.org/a", grpc: "example.org:50051", tenant: "t" });
+    expect(list.map((entry) => [entry.url, entry.protocolBinding, entry.protocolVersion, entry.tenant])).toEqual([
+      ["example.org:50051", "GRPC", "1.0", "t"],
+      ["https://example.org/a", "JSONRPC", "1.0", "t"],
+      ["https://example.org/a", "HTTP+JSON", "1.0", "t"],
+      ["https://example.org/a", "urn:parley:binding:connect:v1", "1.0", "t"],
+    ]);
+  });
+
+  it("leaves out what does not listen", () => {
+    const bindings = (url?: string, grpc?: string): string[] =>
+      interfacesOf({ url, grpc, tenant: "" }).map((entry) => entry.protocolBinding);
+    expect(bindings("http://localhost")).toEqual(["JSONRPC", "HTTP+JSON", "urn:parley:binding:connect:v1"]);
+    expect(bindings(undefined, "localhost:1")).toEqual(["GRPC"]);
+  });
+});
+
+describe("withInterfaces()", () => {
+  it("puts the server's interfaces before the author's, on a copy", () => {
+    const own = { url: "https://old.example.org", protocolBinding: "JSONRPC", protocolVersion: "0.3" };
+    const before = create(AgentCardSchema, { name: "Probe", supportedInterfaces: [own] });
+    const after = withInterfaces(before, interfacesOf({ url: "http://localhost", grpc: undefined, tenant: "" }));
+    expect(after.supportedInterfaces.map((entry) => entry.url)).toEqual([
+      "http://localhost",
+      "http://localhost",
+      "http://localhost",
+      "https://old.example.org",
+    ]);
+    expect(before.supportedInterfaces).toHaveLength(1);
+  });
+});
