@@ -75,7 +75,7 @@ export type Sent =
 
 /** A page of tasks. */
 export interface TaskPage {
-  readonly tasks: readonly Task[];
+  readonly moments: readonly Moment[];
   readonly total: number;
   /** Where the next page begins; undefined on the last one. */
   readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
@@ -183,16 +183,16 @@ export class Engine {
     if (head === undefined || fold === undefined || fold.position === 0 || !isOf(head, scope)) {
       throw taskNotFound(taskId);
     }
-    return { task: viewTask(fold.task, view), position: fold.position, generation: fold.generation };
+    return momentOf({ fold }, view);
   }
 
   /** A page of the scope's tasks, newest status first (specification 3.1.4). */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
     const page = await this.#store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
-    const tasks = await Promise.all(heads.map((head) => this.#listed(head, view)));
+    const moments = await Promise.all(heads.map((head) => this.#listed(head, view)));
     const last = page.heads.length > request.limit ? heads.at(-1) : undefined;
-    return { tasks: tasks.filter((task) => task !== undefined), total: page.total, next: last };
+    return { moments: moments.filter((moment) => moment !== undefined), total: page.total, next: last };
   }
 
   /**
@@ -220,10 +220,11 @@ export class Engine {
     }
   }
 
-  async #listed(head: TaskHead, view: View): Promise<Task | undefined> {
+  /** A task that retention removed between the list and the look is left out. */
+  async #listed(head: TaskHead, view: View): Promise<Moment | undefined> {
     const live = this.#store.shared ? undefined : this.#shelf.peek(head.taskId);
     const folded = live ?? (await this.#fold(head.taskId));
-    return folded === undefined ? undefined : viewTask(folded.fold.task, view);
+    return folded === undefined ? undefined : momentOf(folded, view);
   }
 
   async #fold(taskId: string): ReturnType<typeof foldStored> {

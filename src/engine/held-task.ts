@@ -1,9 +1,8 @@
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { responseOf } from "../task/entry.js";
-import { type View, viewTask } from "../task/fold.js";
+import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { type CursorSource, readLog, waitFor } from "./cursor.js";
-import type { TaskLog } from "./task-log.js";
 
 /** A place in a task's log. */
 export interface Place {
@@ -17,7 +16,7 @@ export interface Moment extends Place {
 }
 
 /** The task of a log at this moment. */
-export function momentOf(log: TaskLog, view?: View): Moment {
+export function momentOf(log: { readonly fold: TaskFold }, view?: View): Moment {
   const { position, generation, task } = log.fold;
   return { position, generation, task: viewTask(task, view) };
 }

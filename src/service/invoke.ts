@@ -1,4 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { ServedAgent } from "../card/agents.js";
 import type { Call } from "../core/call.js";
 
 /** One request on its way to a method. */
@@ -6,6 +7,8 @@ export interface Invocation {
   readonly method: DescMethod;
   readonly request: Message;
   readonly call: Call;
+  /** The agent that the request is for: set by the tenant interceptor, there for all that come after it. */
+  readonly served?: ServedAgent;
 }
 
 /** What a method answers: a message, or, when the descriptor says server streaming, messages. */

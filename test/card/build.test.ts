@@ -161,6 +161,6 @@ describe("checkCard()", () => {
     const wrong = { ...plain, skills: "echo" } as unknown as AgentCardInput;
     expect(checkCard(wrong, nothing).faults[0]).toMatch(/^the card has not the form of an AgentCard/);
     const number = { ...plain, name: 5 } as unknown as AgentCardInput;
-    expect(checkCard(number, nothing).faults[0]).toMatch(/name/);
+    expect(checkCard(number, nothing).faults[0]).toMatch(/expected string, got 5/);
   });
 });

@@ -2,10 +2,13 @@ import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
+import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
 import { type Addable, addablesOf } from "./infrastructure.js";
+import { nameMapEntries } from "./map-entry.js";
 
 /** Serialized `google.protobuf.FileDescriptorProto`s by file name. */
-type Files = ReadonlyMap<string, Uint8Array>;
+type Files = ReadonlyMap<string, Buffer>;
 
 /** The part of a reflection answer that holds files. */
 interface ReflectionResponse {
@@ -20,22 +23,26 @@ interface LoadedMethod {
 /** What the package wants of proto-loader: the files, wherever they hang. */
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
+/** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
+const errorFiles: readonly DescFile[] = [file_google_rpc_status, file_google_rpc_error_details];
+
 /**
- * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists `files`' services,
- * the health service and itself, and nothing else that may be served beside them.
+ * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the services of
+ * `file`, the `others` and itself.
  *
  * The files are answered as they were compiled. The reflection package would answer with what its own model of a
  * descriptor can hold, which has no custom options: the HTTP rules and the REQUIRED marks would be lost.
  */
 export function reflectionServices(file: DescFile, others: readonly Addable[]): Addable[] {
-  const files = new Map<string, Uint8Array>();
-  collect(file, files);
+  const files = new Map<string, Buffer>();
+  for (const known of [file, ...errorFiles]) collect(known, files);
   // The package serves itself from a proto file of its own; that file is found in what it would serve.
-  const itself = addablesOf((server) => new ReflectionService({}).addToServer(server));
-  for (const { definition } of [...itself, ...others]) {
-    for (const bytes of filesOf(definition)) files.set(fromBinary(FileDescriptorProtoSchema, bytes).name, bytes);
+  const infrastructure = [...addablesOf((server) => new ReflectionService({}).addToServer(server)), ...others];
+  for (const bytes of infrastructure.flatMap(({ definition }) => filesOf(definition))) {
+    const loaded = nameMapEntries(fromBinary(FileDescriptorProtoSchema, bytes));
+    files.set(loaded.name, Buffer.from(toBinary(FileDescriptorProtoSchema, loaded)));
   }
-  const services = [...file.services.map((s) => s.typeName), ...[...itself, ...others].map((s) => nameOf(s.definition))];
+  const services = [...file.services.map((s) => s.typeName), ...infrastructure.map((i) => nameOf(i.definition))];
   const reflection = new ReflectionService(packageOf(files), { services });
   return addablesOf((server) => reflection.addToServer(server)).map(({ definition, implementation }) => ({
     definition: verbatim(definition, files),
@@ -43,15 +50,16 @@ export function reflectionServices(file: DescFile, others: readonly Addable[]): 
   }));
 }
 
-function collect(file: DescFile, files: Map<string, Uint8Array>): void {
+function collect(file: DescFile, files: Map<string, Buffer>): void {
   if (files.has(file.proto.name)) return;
-  files.set(file.proto.name, toBinary(FileDescriptorProtoSchema, file.proto));
+  files.set(file.proto.name, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)));
   for (const dependency of file.dependencies) collect(dependency, files);
 }
 
 function packageOf(files: Files): PackageDefinition {
-  const fileDescriptorProtos = [...files.values()].map((bytes) => Buffer.from(bytes));
-  return { files: { format: "Protocol Buffer 3 DescriptorProto", type: {}, fileDescriptorProtos } } as PackageDefinition;
+  return {
+    all: { format: "Protocol Buffer 3 DescriptorProto", type: {}, fileDescriptorProtos: [...files.values()] },
+  };
 }
 
 /** The files that proto-loader leaves in a service definition. */

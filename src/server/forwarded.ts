@@ -1,0 +1,108 @@
+import { type Arrival, isHost, type Trust } from "./arrival.js";
+
+/** What proxies say of the request that they pass on; a part that is missing or malformed is undefined. */
+export interface Forwarded {
+  readonly proto: "http" | "https" | undefined;
+  readonly host: string | undefined;
+  /** Path that the proxy took away, without a slash at the end. */
+  readonly prefix: string | undefined;
+  /** Address of the client. */
+  readonly client: string | undefined;
+}
+
+/** The headers that the address of the server depends on; a cache has to tell contents apart by them. */
+export const forwardedHeaders: readonly string[] = [
+  "Forwarded",
+  "X-Forwarded-Proto",
+  "X-Forwarded-Host",
+  "X-Forwarded-Prefix",
+];
+
+/**
+ * What a trusted proxy says, or undefined when the peer is not trusted or says nothing. `Forwarded` (RFC 7239) wins
+ * over the older headers.
+ */
+export function forwardedBy({ header, address }: Arrival, trust: Trust): Forwarded | undefined {
+  if (!trust(address)) return undefined;
+  const standard = header("forwarded");
+  const proto = header("x-forwarded-proto");
+  const host = header("x-forwarded-host");
+  const prefix = header("x-forwarded-prefix");
+  const chain = header("x-forwarded-for");
+  if (standard === undefined && proto === undefined && host === undefined && prefix === undefined && chain === undefined) {
+    return undefined;
+  }
+  const element = standard === undefined ? {} : elementOf(standard, trust);
+  return {
+    proto: protoOf(element.proto ?? first(proto)),
+    host: validHost(element.host ?? first(host)),
+    prefix: prefixOf(first(prefix)),
+    client: element.for === undefined ? clientOf(chain, trust) : addressOf(element.for),
+  };
+}
+
+/**
+ * The element of the proxy that the client itself spoke to, as far as that is known: each proxy adds one at the end
+ * and names its own peer in `for`, so an element is believed when everything after it comes from trusted proxies.
+ */
+function elementOf(header: string, trust: Trust): Record<string, string> {
+  const elements = splitOutsideQuotes(header, ",").map(pairsOf);
+  let i = elements.length - 1;
+  while (i > 0 && trust(addressOf(elements[i]?.for ?? ""))) i--;
+  return elements[i] ?? {};
+}
+
+/** The last address of `X-Forwarded-For` that is no trusted proxy; what stands before it anybody may have written. */
+function clientOf(chain: string | undefined, trust: Trust): string | undefined {
+  const addresses = chain?.split(",").map((address) => address.trim()) ?? [];
+  return addresses.findLast((address, i) => i === 0 || !trust(address));
+}
+
+function pairsOf(element: string): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (const pair of splitOutsideQuotes(element, ";")) {
+    const at = pair.indexOf("=");
+    if (at < 0) continue;
+    const value = pair.slice(at + 1).trim();
+    const quoted = /^"(.*)"$/.exec(value)?.[1];
+    pairs[pair.slice(0, at).trim().toLowerCase()] = quoted === undefined ? value : quoted.replace(/\\(.)/g, "$1");
+  }
+  return pairs;
+}
+
+function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
+  const pieces: string[] = [];
+  let quoted = false;
+  let from = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "\\" && quoted) i++;
+    else if (text[i] === '"') quoted = !quoted;
+    else if (text[i] === separator && !quoted) {
+      pieces.push(text.slice(from, i));
+      from = i + 1;
+    }
+  }
+  return [...pieces, text.slice(from)];
+}
+
+/** The address in a node of `Forwarded`: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80` (RFC 7239, 6). */
+function addressOf(node: string): string {
+  return /^\[([^\]]*)\]/.exec(node)?.[1] ?? node.split(":", 1)[0] ?? "";
+}
+
+/** Where proxies add to a list, the one nearest to the client is first. */
+const first = (value: string | undefined): string | undefined => value?.split(",", 1)[0]?.trim();
+
+function protoOf(value: string | undefined): Forwarded["proto"] {
+  const proto = value?.toLowerCase();
+  return proto === "http" || proto === "https" ? proto : undefined;
+}
+
+const validHost = (value: string | undefined): string | undefined =>
+  value !== undefined && isHost(value) ? value : undefined;
+
+function prefixOf(value: string | undefined): string | undefined {
+  // Segments of a path (RFC 3986, 3.3), none of them empty: nothing that could make a host of it.
+  if (value === undefined || !/^(?:\/[\w.~!$&'()*+,;=:@%-]+)+\/?$/.test(value)) return undefined;
+  return value.replace(/\/$/, "");
+}

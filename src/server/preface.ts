@@ -1,0 +1,47 @@
+import type { Socket } from "node:net";
+
+/** What an HTTP/2 client sends first; HTTP/1.1 has no such verb (RFC 9113, 3.4). */
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/** What a connection without TLS speaks. */
+export type Protocol = "http1" | "http2";
+
+/**
+ * Looks at the first bytes of a connection, puts them back and tells the protocol. They may come in pieces; a client
+ * that has not shown itself after `timeoutMs`, or leaves before, is disconnected.
+ *
+ * @returns a function that gives the connection up, without effect once the protocol is told.
+ */
+export function tellProtocol(socket: Socket, timeoutMs: number, told: (protocol: Protocol) => void): () => void {
+  let seen = Buffer.alloc(0);
+  let open = true;
+  const giveUp = (): void => {
+    if (!open) return;
+    stop();
+    socket.destroy();
+  };
+  const timer = setTimeout(giveUp, timeoutMs);
+  const stop = (): void => {
+    open = false;
+    clearTimeout(timer);
+    socket.off("readable", look).off("end", giveUp).off("error", giveUp).off("close", giveUp);
+  };
+  const look = (): void => {
+    const chunk: Buffer | null = socket.read();
+    if (chunk === null) return;
+    seen = Buffer.concat([seen, chunk]);
+    const protocol = protocolOf(seen);
+    if (protocol === undefined) return;
+    stop();
+    socket.unshift(seen);
+    told(protocol);
+  };
+  socket.on("readable", look).on("end", giveUp).on("error", giveUp).on("close", giveUp);
+  return giveUp;
+}
+
+function protocolOf(seen: Buffer): Protocol | undefined {
+  const length = Math.min(seen.length, preface.length);
+  if (seen.compare(preface, 0, length, 0, length) !== 0) return "http1";
+  return length === preface.length ? "http2" : undefined;
+}

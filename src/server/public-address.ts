@@ -1,0 +1,77 @@
+import { isIPv6 } from "node:net";
+import { type Arrival, hostOf, type Trust } from "./arrival.js";
+import { type Forwarded, forwardedBy } from "./forwarded.js";
+
+/** A port that was opened. */
+export interface Listening {
+  /** Host as it was asked for, not as it was resolved: it is what certificates and people know. */
+  readonly host: string;
+  readonly port: number;
+  readonly encrypted: boolean;
+}
+
+/** What the addresses in a card are made of. */
+export interface AddressSources {
+  /** Wins over everything else: without a slash at the end. */
+  readonly publicUrl: string | undefined;
+  /** `host:port`, wins for gRPC. */
+  readonly grpcPublicUrl: string | undefined;
+  /** Undefined: no proxy is trusted. */
+  readonly trust: Trust | undefined;
+}
+
+/** Where clients reach the server: what a card says of it (specification 4.4.6). */
+export class PublicAddress {
+  readonly #sources: AddressSources;
+  #http: Listening | undefined;
+  #grpc: Listening | undefined;
+
+  constructor(sources: AddressSources) {
+    this.#sources = sources;
+  }
+
+  /** Told by the server when its ports are open; a handler that is embedded elsewhere never hears of any. */
+  listening(http: Listening, grpc: Listening | undefined): void {
+    this.#http = http;
+    this.#grpc = grpc;
+  }
+
+  /**
+   * URL of the HTTP port, without a slash at the end: the configured one; behind a trusted proxy what the client asked
+   * the proxy for; else the address that listens. A handler that does not listen itself has only the `Host` that the
+   * client named, which comes back to that client alone.
+   */
+  url(arrival?: Arrival): string {
+    const { publicUrl } = this.#sources;
+    if (publicUrl !== undefined) return publicUrl;
+    const forwarded = this.#forwarded(arrival);
+    if (arrival !== undefined && forwarded !== undefined) {
+      const host = forwarded.host ?? hostOf(arrival) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
+      return `${forwarded.proto ?? schemeOf(arrival)}://${host}${forwarded.prefix ?? ""}${arrival.mount}`;
+    }
+    if (this.#http !== undefined) return `${schemeOf(this.#http)}://${authority(this.#http)}`;
+    if (arrival === undefined) return "http://localhost";
+    return `${schemeOf(arrival)}://${hostOf(arrival) ?? "localhost"}${arrival.mount}`;
+  }
+
+  /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is given. */
+  grpc(arrival?: Arrival): string | undefined {
+    if (this.#sources.grpcPublicUrl !== undefined) return this.#sources.grpcPublicUrl;
+    if (this.#grpc === undefined) return undefined;
+    const elsewhere = this.#sources.publicUrl !== undefined || this.#forwarded(arrival) !== undefined;
+    return elsewhere ? `${new URL(this.url(arrival)).hostname}:${this.#grpc.port}` : authority(this.#grpc);
+  }
+
+  #forwarded(arrival: Arrival | undefined): Forwarded | undefined {
+    const { trust } = this.#sources;
+    return trust === undefined || arrival === undefined ? undefined : forwardedBy(arrival, trust);
+  }
+}
+
+/** `host:port` for a client on this machine: a wildcard is no address, and IPv6 wants brackets (RFC 3986, 3.2.2). */
+export function authority({ host, port }: Pick<Listening, "host" | "port">): string {
+  const wildcard = host === "0.0.0.0" || host === "::";
+  return `${wildcard ? "localhost" : isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+const schemeOf = ({ encrypted }: { readonly encrypted: boolean }): string => (encrypted ? "https" : "http");

@@ -1,0 +1,280 @@
+import { createHash } from "node:crypto";
+import { create, type DescMethodUnary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import {
+  type A2AService,
+  type ListTasksRequest,
+  ListTasksResponseSchema,
+  SendMessageRequestSchema,
+  type SendMessageRequest,
+  SendMessageResponseSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ServedAgent } from "../card/agents.js";
+import { withInterfaces } from "../card/interfaces.js";
+import type { Call } from "../core/call.js";
+import { A2AError, invalid } from "../core/error.js";
+import type { Scope, SendOrder } from "../engine/engine.js";
+import type { View } from "../task/fold.js";
+import { isTerminal } from "../task/state.js";
+import { markGeneration } from "../wire/generation.js";
+import { authenticate } from "./interceptors/authenticate.js";
+import { extensions } from "./interceptors/extensions.js";
+import { guard } from "./interceptors/guard.js";
+import { tenant } from "./interceptors/tenant.js";
+import { trace } from "./interceptors/trace.js";
+import { validate } from "./interceptors/validate.js";
+import { version } from "./interceptors/version.js";
+import { type Answer, chain, type Invoke } from "./invoke.js";
+import { checkMediaTypes } from "./media-types.js";
+import type { ServiceOptions } from "./options.js";
+import { type Filters, pageToken, placeOf } from "./page-token.js";
+import { eventWithGeneration, expectedGeneration, longPoll, resumeAfter, withGeneration } from "./resume.js";
+import { pageSizes } from "./rules.js";
+
+/** What every method is told besides its request. */
+export interface Context {
+  readonly call: Call;
+  readonly served: ServedAgent;
+}
+
+type MethodsOf = (typeof A2AService)["method"];
+
+/** One function per rpc of the contract, by its local name; streaming ones give an iterable. */
+export type ServiceMethods = {
+  readonly [K in keyof MethodsOf]: (
+    request: MessageShape<MethodsOf[K]["input"]>,
+    context: Context,
+  ) => MethodsOf[K] extends DescMethodUnary
+    ? Promise<MessageShape<MethodsOf[K]["output"]>>
+    : AsyncIterable<MessageShape<MethodsOf[K]["output"]>>;
+};
+
+/** The service behind every binding, with the interceptors around it. */
+export function createInvoke(options: ServiceOptions): Invoke {
+  const { agents, authenticator, draining, limits, strictVersion = false } = options;
+  const methods = createMethods(options);
+  const interceptors = [
+    trace,
+    guard(limits, draining),
+    ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
+    version(strictVersion),
+    // Before extensions and validation, because both are the agent's: its card says what it declares.
+    tenant(agents),
+    extensions(limits),
+    validate(limits),
+  ];
+  return chain(interceptors, async ({ method, request, call, served }): Promise<Answer> => {
+    const run = methods[method.localName as keyof ServiceMethods] as
+      | ((request: Message, context: Context) => Answer | Promise<Answer>)
+      | undefined;
+    if (run === undefined || served === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
+    if (method.methodKind !== "unary" && served.card.capabilities?.streaming !== true) {
+      throw new A2AError("UNSUPPORTED_OPERATION", "The agent does not support streaming.");
+    }
+    return run(request, { call, served });
+  });
+}
+
+/** The eleven operations of section 3.1. */
+export function createMethods(options: ServiceOptions): ServiceMethods {
+  const { engine, limits } = options;
+  return {
+    async sendMessage(request, context) {
+      const sent = await engine.send(orderOf(options, request, context));
+      const response = create(SendMessageResponseSchema);
+      if (sent.kind === "message") {
+        response.payload = { case: "message", value: sent.message };
+        return response;
+      }
+      try {
+        if (request.configuration?.returnImmediately !== true) {
+          const settled = await sent.task.settled(context.call.signal, limits.maxBlockingMs);
+          if (!settled) throw gaveUp(context.call);
+        }
+        const { task, generation } = sent.task.now(sendView(request));
+        response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
+        return response;
+      } finally {
+        sent.task.release();
+      }
+    },
+
+    async *sendStreamingMessage(request, context) {
+      const { call } = context;
+      const sent = await engine.send({ ...orderOf(options, request, context), capture: sendView(request) });
+      if (sent.kind === "message") {
+        const response = create(StreamResponseSchema);
+        response.payload = { case: "message", value: sent.message };
+        yield response;
+        return;
+      }
+      try {
+        const begin = sent.task.accepted ?? sent.task.now(sendView(request));
+        yield taskResponse(call, begin.task, begin.generation);
+        for await (const event of sent.task.events(begin, call.signal)) yield eventWithGeneration(call, event);
+      } finally {
+        sent.task.release();
+      }
+    },
+
+    async getTask(request, context) {
+      const { call } = context;
+      const view = { historyLength: request.historyLength };
+      const poll = longPoll(call, limits);
+      if (poll === undefined) {
+        const { task, generation } = await engine.get(scopeOf(call), request.id, view);
+        return withGeneration(call, task, generation);
+      }
+      const held = await engine.open(scopeOf(call), request.id);
+      try {
+        await held.passed(poll.after, call.signal, poll.waitMs);
+        const { task, generation } = held.now(view);
+        return withGeneration(call, task, generation);
+      } finally {
+        held.release();
+      }
+    },
+
+    async listTasks(request, { call }) {
+      const filters = filtersOf(request, scopeOf(call));
+      const limit = request.pageSize ?? pageSizes.default;
+      const after = request.pageToken === "" ? {} : { after: placeOf(request.pageToken, filters) };
+      const view = { historyLength: request.historyLength, artifacts: request.includeArtifacts === true };
+      const page = await engine.list({ ...filters, ...after, limit }, view);
+      const response = create(ListTasksResponseSchema);
+      response.tasks = page.moments.map(({ task, generation }) => withGeneration(call, task, generation));
+      response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);
+      response.pageSize = limit;
+      response.totalSize = page.total;
+      return response;
+    },
+
+    async cancelTask(request, { call }) {
+      const { task, generation } = await engine.cancel(scopeOf(call), request.id);
+      return withGeneration(call, task, generation);
+    },
+
+    async *subscribeToTask(request, { call }) {
+      const held = await engine.open(scopeOf(call), request.id);
+      try {
+        const after = resumeAfter(call);
+        const now = held.now(after === undefined ? {} : { historyLength: 0, artifacts: false });
+        const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
+        if (over && (after === undefined || after === now.generation)) throw overAlready(request.id);
+        if (after !== undefined && (after < 1 || after > now.generation)) throw outOfReach(after, now.generation);
+        // Whoever resumes must find the same place again if this very frame is the last one to arrive.
+        const place = after === undefined ? now : { position: after, generation: after };
+        yield taskResponse(call, now.task, place.generation);
+        for await (const event of held.events(place, call.signal)) yield eventWithGeneration(call, event);
+      } finally {
+        held.release();
+      }
+    },
+
+    createTaskPushNotificationConfig: noPush,
+    getTaskPushNotificationConfig: noPush,
+    listTaskPushNotificationConfigs: noPush,
+    deleteTaskPushNotificationConfig: async (): Promise<MessageShape<typeof EmptySchema>> => noPush(),
+
+    async getExtendedAgentCard(_request, { call, served }) {
+      if (served.card.capabilities?.extendedAgentCard !== true) {
+        throw new A2AError("UNSUPPORTED_OPERATION", "The agent has no extended card.");
+      }
+      if (served.extendedCard === undefined) {
+        throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "The agent's extended card is not configured.");
+      }
+      if (!call.caller.authenticated) {
+        const headers = { "www-authenticate": options.authenticator?.challenge ?? "Bearer" };
+        throw new A2AError("UNAUTHENTICATED", "The extended card is for authenticated callers.", { headers });
+      }
+      const card = served.extendedCard(call.caller);
+      if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
+      call.responseHeaders.set("cache-control", "private, no-cache");
+      return withInterfaces(card, options.interfaces(served.tenant, call));
+    },
+  };
+}
+
+/** Delivery of push notifications is not wired: every agent's card says so, and so do the operations (3.3.4). */
+function noPush(): Promise<never> {
+  const message = "The agent does not support push notifications.";
+  return Promise.reject(new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", message));
+}
+
+function scopeOf(call: Call): Scope {
+  return { tenant: call.tenant, owner: call.caller.owner };
+}
+
+function sendView(request: SendMessageRequest): View {
+  return { historyLength: request.configuration?.historyLength };
+}
+
+function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {
+  if (request.configuration?.taskPushNotificationConfig !== undefined) {
+    // Section 3.3.2 describes the error for any use of push features; a send names none of its own.
+    throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
+  }
+  if (request.message !== undefined) checkMediaTypes(served.card, request.message);
+  return {
+    served,
+    request,
+    caller: call.caller,
+    tenant: call.tenant,
+    extensions: call.extensions,
+    traceParent: call.traceParent,
+    signal: call.signal,
+    idempotency: idempotencyOf(options, request, call),
+    ifGeneration: expectedGeneration(call),
+  };
+}
+
+function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendOrder["idempotency"] {
+  const key = call.header("idempotency-key")?.trim();
+  if (key !== undefined && (key === "" || key.length > options.limits.maxIdLength)) {
+    const description = `must have 1 to ${options.limits.maxIdLength} characters`;
+    throw invalid([{ field: "Idempotency-Key", description }]);
+  }
+  const messageId = options.idempotentMessageIds === true ? request.message?.messageId : undefined;
+  if (key === undefined && messageId === undefined) return undefined;
+  // How a client wants to be answered is not part of what it asks for: a retry may stream what the first try awaited.
+  const { configuration: _, ...asked } = request;
+  const fingerprint = createHash("sha256").update(toBinary(SendMessageRequestSchema, asked)).digest("base64url");
+  return { key: key === undefined ? `message:${messageId}` : `key:${key}`, fingerprint };
+}
+
+function filtersOf(request: ListTasksRequest, scope: Scope): Filters {
+  const { contextId, status, statusTimestampAfter: from } = request;
+  return {
+    ...scope,
+    ...(contextId === "" ? {} : { contextId }),
+    ...(status === TaskState.UNSPECIFIED ? {} : { state: status }),
+    // Status times are whole milliseconds; the filter keeps what is at or after the given instant.
+    ...(from === undefined ? {} : { statusFrom: Number(from.seconds) * 1_000 + Math.ceil(from.nanos / 1_000_000) }),
+  };
+}
+
+function taskResponse(call: Call, task: Task, generation: number): StreamResponse {
+  const response = create(StreamResponseSchema);
+  response.payload = { case: "task", value: withGeneration(call, task, generation) };
+  return markGeneration(response, generation);
+}
+
+function gaveUp(call: Call): A2AError {
+  return call.signal.aborted
+    ? new A2AError("CANCELLED", "The client went away before the task came to rest.")
+    : new A2AError("DEADLINE_EXCEEDED", "The task did not come to rest in time; it goes on.");
+}
+
+function overAlready(taskId: string): A2AError {
+  return new A2AError("UNSUPPORTED_OPERATION", "The task is over; there is nothing to subscribe to.", {
+    metadata: { taskId },
+  });
+}
+
+function outOfReach(after: number, generation: number): A2AError {
+  return invalid([{ field: "parley-after-generation", description: `${after} is not from 1 to ${generation}` }]);
+}

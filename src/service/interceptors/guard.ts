@@ -1,0 +1,66 @@
+import type { Message } from "@bufbuild/protobuf";
+import { A2AError, toA2AError } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { type Interceptor, isStream } from "../invoke.js";
+
+/**
+ * Counts what is under way and refuses what is too much; and sees to it that nothing but an A2AError leaves, so that
+ * an unexpected error is "internal error" on every wire.
+ */
+export function guard(limits: Limits, draining: () => boolean): Interceptor {
+  const open = { calls: 0, streams: 0 };
+  return (next) => async (invocation) => {
+    const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
+    const max = counter === "calls" ? limits.maxCalls : limits.maxStreams;
+    if (draining()) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+    if (open[counter] >= max) {
+      throw new A2AError("TOO_MANY_REQUESTS", `The server has too many ${counter} open.`, { retryAfterMs: 1_000 });
+    }
+    open[counter]++;
+    let streaming = false;
+    const end = (): void => {
+      open[counter]--;
+    };
+    try {
+      const answer = await next(invocation);
+      if (!isStream(answer)) return answer;
+      streaming = true;
+      return guardStream(answer, end);
+    } catch (error) {
+      throw toA2AError(error);
+    } finally {
+      if (!streaming) end();
+    }
+  };
+}
+
+/** A stream that is never read still has to be ended with `return()`, as every binding does. */
+function guardStream(answer: AsyncIterable<Message>, end: () => void): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator](): AsyncIterator<Message> {
+      const inner = answer[Symbol.asyncIterator]();
+      let open = true;
+      const close = (): void => {
+        if (open) end();
+        open = false;
+      };
+      return {
+        async next() {
+          try {
+            const result = await inner.next();
+            if (result.done) close();
+            return result;
+          } catch (error) {
+            close();
+            throw toA2AError(error);
+          }
+        },
+        async return() {
+          close();
+          await inner.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import type { AgentDirectory } from "../../card/agents.js";
+import { invalid } from "../../core/error.js";
+import type { Interceptor } from "../invoke.js";
+
+/**
+ * Finds the agent that the request's tenant stands for. A value that leads to none is a validation error: tenants
+ * are declared in public cards, so saying so tells nobody anything new (section 4.4.6; the specification names no
+ * error).
+ */
+export function tenant(agents: AgentDirectory): Interceptor {
+  return (next) => async (invocation) => {
+    const { tenant = "" } = invocation.request as { tenant?: string };
+    const served = agents.resolve(tenant);
+    if (served === undefined) {
+      const description = tenant === "" ? "is required: the chosen interface declares it" : "is served by no agent here";
+      throw invalid([{ field: "tenant", description }]);
+    }
+    invocation.call.tenant = tenant;
+    return next({ ...invocation, served });
+  };
+}

@@ -1,0 +1,86 @@
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { type AgentExtensionSchema, type StreamResponse, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../core/call.js";
+import { invalid } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import { eventResponse } from "../task/entry.js";
+import { generationOf, markGeneration } from "../wire/generation.js";
+
+/** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
+export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
+
+/** How the card declares it. */
+export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {
+  uri: RESUME_EXTENSION,
+  description: "Tasks and events carry a generation; streams resume after one, reads wait for one, sends expect one.",
+  required: false,
+};
+
+/** Names of the extension's service parameters. */
+const parameters = {
+  after: "parley-after-generation",
+  wait: "parley-wait",
+  expected: "parley-if-generation",
+} as const;
+
+/** The generation that a new subscription goes on after, or undefined for a subscription that begins afresh. */
+export function resumeAfter(call: Call): number | undefined {
+  const named = parameter(call, parameters.after);
+  if (named !== undefined) return named;
+  // The browser's own way of resuming an event stream; it needs no extension.
+  const last = call.header("last-event-id")?.trim();
+  return last === undefined || last === "" ? undefined : whole("Last-Event-ID", last);
+}
+
+/** A read that waits: until the task has passed a generation, for so many milliseconds at most. */
+export interface LongPoll {
+  readonly after: number;
+  readonly waitMs: number;
+}
+
+/** The long poll that a read asks for, or undefined. */
+export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
+  const after = parameter(call, parameters.after);
+  const seconds = parameter(call, parameters.wait);
+  if (after === undefined) return undefined;
+  return { after, waitMs: Math.min(limits.maxPollMs, seconds === undefined ? limits.maxPollMs : seconds * 1_000) };
+}
+
+/** The generation at which a send expects its task, or undefined. */
+export function expectedGeneration(call: Call): number | undefined {
+  return parameter(call, parameters.expected);
+}
+
+function parameter(call: Call, name: string): number | undefined {
+  const value = call.header(name)?.trim();
+  if (value === undefined) return undefined;
+  if (call.extensions.has(RESUME_EXTENSION)) return whole(name, value);
+  // Ignoring it would answer another question than the client asked.
+  throw invalid([{ field: name, description: `needs the extension ${RESUME_EXTENSION} in A2A-Extensions` }]);
+}
+
+function whole(field: string, value: string): number {
+  if (/^\d{1,10}$/.test(value)) return Number(value);
+  throw invalid([{ field, description: "must be a whole number" }]);
+}
+
+/** The task with its generation in the metadata, where the call activated the extension. */
+export function withGeneration(call: Call, task: Task, generation: number): Task {
+  if (!call.extensions.has(RESUME_EXTENSION)) return task;
+  return { ...task, metadata: noted(task.metadata, generation) };
+}
+
+/** The event of a stream with its generation in the metadata, where the call activated the extension. */
+export function eventWithGeneration(call: Call, response: StreamResponse): StreamResponse {
+  const generation = generationOf(response);
+  const { payload } = response;
+  if (!call.extensions.has(RESUME_EXTENSION) || generation === undefined) return response;
+  if (payload.case !== "statusUpdate" && payload.case !== "artifactUpdate") return response;
+  const event = { ...payload.value, metadata: noted(payload.value.metadata, generation) };
+  return markGeneration(eventResponse(event), generation);
+}
+
+function noted(metadata: JsonObject | undefined, generation: number): JsonObject {
+  return { ...metadata, [RESUME_EXTENSION]: { generation } };
+}
+

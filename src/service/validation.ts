@@ -1,0 +1,98 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import type { Violation } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import { isRequired } from "../wire/field-rules.js";
+import { type Rule, rulesFor } from "./rules.js";
+
+/** No error lists more violations than this. */
+const maxViolations = 100;
+
+/** Adds what is wrong with a message to the list; `path` ends in a dot unless it is empty. */
+type Check = (message: Message, path: string, violations: Violation[]) => void;
+
+/** All violations of a request, by the descriptor of its type. */
+export type Validator = (desc: DescMessage, request: Message) => Violation[];
+
+/**
+ * A validator derived from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is
+ * compiled once. A missing message is reported where it is missing and not looked into.
+ */
+export function createValidator(limits: Limits): Validator {
+  const compiled = new Map<DescMessage, Check>();
+  const rules = rulesFor(limits);
+  const checkOf = (desc: DescMessage): Check => {
+    let check = compiled.get(desc);
+    if (check === undefined) {
+      // Set before it is compiled, for types that contain themselves.
+      let inner: Check = () => {};
+      compiled.set(desc, (message, path, violations) => inner(message, path, violations));
+      inner = compile(desc, rules.get(desc.typeName), checkOf);
+      check = inner;
+      compiled.set(desc, check);
+    }
+    return check;
+  };
+  return (desc, request) => {
+    const violations: Violation[] = [];
+    checkOf(desc)(request, "", violations);
+    return violations.slice(0, maxViolations);
+  };
+}
+
+function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: DescMessage) => Check): Check {
+  const checks = desc.fields.flatMap((field) => {
+    const inner = innerCheck(field, checkOf);
+    return [...(isRequired(field) ? [requiredCheck(field)] : []), ...(inner === undefined ? [] : [inner])];
+  });
+  if (rule !== undefined) {
+    checks.push((message, path, violations) => {
+      for (const { field, description } of rule(message)) {
+        if (violations.length < maxViolations) violations.push({ field: joined(path, field), description });
+      }
+    });
+  }
+  return (message, path, violations) => {
+    for (const check of checks) check(message, path, violations);
+  };
+}
+
+function joined(path: string, field: string): string {
+  return field === "" ? path.slice(0, -1) : path + field;
+}
+
+function valueOf(message: Message, field: DescField): unknown {
+  const { oneof } = field;
+  if (oneof === undefined) return (message as unknown as Record<string, unknown>)[field.localName];
+  const choice = (message as unknown as Record<string, { case?: string; value?: unknown }>)[oneof.localName];
+  return choice?.case === field.localName ? choice.value : undefined;
+}
+
+function requiredCheck(field: DescField): Check {
+  return (message, path, violations) => {
+    const value = valueOf(message, field);
+    if (value === undefined || value === "" || (field.fieldKind === "enum" && value === 0)) {
+      violations.push({ field: path + field.jsonName, description: "is required" });
+    } else if (Array.isArray(value) && value.length === 0) {
+      violations.push({ field: path + field.jsonName, description: "needs at least one element" });
+    }
+  };
+}
+
+/** Looks into messages of the contract; Struct and the like have nothing to be checked. */
+function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Check | undefined {
+  const desc = field.fieldKind === "message" || field.fieldKind === "list" ? field.message : undefined;
+  if (desc === undefined || desc.typeName.startsWith("google.")) return undefined;
+  const check = checkOf(desc);
+  if (field.fieldKind === "message") {
+    return (message, path, violations) => {
+      const value = valueOf(message, field);
+      if (value !== undefined) check(value as Message, `${path}${field.jsonName}.`, violations);
+    };
+  }
+  return (message, path, violations) => {
+    const values = valueOf(message, field) as readonly Message[];
+    for (let index = 0; index < values.length && violations.length < maxViolations; index++) {
+      check(values[index] as Message, `${path}${field.jsonName}[${index}].`, violations);
+    }
+  };
+}

@@ -1,0 +1,59 @@
+import { type AppendRequest, type RememberedSend, StoreError } from "./task-store.js";
+
+/** What a store knows of a task when an append arrives. */
+export interface StoredTask {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly contextId: string;
+  readonly position: number;
+  /** Whether the state is terminal. */
+  readonly finished: boolean;
+}
+
+/**
+ * Refuses a request that contradicts itself: a mistake of the caller, found before anything is stored.
+ * @throws StoreError `failed`.
+ */
+export function checkRequest(request: AppendRequest): void {
+  const { head, expected, entries } = request;
+  if (entries.length === 0) throw new StoreError("failed", "An append needs at least one entry.");
+  if (!Number.isSafeInteger(expected) || expected < 0) {
+    throw new StoreError("failed", `The expected position must be a whole number from 0, and is ${expected}.`);
+  }
+  if (head.position !== expected + entries.length) {
+    throw new StoreError(
+      "failed",
+      `The head says position ${head.position}, but ${expected} and ${entries.length} entries more were named.`,
+    );
+  }
+}
+
+/**
+ * Why an append may not happen, or undefined when it may. One rule for all stores, in this order: a retry is told
+ * what its key stands for whatever became of the task since, then an end is an end, then positions must meet.
+ */
+export function refusal(
+  request: Pick<AppendRequest, "head" | "expected">,
+  stored: StoredTask | undefined,
+  remembered: RememberedSend | undefined,
+): StoreError | undefined {
+  const { head, expected } = request;
+  if (remembered !== undefined) {
+    return new StoreError("duplicate", "The idempotency key is taken.", { remembered });
+  }
+  if (stored?.finished === true) {
+    return new StoreError("finished", `Task ${head.taskId} is finished and takes no more entries.`);
+  }
+  const position = stored?.position ?? 0;
+  if (position !== expected) {
+    return new StoreError("conflict", `The log of task ${head.taskId} ends at ${position}, not at ${expected}.`);
+  }
+  if (stored !== undefined && !sameOwner(head, stored)) {
+    return new StoreError("failed", `Tenant, owner and context of task ${head.taskId} never change.`);
+  }
+  return undefined;
+}
+
+function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
+  return head.tenant === stored.tenant && head.owner === stored.owner && head.contextId === stored.contextId;
+}

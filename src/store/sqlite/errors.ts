@@ -1,0 +1,25 @@
+import { StoreError, type StoreErrorKind } from "../task-store.js";
+
+/**
+ * Anything that went wrong in SQLite as the store's error, the real one kept as its cause. Codes:
+ * https://www.sqlite.org/rescode.html
+ */
+export function toStoreError(thrown: unknown, doing: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const code = codeOf(thrown);
+  const kind: StoreErrorKind = isDamage(code) ? "damaged" : "failed";
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const detail = code === "" ? text : `${text} (${code})`;
+  return new StoreError(kind, `${doing}: ${detail}`, { cause: thrown });
+}
+
+/** Whether an error says that the file is not what it should be. */
+export function isDamage(code: string): boolean {
+  return code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB";
+}
+
+/** SQLite's name of an error, or empty. */
+export function codeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error) || !("code" in thrown)) return "";
+  return typeof thrown.code === "string" ? thrown.code : "";
+}

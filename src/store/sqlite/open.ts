@@ -1,0 +1,159 @@
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { StoreError } from "../task-store.js";
+import { toStoreError } from "./errors.js";
+import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "./migrations.js";
+
+/** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
+export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
+
+/** How long a write waits for another process that writes, in milliseconds. */
+export const WRITE_TIMEOUT_MS = 10_000;
+
+/** How long a read waits, in milliseconds. It hardly ever does: readers do not wait for writers in WAL mode. */
+const READ_TIMEOUT_MS = 1_000;
+
+/** Pages in the log before the writer moves them into the file, 16 MiB: a commit that does takes some 10 ms more. */
+const CHECKPOINT_PAGES = 4_000;
+
+/** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Cache of the writer, in KiB: index pages that every commit touches stay in memory. */
+const WRITER_CACHE_KIB = 64 * 1024;
+
+/** How many milliseconds of the log a crash of the machine may take: none with FULL, the last moments with NORMAL. */
+export type Synchronous = "FULL" | "NORMAL";
+
+/** What `prepareFile` did. */
+export interface Prepared {
+  readonly path: string;
+  /** Schema version that the file had; 0 when it was new. */
+  readonly before: number;
+}
+
+/**
+ * Makes sure that a path is a file of ours, sound and of the current schema; creates or migrates it. A file that is
+ * refused keeps every byte.
+ * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's or cannot be written.
+ */
+export function prepareFile(given: string): Prepared {
+  if (given === "" || given === ":memory:") {
+    throw new StoreError("failed", "The SQLite store needs a file; for tasks in memory there is the memory store.");
+  }
+  const path = resolve(given);
+  checkPlace(path);
+  if (existsSync(path) && statSync(path).size > 0) inspect(path);
+  return { path, before: create(path) };
+}
+
+/** The connection that reads, never in the way of the writer. */
+export function openReader(path: string): Database.Database {
+  return new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+}
+
+/** The connection that writes. */
+export function openWriter(path: string, synchronous: Synchronous): Database.Database {
+  const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
+  db.pragma(`synchronous = ${synchronous}`);
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
+  db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
+  return db;
+}
+
+function checkPlace(path: string): void {
+  const directory = dirname(path);
+  if (!existsSync(directory)) {
+    throw new StoreError("failed", `Cannot open ${path}: the directory ${directory} does not exist.`);
+  }
+  const exists = existsSync(path);
+  if (exists && !statSync(path).isFile()) throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);
+  try {
+    accessSync(directory, constants.W_OK);
+    if (exists) accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    throw new StoreError("failed", `Cannot open ${path}: it may not be written, or its directory may not.`, { cause });
+  }
+}
+
+/** The identity of a file, from its header or through a connection. */
+interface Identity {
+  readonly application: number;
+  readonly version: number;
+}
+
+function inspect(path: string): void {
+  // Without a log beside it the header is the truth, and looking at it leaves nothing behind in the directory. With
+  // one the file is in use or was left by a crash; then a connection has to read it, and closing a descriptor of
+  // ours would drop the locks that another store of this process may hold on it.
+  if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
+  let db: Database.Database | undefined;
+  try {
+    db = openReader(path);
+    const application = db.pragma("application_id", { simple: true }) as number;
+    const version = db.pragma("user_version", { simple: true }) as number;
+    const empty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+    if (!(empty && application === 0)) judge(path, { application, version });
+    if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
+  } catch (error) {
+    throw toStoreError(error, `Cannot open ${path}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Reads the first 100 bytes (https://www.sqlite.org/fileformat.html, section 1.3). */
+function readHeader(path: string): Identity | undefined {
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  try {
+    const read = readSync(file, header, 0, header.length, 0);
+    if (read < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+      throw new StoreError("damaged", `${path} is damaged or no database: it does not begin like one.`);
+    }
+  } finally {
+    closeSync(file);
+  }
+  const application = header.readInt32BE(68);
+  // Nothing but the header: another process is about to create the tables, or was killed before it did.
+  if (application === 0 && header.readUInt32BE(40) === 0) return undefined;
+  return { application, version: header.readInt32BE(60) };
+}
+
+function judge(path: string, identity: Identity | undefined): void {
+  if (identity === undefined) return;
+  if (identity.application !== APPLICATION_ID) {
+    throw new StoreError("failed", `Cannot open ${path}: it is the database of another application.`);
+  }
+  if (identity.version > SCHEMA_VERSION) {
+    throw new StoreError(
+      "newer-schema",
+      `Cannot open ${path}: its schema is version ${identity.version}, and this program knows versions up to ` +
+        `${SCHEMA_VERSION}. Use the newer program that wrote it.`,
+    );
+  }
+}
+
+function quickCheck(path: string, db: Database.Database): void {
+  const found = db.pragma("quick_check(1)", { simple: true });
+  if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
+}
+
+function create(path: string): number {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
+    const mode = db.pragma("journal_mode = WAL", { simple: true });
+    if (mode !== "wal") {
+      throw new StoreError("failed", `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`);
+    }
+    db.pragma("synchronous = FULL");
+    return migrate(db);
+  } catch (error) {
+    throw toStoreError(error, `Cannot open ${path}`);
+  } finally {
+    db?.close();
+  }
+}

@@ -1,0 +1,94 @@
+import { StoreError } from "../task-store.js";
+
+/**
+ * A segment is what one append leaves in the file: its entries, each preceded by its length as a varint of base 128
+ * with the low bits first. One row for several entries costs one index insertion instead of several.
+ */
+
+/** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
+export const MAX_SEGMENT_BYTES: number = 64 * 1024;
+
+/** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
+export interface SegmentSize {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** A segment that is about to be stored. */
+export interface Segment {
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Divides entries into segments of at most MAX_SEGMENT_BYTES; a larger entry has one for itself. */
+export function planSegments(entries: readonly Uint8Array[]): SegmentSize[] {
+  const sizes: SegmentSize[] = [];
+  let count = 0;
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = prefixSize(entry.length) + entry.length;
+    if (count > 0 && bytes + size > MAX_SEGMENT_BYTES) {
+      sizes.push({ count, bytes });
+      count = 0;
+      bytes = 0;
+    }
+    count += 1;
+    bytes += size;
+  }
+  if (count > 0) sizes.push({ count, bytes });
+  return sizes;
+}
+
+/** Writes entries one after the other into `target` from `offset` on, and returns where they end. */
+export function writeEntries(target: Uint8Array, offset: number, entries: readonly Uint8Array[]): number {
+  let at = offset;
+  for (const entry of entries) {
+    let rest = entry.length;
+    while (rest >= 0x80) {
+      target[at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    target[at++] = rest;
+    target.set(entry, at);
+    at += entry.length;
+  }
+  return at;
+}
+
+/**
+ * Adds a segment's entries to `into`, without the first `skip` and until `into` has `limit`. They are views of
+ * `bytes`, which the caller must not share with anybody else.
+ * @throws StoreError `damaged` when the bytes are not `count` entries.
+ */
+export function readEntries(
+  segment: Segment,
+  skip: number,
+  limit: number,
+  into: Uint8Array[],
+): void {
+  const { bytes, count } = segment;
+  let at = 0;
+  for (let index = 0; index < count && into.length < limit; index++) {
+    let length = 0;
+    let scale = 1;
+    let byte = 0x80;
+    while (byte >= 0x80) {
+      byte = bytes[at++] ?? broken();
+      length += (byte & 0x7f) * scale;
+      scale *= 0x80;
+    }
+    if (at + length > bytes.length) broken();
+    if (index >= skip) into.push(new Uint8Array(bytes.buffer, bytes.byteOffset + at, length));
+    at += length;
+  }
+}
+
+function prefixSize(length: number): number {
+  let size = 1;
+  for (let rest = length; rest >= 0x80; rest >>>= 7) size += 1;
+  return size;
+}
+
+function broken(): never {
+  throw new StoreError("damaged", "A stored segment is shorter than its entries.");
+}

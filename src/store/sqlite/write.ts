@@ -1,0 +1,55 @@
+import type { AppendRequest, RememberedSend, SendKey, StoreErrorKind, TaskHead, TaskStore } from "../task-store.js";
+import type { Segment } from "./segment.js";
+
+/** The methods besides `append` that change the file; the writer does them in the order in which they were called. */
+export type WriteMethod =
+  | "saveSnapshot"
+  | "claimLeases"
+  | "renewLeases"
+  | "setLease"
+  | "putPushConfig"
+  | "deletePushConfig"
+  | "savePushPosition"
+  | "removeFinished";
+
+/** What such a method takes, as the seam says it. */
+export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[M]>[0];
+
+/** What such a method answers, as the seam says it. */
+export type WriteResult<M extends WriteMethod> = Awaited<ReturnType<TaskStore[M]>>;
+
+/** Any of them, ready to be done. */
+export type OtherWrite = {
+  [M in WriteMethod]: { readonly method: M; readonly request: WriteRequest<M> };
+}[WriteMethod];
+
+/** An append, ready to be done: entries are segments by now. */
+export interface AppendWrite {
+  readonly method: "append";
+  readonly head: TaskHead;
+  readonly expected: AppendRequest["expected"];
+  /** Whether the task ends with this append. The caller knows the states; the file only knows that it is over. */
+  readonly finishes: boolean;
+  readonly segments: readonly Segment[];
+  readonly send: (SendKey & RememberedSend) | undefined;
+}
+
+/** One change of the file. */
+export type Write = AppendWrite | OtherWrite;
+
+/** An error on its way between two threads, where classes do not survive. */
+export interface CarriedError {
+  readonly kind: StoreErrorKind;
+  readonly message: string;
+  readonly remembered: RememberedSend | undefined;
+}
+
+/** What became of one write: the method's result, or why it was refused. */
+export type Answer = { readonly result: unknown } | { readonly error: CarriedError };
+
+/** What became of the writes of one commit, in the order in which they were sent. */
+export interface Reply {
+  readonly count: number;
+  /** Answers by index; a write that is not named here was done and has no result. */
+  readonly answers: ReadonlyMap<number, Answer>;
+}

@@ -1,0 +1,142 @@
+import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { parseTimestamp } from "./json-time.js";
+
+/** Reads values that are one JSON string, number or boolean. */
+export interface Leaf {
+  /** The value as a message holds it, or undefined when the JSON value does not fit. */
+  readonly read: (json: unknown) => unknown;
+  /** What would have fitted, for the violation: `must be a string`. */
+  readonly expectation: string;
+}
+
+/** The leaf of a field (or of its items, when it is a list or a map); undefined when the field holds more than that. */
+export function leafOf(field: DescField): Leaf | undefined {
+  if (field.enum !== undefined) return enumLeaf(field.enum);
+  if (field.message === undefined) return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString);
+  if (field.message.typeName === "google.protobuf.Timestamp") return timestampLeaf;
+  // A wrapped scalar stands in the message by itself, where it is not part of a list, map or oneof.
+  const wrapped = field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(field.message);
+  return wrapped ? leafOf(field.message.fields[0] as DescField) : undefined;
+}
+
+const timestampLeaf: Leaf = {
+  read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
+  expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
+};
+
+const text: Leaf = {
+  read: (json) => (typeof json === "string" && isUnicode(json) ? json : undefined),
+  expectation: "must be a string of Unicode characters",
+};
+
+const boolean: Leaf = {
+  read: (json) => (typeof json === "boolean" ? json : undefined),
+  expectation: "must be true or false",
+};
+
+const bytes: Leaf = { read: readBytes, expectation: "must be a string in base64" };
+
+const int32 = integer(-(2 ** 31), 2 ** 31 - 1);
+const uint32 = integer(0, 2 ** 32 - 1);
+
+/** The leaf of a scalar type, also for the keys of a map. */
+export function scalarLeaf(type: ScalarType, longAsString = false): Leaf {
+  switch (type) {
+    case ScalarType.STRING:
+      return text;
+    case ScalarType.BOOL:
+      return boolean;
+    case ScalarType.BYTES:
+      return bytes;
+    case ScalarType.DOUBLE:
+      return { read: readFloat, expectation: "must be a number" };
+    case ScalarType.FLOAT:
+      return { read: readFloat32, expectation: "must be a number of 32 bits" };
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return long(BigInt.asIntN, longAsString);
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return long(BigInt.asUintN, longAsString);
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return uint32;
+    default:
+      return int32;
+  }
+}
+
+/** An enum by name or by number; a number that the contract does not know is kept, a name is refused. */
+function enumLeaf(desc: DescEnum): Leaf {
+  const numbers = new Map<unknown, number>(desc.values.map((value) => [value.name, value.number]));
+  if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
+  return {
+    read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
+    expectation: `must be one of ${desc.values.map((value) => value.name).join(", ")}`,
+  };
+}
+
+const decimal = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** JSON numbers, and strings that hold one, which ProtoJSON accepts everywhere. */
+function readNumber(json: unknown): number | undefined {
+  if (typeof json === "number") return json;
+  return typeof json === "string" && decimal.test(json) ? Number(json) : undefined;
+}
+
+function integer(min: number, max: number): Leaf {
+  return {
+    read: (json) => {
+      const value = readNumber(json);
+      // Adding zero makes 0 of -0.
+      return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+        ? (value as number) + 0
+        : undefined;
+    },
+    expectation: `must be a whole number from ${min} to ${max}`,
+  };
+}
+
+function readFloat(json: unknown): number | undefined {
+  if (json === "NaN" || json === "Infinity" || json === "-Infinity") return Number(json);
+  const value = readNumber(json);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function readFloat32(json: unknown): number | undefined {
+  const value = readFloat(json);
+  return typeof json === "string" || value === undefined || Number.isFinite(Math.fround(value)) ? value : undefined;
+}
+
+function long(wrap: (bits: number, value: bigint) => bigint, asString: boolean): Leaf {
+  const read = (json: unknown): unknown => {
+    const value = typeof json === "bigint" ? json : toBigInt(json);
+    if (value === undefined || wrap(64, value) !== value) return undefined;
+    return asString ? `${value}` : value;
+  };
+  return { read, expectation: "must be a whole number of 64 bits, as a string" };
+}
+
+function toBigInt(json: unknown): bigint | undefined {
+  if (typeof json === "string" && /^-?\d{1,20}$/.test(json)) return BigInt(json);
+  return Number.isSafeInteger(json) ? BigInt(json as number) : undefined;
+}
+
+const base64 = /^[A-Za-z0-9+/_-]*(={0,2})$/;
+
+/** Base64 of either alphabet, padded or not (ProtoJSON). */
+function readBytes(json: unknown): Uint8Array | undefined {
+  if (typeof json !== "string") return undefined;
+  const padding = base64.exec(json)?.[1];
+  if (padding === undefined) return undefined;
+  if (padding === "" ? json.length % 4 === 1 : json.length % 4 !== 0) return undefined;
+  // A copy: small buffers are slices of a pool, which would travel along when the bytes go to a worker.
+  return new Uint8Array(Buffer.from(json, "base64"));
+}
+
+/** False for a string with half a surrogate pair, which has no UTF-8 form and would not survive the log. */
+export function isUnicode(value: string): boolean {
+  return (value as string & { isWellFormed(): boolean }).isWellFormed();
+}

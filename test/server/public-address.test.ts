@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import type { Arrival } from "../../src/server/arrival.js";
+import { forwardedBy } from "../../src/server/forwarded.js";
+import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
+
+const none: AddressSources = { publicUrl: undefined, grpcPublicUrl: undefined, trust: undefined };
+const trust = (address: string): boolean => address.startsWith("10.");
+
+function arrival(headers: Record<string, string> = {}, more: Partial<Arrival> = {}): Arrival {
+  return { header: (name) => headers[name], address: "10.0.0.1", encrypted: false, mount: "", ...more };
+}
+
+function listening(sources: Partial<AddressSources>, host = "127.0.0.1", encrypted = false): PublicAddress {
+  const address = new PublicAddress({ ...none, ...sources });
+  address.listening({ host, port: 8080, encrypted }, { host, port: 50051, encrypted });
+  return address;
+}
+
+const both = (address: PublicAddress, from?: Arrival): unknown => [address.url(from), address.grpc(from)];
+
+describe("PublicAddress", () => {
+  it("is where the server listens", () => {
+    expect(both(listening({}))).toEqual(["http://127.0.0.1:8080", "127.0.0.1:50051"]);
+    expect(both(listening({}, "agents.example.org", true))).toEqual([
+      "https://agents.example.org:8080",
+      "agents.example.org:50051",
+    ]);
+  });
+
+  it("names this machine where it listens on every address", () => {
+    for (const host of ["0.0.0.0", "::"]) {
+      expect(both(listening({}, host))).toEqual(["http://localhost:8080", "localhost:50051"]);
+    }
+  });
+
+  it("puts IPv6 into brackets", () => {
+    expect(both(listening({}, "::1"))).toEqual(["http://[::1]:8080", "[::1]:50051"]);
+  });
+
+  it("is the configured one before all others", () => {
+    const address = listening({ publicUrl: "https://example.org/agents", trust });
+    const proxied = arrival({ "x-forwarded-host": "other.example" });
+    expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
+    const grpcPublicUrl = "grpc.example.org:443";
+    expect(listening({ grpcPublicUrl, trust }).grpc(proxied)).toBe(grpcPublicUrl);
+  });
+
+  it("leaves out gRPC where no such port listens", () => {
+    const address = new PublicAddress(none);
+    address.listening({ host: "::1", port: 1, encrypted: false }, undefined);
+    expect(address.grpc()).toBeUndefined();
+  });
+
+  it("is what a trusted proxy was asked for", () => {
+    const address = listening({ trust });
+    const proxied = arrival({
+      "x-forwarded-proto": "https, http",
+      "x-forwarded-host": "example.org, inner",
+      "x-forwarded-prefix": "/agents/",
+    });
+    expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
+    const standard = arrival({ forwarded: 'for=192.0.2.1;Proto=HTTPS;host="example.org:8443"', host: "inner" });
+    expect(both(address, standard)).toEqual(["https://example.org:8443", "example.org:50051"]);
+  });
+
+  it("takes the host of the request where a trusted proxy names none", () => {
+    const proxied = arrival({ "x-forwarded-proto": "https", host: "example.org" });
+    expect(listening({ trust }).url(proxied)).toBe("https://example.org");
+    expect(listening({ trust }).url(arrival({ "x-forwarded-proto": "https" }))).toBe("https://127.0.0.1:8080");
+  });
+
+  it("does not listen to strangers", () => {
+    const headers = { "x-forwarded-host": "evil.example", forwarded: "host=evil.example", host: "evil.example" };
+    expect(listening({}).url(arrival(headers))).toBe("http://127.0.0.1:8080");
+    expect(listening({ trust }).url(arrival(headers, { address: "192.0.2.1" }))).toBe("http://127.0.0.1:8080");
+  });
+
+  it("takes nothing for a host or a prefix that is none", () => {
+    const address = listening({ trust });
+    for (const host of ["evil.example/path", "a@b", "", "a b", "[::1", "host:port", "a:123456"]) {
+      expect(address.url(arrival({ "x-forwarded-host": host }))).toBe("http://127.0.0.1:8080");
+    }
+    for (const prefix of ["//evil.example", "agents", "/a?b", "/a#b", "/a b", "/"]) {
+      const proxied = arrival({ "x-forwarded-host": "example.org", "x-forwarded-prefix": prefix });
+      expect(address.url(proxied)).toBe("http://example.org");
+    }
+    expect(address.url(arrival({ "x-forwarded-proto": "javascript", host: "h" }))).toBe("http://h");
+  });
+
+  it("is where the client found the handler that another server mounts", () => {
+    const address = new PublicAddress({ ...none, trust });
+    const direct = { address: "192.0.2.1", mount: "/agents" };
+    expect(both(address)).toEqual(["http://localhost", undefined]);
+    expect(address.url(arrival({ host: "example.org:3000" }, direct))).toBe("http://example.org:3000/agents");
+    expect(address.url(arrival({ ":authority": "example.org" }, { ...direct, encrypted: true }))).toBe(
+      "https://example.org/agents",
+    );
+    expect(address.url(arrival({ host: "a b" }, direct))).toBe("http://localhost/agents");
+    const proxied = arrival({ "x-forwarded-host": "example.org", "x-forwarded-prefix": "/p" }, { mount: "/agents" });
+    expect(address.url(proxied)).toBe("http://example.org/p/agents");
+  });
+});
+
+describe("forwardedBy()", () => {
+  const client = (headers: Record<string, string>): unknown => forwardedBy(arrival(headers), trust)?.client;
+
+  it("believes an element as far as proxies before it are trusted", () => {
+    const inner = "for=10.0.0.2;host=inner";
+    const host = (forwarded: string): unknown => forwardedBy(arrival({ forwarded }), trust)?.host;
+    expect(host(`for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
+    expect(host(`host=evil.example, for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
+    expect(host('for="[2001:db8::1]:1";host="a,b;c", for="10.0.0.3:80";host=x')).toBeUndefined();
+  });
+
+  it("finds the client behind the proxies", () => {
+    expect(client({ "x-forwarded-for": "198.51.100.1, 192.0.2.1, 10.0.0.2" })).toBe("192.0.2.1");
+    expect(client({ "x-forwarded-for": "10.0.0.3, 10.0.0.2" })).toBe("10.0.0.3");
+    expect(client({ forwarded: 'for="[2001:db8::1]:1234"' })).toBe("2001:db8::1");
+    expect(client({ forwarded: "for=192.0.2.1:80" })).toBe("192.0.2.1");
+    expect(client({ "x-forwarded-proto": "https" })).toBeUndefined();
+  });
+
+  it("is silent where no proxy speaks or none is trusted", () => {
+    expect(forwardedBy(arrival(), trust)).toBeUndefined();
+    expect(forwardedBy(arrival({ forwarded: "host=a" }, { address: "192.0.2.1" }), trust)).toBeUndefined();
+  });
+});
