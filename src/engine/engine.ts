@@ -7,21 +7,21 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ServedAgent } from "../card/agents.js";
+import type { Caller } from "../core/caller.js";
 import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { type Logger, silentLogger } from "../core/log.js";
-import type { Caller } from "../core/caller.js";
 import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
 import { StoreError } from "../store/task-store.js";
-import { type View, viewTask } from "../task/fold.js";
+import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
-import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { directReply, firstEvent, isReply } from "./direct.js";
-import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
-import { recoverTask } from "./recovery.js";
+import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
+import { recoverTask } from "./recovery.js";
+import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { foldStored, Shelf } from "./shelf.js";
 import type { TaskLog } from "./task-log.js";
 import type { TurnRequest } from "./turn.js";
@@ -159,7 +159,9 @@ export class Engine {
     if (message.taskId !== "") return { kind: "task", task: await this.#followUp(order, message) };
     const kind = order.served.agent.responds ?? "task";
     if (order.ifGeneration !== undefined) {
-      throw invalid([{ field: "message.taskId", description: "a generation can be expected of an existing task only" }]);
+      throw invalid([
+        { field: "message.taskId", description: "a generation can be expected of an existing task only" },
+      ]);
     }
     const turn = this.#turnOf(order, { ...message, taskId: newId(), contextId: message.contextId || newId() });
     if (kind === "task") return { kind: "task", task: await this.#create(order, turn) };

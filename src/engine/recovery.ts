@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type TaskState, TaskState as State } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, MessageSchema, TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { ServedAgent } from "../card/agents.js";
 import { anonymous } from "../core/caller.js";
@@ -9,7 +9,7 @@ import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
-import { type Execution, recoveryOf, type RunnerSource } from "./runner.js";
+import { type Execution, type RunnerSource, recoveryOf } from "./runner.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
 
@@ -40,7 +40,8 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const open = paused ? later : turns;
   if (open.length === 0 && paused) return log.setLease(holder, null);
   const attempt = Math.max(1, lease.attempt);
-  const again = first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
+  const again =
+    first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
   if (!again) return fail(log, runner);
   logger.info({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
   const execution = recovery.begin(served);

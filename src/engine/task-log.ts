@@ -1,8 +1,16 @@
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { A2AError } from "../core/error.js";
-import { type Lease, StoreError, type SendKey, type TaskHead, type TaskStore } from "../store/task-store.js";
-import { countsAsGeneration, decodeEntry, type Draft, encodeEntry, millisOf, placeDraft, stateAfter } from "../task/entry.js";
+import { type Lease, type SendKey, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import {
+  countsAsGeneration,
+  type Draft,
+  decodeEntry,
+  encodeEntry,
+  millisOf,
+  placeDraft,
+  stateAfter,
+} from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
 import { Tail } from "./tail.js";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { create, type DescMethodUnary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import {
   type A2AService,
   type ListTasksRequest,
   ListTasksResponseSchema,
-  SendMessageRequestSchema,
   type SendMessageRequest,
+  SendMessageRequestSchema,
   SendMessageResponseSchema,
   type StreamResponse,
   StreamResponseSchema,

@@ -1,5 +1,5 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import { type AgentExtensionSchema, type StreamResponse, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentExtensionSchema, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
@@ -83,4 +83,3 @@ export function eventWithGeneration(call: Call, response: StreamResponse): Strea
 function noted(metadata: JsonObject | undefined, generation: number): JsonObject {
   return { ...metadata, [RESUME_EXTENSION]: { generation } };
 }
-

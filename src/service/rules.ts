@@ -1,4 +1,4 @@
-import type { DescMessage, Message as AnyMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage, MessageShape } from "@bufbuild/protobuf";
 import {
   CancelTaskRequestSchema,
   GetTaskRequestSchema,
@@ -38,7 +38,10 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       part.content.case === undefined ? [{ field: "", description: "needs one of text, raw, url, data" }] : [],
     ),
     rule(SendMessageConfigurationSchema, (configuration) => negative("historyLength", configuration.historyLength)),
-    rule(GetTaskRequestSchema, (request) => [...id("id", request.id), ...negative("historyLength", request.historyLength)]),
+    rule(GetTaskRequestSchema, (request) => [
+      ...id("id", request.id),
+      ...negative("historyLength", request.historyLength),
+    ]),
     rule(CancelTaskRequestSchema, (request) => id("id", request.id)),
     rule(SubscribeToTaskRequestSchema, (request) => id("id", request.id)),
     rule(ListTasksRequestSchema, (request) => [

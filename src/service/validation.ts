@@ -60,7 +60,7 @@ function joined(path: string, field: string): string {
   return field === "" ? path.slice(0, -1) : path + field;
 }
 
-function valueOf(message: Message, field: DescField): unknown {
+function fieldValue(message: Message, field: DescField): unknown {
   const { oneof } = field;
   if (oneof === undefined) return (message as unknown as Record<string, unknown>)[field.localName];
   const choice = (message as unknown as Record<string, { case?: string; value?: unknown }>)[oneof.localName];
@@ -69,7 +69,7 @@ function valueOf(message: Message, field: DescField): unknown {
 
 function requiredCheck(field: DescField): Check {
   return (message, path, violations) => {
-    const value = valueOf(message, field);
+    const value = fieldValue(message, field);
     if (value === undefined || value === "" || (field.fieldKind === "enum" && value === 0)) {
       violations.push({ field: path + field.jsonName, description: "is required" });
     } else if (Array.isArray(value) && value.length === 0) {
@@ -85,12 +85,12 @@ function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Ch
   const check = checkOf(desc);
   if (field.fieldKind === "message") {
     return (message, path, violations) => {
-      const value = valueOf(message, field);
+      const value = fieldValue(message, field);
       if (value !== undefined) check(value as Message, `${path}${field.jsonName}.`, violations);
     };
   }
   return (message, path, violations) => {
-    const values = valueOf(message, field) as readonly Message[];
+    const values = fieldValue(message, field) as readonly Message[];
     for (let index = 0; index < values.length && violations.length < maxViolations; index++) {
       check(values[index] as Message, `${path}${field.jsonName}[${index}].`, violations);
     }

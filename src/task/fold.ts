@@ -28,7 +28,7 @@ export class TaskFold {
 
   constructor(task: Task = create(TaskSchema)) {
     this.task = task;
-    task.artifacts.forEach((artifact, place) => this.#places.set(artifact.artifactId, place));
+    for (const [place, artifact] of task.artifacts.entries()) this.#places.set(artifact.artifactId, place);
     const current = task.status?.message?.messageId;
     this.#archived = current !== undefined && task.history.some((message) => message.messageId === current);
   }

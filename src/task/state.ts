@@ -14,12 +14,7 @@ const terminal: ReadonlySet<TaskState> = new Set([
 
 const interrupted: ReadonlySet<TaskState> = new Set([TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED]);
 
-const known: ReadonlySet<TaskState> = new Set([
-  ...terminal,
-  ...interrupted,
-  TaskState.SUBMITTED,
-  TaskState.WORKING,
-]);
+const known: ReadonlySet<TaskState> = new Set([...terminal, ...interrupted, TaskState.SUBMITTED, TaskState.WORKING]);
 
 /** Whether a task in this state is over: it accepts nothing any more. */
 export function isTerminal(state: TaskState): boolean {

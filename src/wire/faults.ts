@@ -12,6 +12,8 @@ const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 export class Faults {
   /** Messages around the place being read, as protobuf counts them. */
   depth = 0;
+  /** Violations noted, also those beyond what the error lists. */
+  count = 0;
   readonly #path: (string | number)[] = [];
   readonly #found: Violation[] = [];
 
@@ -26,13 +28,14 @@ export class Faults {
 
   /** Notes what is wrong at the current place, or at the steps below it. */
   add(description: string, ...below: (string | number)[]): void {
+    this.count++;
     if (this.#found.length >= MAX_VIOLATIONS) return;
     this.#found.push({ field: pathText([...this.#path, ...below]), description });
   }
 
   /** @throws A2AError with reason INVALID_REQUEST that names every violation, when there is one. */
   throwIfAny(): void {
-    if (this.#found.length > 0) throw invalid(this.#found);
+    if (this.count > 0) throw invalid(this.#found);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
-import { Edition, FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { Edition, FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 
 /** Whether the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
@@ -19,15 +19,21 @@ export function holdsJsonObject(field: DescField): boolean {
   );
 }
 
-/** Types of google.protobuf with a JSON form of their own that no message of the contract uses often. */
+/** Types with a JSON form of their own that the contract does not use, or uses in errors alone. */
 const rare = new Set(["Any", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
 
 /**
- * Whether the JSON of a message is left to protobuf-es: types that the contract does not use or uses in errors alone,
- * and whatever is not proto3 (it notes presence by the prototype of the message).
+ * Whether the JSON of a message is left to protobuf-es: the rare types, and what is not proto3, where the prototype of
+ * a message takes part in telling which fields are set.
  */
 export function isLeftToLibrary(desc: DescMessage): boolean {
-  return rare.has(desc.typeName) || desc.typeName.endsWith("Value") && desc.file.name === "google/protobuf/wrappers" || desc.file.edition !== Edition.EDITION_PROTO3;
+  return rare.has(desc.typeName) || isWrapperDesc(desc) || desc.file.edition !== Edition.EDITION_PROTO3;
+}
+
+/** The scalar that stands in a message for google.protobuf.StringValue and its like: not in lists, maps and one-ofs. */
+export function unwrapped(field: DescField): ScalarType | undefined {
+  const isBare = field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(field.message);
+  return isBare ? field.message.fields[0]?.scalar : undefined;
 }
 
 /** What tells a value from its default, for a field without presence. */

@@ -1,5 +1,5 @@
 import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
-import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { unwrapped } from "./field-rules.js";
 import { parseTimestamp } from "./json-time.js";
 
 /** Reads values that are one JSON string, number or boolean. */
@@ -15,12 +15,12 @@ export function leafOf(field: DescField): Leaf | undefined {
   if (field.enum !== undefined) return enumLeaf(field.enum);
   if (field.message === undefined) return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString);
   if (field.message.typeName === "google.protobuf.Timestamp") return timestampLeaf;
-  // A wrapped scalar stands in the message by itself, where it is not part of a list, map or oneof.
-  const wrapped = field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(field.message);
-  return wrapped ? leafOf(field.message.fields[0] as DescField) : undefined;
+  const scalar = unwrapped(field);
+  return scalar === undefined ? undefined : scalarLeaf(scalar);
 }
 
-const timestampLeaf: Leaf = {
+/** google.protobuf.Timestamp. */
+export const timestampLeaf: Leaf = {
   read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
   expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
 };

@@ -1,33 +1,26 @@
-import { create, type DescField, type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, fromJson, type JsonValue, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import { Faults } from "./faults.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
-import { type Leaf, leafOf, scalarLeaf } from "./json-leaf.js";
-import { checkStruct, readListValue, readStruct, readValue } from "./json-struct.js";
+import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
+import { isJsonObject, MAX_DEPTH, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
 
-type Json = Record<string, unknown>;
+/** A JSON object, or a message by property name. */
 type Fields = Record<string, unknown>;
 
 /** Reads one JSON value into what a message holds; undefined when it noted a violation. */
-export type Read = (json: unknown, at: Faults) => unknown;
+type Read = (json: unknown, at: Faults) => unknown;
 
-/** Reads one member of a JSON object into its field. */
-type Member = (message: Fields, value: unknown, at: Faults, object: Json) => void;
-
-/**
- * How deep messages may nest, as protobuf counts them: a Struct or list inside a Value adds two. Binary readers stop at
- * 100 (protobuf's common default), and what is read here becomes part of larger messages on its way into the log and
- * out of it, so ten are kept free: what this reader accepts, every binding and the log can carry.
- */
-export const MAX_DEPTH = 90;
+/** Puts the value of one member of a JSON object into its field. */
+type Member = (message: Fields, json: unknown, at: Faults, object: Fields) => void;
 
 const readers = new WeakMap<DescMessage, Read>();
 
 /**
  * The ProtoJSON reader of a message type, compiled once from its descriptor and kept. It takes what JSON.parse made,
- * which the message may then share: the caller gives it away. Unknown members are ignored (specification 5.7), names
- * may be lowerCamelCase or as in the proto, `null` is absence except for a google.protobuf.Value.
+ * of which the message may keep parts: the caller gives it away. Unknown members are ignored (specification 5.7),
+ * names may be lowerCamelCase or as in the proto, `null` is absence except for a google.protobuf.Value.
  *
- * @throws A2AError with reason INVALID_REQUEST that names every violation (up to 100) with its path.
+ * @throws A2AError with reason INVALID_REQUEST that names every violation, up to 100, with its path.
  */
 export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
   const read = readerOf(desc);
@@ -40,10 +33,172 @@ export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown
 }
 
 function readerOf(desc: DescMessage): Read {
-  let read = readers.get(desc);
-  if (read === undefined) {
-    read = wellKnown(desc) ?? messageReader(desc);
-    readers.set(desc, read);
+  const known = readers.get(desc);
+  if (known !== undefined) return known;
+  const special = wellKnown(desc);
+  if (special !== undefined) {
+    readers.set(desc, special);
+    return special;
+  }
+  const members = new Map<string, Member>();
+  const blank = blankOf(desc);
+  const read: Read = (json, at) => {
+    if (!isJsonObject(json)) return refuse(at, "must be an object");
+    if (at.depth >= MAX_DEPTH) return refuse(at, "is nested too deep");
+    const message = blank();
+    at.depth++;
+    for (const name of Object.keys(json)) members.get(name)?.(message, json[name], at, json);
+    at.depth--;
+    return message;
+  };
+  // Known before its fields are compiled, so that a message may contain its own kind.
+  readers.set(desc, read);
+  for (const field of desc.fields) {
+    const member = memberOf(field);
+    members.set(field.name, unlessTwice(field, member));
+    members.set(field.jsonName, member);
   }
   return read;
+}
+
+function refuse(at: Faults, description: string): undefined {
+  at.add(description);
+  return undefined;
+}
+
+/**
+ * Makes empty messages, as create() would. Copying a finished one is several times faster; what the messages must
+ * not share is made anew.
+ */
+function blankOf(desc: DescMessage): () => Fields {
+  const template = create(desc) as unknown as Fields;
+  const fresh = desc.members.flatMap((member): [string, () => unknown][] => {
+    if (member.kind === "oneof") return [[member.localName, () => ({ case: undefined })]];
+    if (member.fieldKind === "list") return [[member.localName, () => []]];
+    return member.fieldKind === "map" ? [[member.localName, () => ({})]] : [];
+  });
+  return () => {
+    const message = { ...template };
+    for (const [name, make] of fresh) message[name] = make();
+    return message;
+  };
+}
+
+/** The member under its name in the proto. The two names of a field are the same member, which may come only once. */
+function unlessTwice(field: DescField, member: Member): Member {
+  return (message, json, at, object) => {
+    if (Object.hasOwn(object, field.jsonName)) at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
+    else member(message, json, at, object);
+  };
+}
+
+function memberOf(field: DescField): Member {
+  const { jsonName, localName, oneof } = field;
+  const read = fieldReader(field);
+  const takesNull = isNullable(field);
+  if (oneof === undefined) {
+    return (message, json, at) => {
+      if (json === null && !takesNull) return;
+      at.enter(jsonName);
+      const value = read(json, at);
+      at.leave();
+      if (value !== undefined) message[localName] = value;
+    };
+  }
+  const choice = oneof.localName;
+  const onlyOne = `cannot be set together with another one of ${oneof.fields.map((each) => each.jsonName).join(", ")}`;
+  return (message, json, at) => {
+    if (json === null && !takesNull) return;
+    at.enter(jsonName);
+    const value = read(json, at);
+    if ((message[choice] as { case?: string }).case !== undefined) at.add(onlyOne);
+    at.leave();
+    if (value !== undefined) message[choice] = { case: localName, value };
+  };
+}
+
+/** Whether `null` is a value of the field and not its absence. */
+function isNullable(field: DescField): boolean {
+  if (field.fieldKind === "message") return field.message.typeName === "google.protobuf.Value";
+  return field.fieldKind === "enum" && field.enum.typeName === "google.protobuf.NullValue";
+}
+
+function fieldReader(field: DescField): Read {
+  const read = itemReader(field);
+  if (field.fieldKind === "list") return listReader(read);
+  return field.fieldKind === "map" ? mapReader(field.mapKey, read) : read;
+}
+
+/** Reader of a singular field, of an item of a list or of a value of a map. */
+function itemReader(field: DescField): Read {
+  const leaf = leafOf(field);
+  if (leaf !== undefined) return leafReader(leaf);
+  if (holdsJsonObject(field)) return readJsonObject;
+  return readerOf(field.message as DescMessage);
+}
+
+function leafReader(leaf: Leaf): Read {
+  return (json, at) => leaf.read(json) ?? refuse(at, leaf.expectation);
+}
+
+function listReader(read: Read): Read {
+  return (json, at) => {
+    if (!Array.isArray(json)) return refuse(at, "must be an array");
+    const items: unknown[] = [];
+    for (let i = 0; i < json.length; i++) {
+      at.enter(i);
+      items.push(read(json[i], at));
+      at.leave();
+    }
+    return items;
+  };
+}
+
+function mapReader(keyType: ScalarType, read: Read): Read {
+  const keyOf = keyReader(keyType);
+  return (json, at) => {
+    if (!isJsonObject(json)) return refuse(at, "must be an object");
+    const map: Fields = {};
+    for (const name of Object.keys(json)) {
+      at.enter(name);
+      const key = keyOf(name);
+      if (key === undefined) at.add("is not a key of this map");
+      else if (Object.hasOwn(map, key)) at.add("is a key that comes twice");
+      else setOwn(map, key, read(json[name], at));
+      at.leave();
+    }
+    return map;
+  };
+}
+
+/** A key as maps hold it: a property name, also for numbers and booleans. */
+function keyReader(type: ScalarType): (name: string) => string | undefined {
+  if (type === ScalarType.BOOL) return (name) => (name === "true" || name === "false" ? name : undefined);
+  const leaf = scalarLeaf(type);
+  return (name) => {
+    const key = leaf.read(name);
+    return key === undefined ? undefined : `${key}`;
+  };
+}
+
+/** Readers of the types with a JSON form of their own, or undefined. */
+function wellKnown(desc: DescMessage): Read | undefined {
+  switch (desc.typeName) {
+    case "google.protobuf.Timestamp":
+      return leafReader(timestampLeaf);
+    case "google.protobuf.Struct":
+      return readStruct;
+    case "google.protobuf.Value":
+      return readValue;
+    case "google.protobuf.ListValue":
+      return readListValue;
+  }
+  if (!isLeftToLibrary(desc)) return undefined;
+  return (json, at) => {
+    try {
+      return fromJson(desc, json as JsonValue, { ignoreUnknownFields: true });
+    } catch {
+      return refuse(at, `must be a ${desc.typeName} in its JSON form`);
+    }
+  };
 }

@@ -10,70 +10,108 @@ import { isUnicode } from "./json-leaf.js";
  */
 export const MAX_DEPTH = 90;
 
-const tooDeep = "is nested too deep";
-const notUnicode = "must consist of Unicode characters";
-
 /** A JSON object, and neither null nor a list. */
 export function isJsonObject(json: unknown): json is Record<string, unknown> {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Sets an own property whatever its name is: `__proto__` would set the prototype instead. */
+/** Sets an own property whatever its name is: assigning to `__proto__` would set the prototype instead. */
 export function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") target[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** A Struct that the message holds as the JSON object itself: only looked through, not copied. */
+/** A Struct in a field, where the message holds the JSON object itself: looked through, not copied. */
 export function readJsonObject(json: unknown, at: Faults): unknown {
   if (!isJsonObject(json)) {
     at.add("must be an object");
     return undefined;
   }
-  checkObject(json, at, at.depth + 1);
-  return json;
+  return isSound(json, at) ? json : undefined;
 }
 
-function checkObject(json: Record<string, unknown>, at: Faults, depth: number): void {
-  if (depth >= MAX_DEPTH) {
-    at.add(tooDeep);
-    return;
-  }
-  for (const name of Object.keys(json)) {
-    if (!isUnicode(name)) at.add(`names ${notUnicode}`);
-    checkValue(json[name], at, depth + 1, name);
-  }
+/** google.protobuf.Struct as a message. */
+export function readStruct(json: unknown, at: Faults): Struct | undefined {
+  const object = readJsonObject(json, at);
+  return object === undefined ? undefined : toStruct(object as Record<string, unknown>);
 }
 
-function checkValue(json: unknown, at: Faults, depth: number, step: string | number): void {
+/** google.protobuf.ListValue. */
+export function readListValue(json: unknown, at: Faults): ListValue | undefined {
+  if (Array.isArray(json)) return isSound(json, at) ? toListValue(json) : undefined;
+  at.add("must be an array");
+  return undefined;
+}
+
+/** google.protobuf.Value: any JSON, and `null` is its null value. */
+export function readValue(json: unknown, at: Faults): Value | undefined {
+  return isSound(json, at) ? toValue(json) : undefined;
+}
+
+function isSound(json: unknown, at: Faults): boolean {
+  const before = at.count;
+  check(json, at, at.depth + 1);
+  return at.count === before;
+}
+
+function check(json: unknown, at: Faults, depth: number): void {
   switch (typeof json) {
     case "string":
-      if (!isUnicode(json)) at.add(notUnicode, step);
+      if (!isUnicode(json)) at.add("must consist of Unicode characters");
       return;
     case "number":
-      if (!Number.isFinite(json)) at.add("must be a finite number", step);
+      if (!Number.isFinite(json)) at.add("must be a finite number");
       return;
     case "boolean":
       return;
     case "object":
-      if (json === null) return;
-      at.enter(step);
-      if (Array.isArray(json)) checkList(json, at, depth + 1);
-      else checkObject(json as Record<string, unknown>, at, depth + 1);
-      at.leave();
+      if (json !== null) checkInside(json, at, depth + 1);
       return;
     default:
-      at.add("must be a JSON value", step);
+      at.add("must be a JSON value");
   }
 }
 
-function checkList(json: readonly unknown[], at: Faults, depth: number): void {
-  if (depth >= MAX_DEPTH) at.add(tooDeep);
-  else for (let i = 0; i < json.length; i++) checkValue(json[i], at, depth + 1, i);
+function checkInside(json: object, at: Faults, depth: number): void {
+  if (depth >= MAX_DEPTH) {
+    at.add("is nested too deep");
+    return;
+  }
+  const inside = json as Record<string | number, unknown>;
+  const steps = Array.isArray(json) ? json.keys() : Object.keys(json);
+  for (const step of steps) {
+    at.enter(step);
+    if (typeof step === "string" && !isUnicode(step)) at.add("must have a name of Unicode characters");
+    check(inside[step], at, depth + 1);
+    at.leave();
+  }
 }
 
-/** Any JSON as google.protobuf.Value; `null` is its null value. */
-export function readValue(json: unknown, at: Faults): Value | undefined {
-  const depth = at.depth;
-  ...
+function toValue(json: unknown): Value {
+  return create(ValueSchema, { kind: toKind(json) });
+}
+
+function toKind(json: unknown): Value["kind"] {
+  switch (typeof json) {
+    case "string":
+      return { case: "stringValue", value: json };
+    case "number":
+      return { case: "numberValue", value: json };
+    case "boolean":
+      return { case: "boolValue", value: json };
+    default:
+      if (json === null) return { case: "nullValue", value: NullValue.NULL_VALUE };
+      if (Array.isArray(json)) return { case: "listValue", value: toListValue(json) };
+      return { case: "structValue", value: toStruct(json as Record<string, unknown>) };
+  }
+}
+
+function toListValue(json: readonly unknown[]): ListValue {
+  return create(ListValueSchema, { values: json.map(toValue) });
+}
+
+function toStruct(json: Record<string, unknown>): Struct {
+  const struct = create(StructSchema);
+  for (const name of Object.keys(json)) setOwn(struct.fields, name, toValue(json[name]));
+  return struct;
 }

@@ -6,7 +6,7 @@ import { unwritable } from "./json-text.js";
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799;
 
-const pattern = /^(\d{4}-\d{2}-(\d{2})T)(\d{2})(:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
+const pattern = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 let lastSeconds = Number.NaN;
 let lastText = "";
@@ -33,14 +33,17 @@ export function formatTimestamp(value: Timestamp): string {
  * an offset is tolerated. Undefined when it is no such text or not a date of the calendar.
  */
 export function parseTimestamp(text: string): Timestamp | undefined {
-  const match = pattern.exec(text);
-  if (match === null) return undefined;
-  const [, date, day, hour, rest, fraction = "", zone] = match;
-  if (hour === "24") return undefined;
-  const local = Date.parse(`${date}${hour}${rest}Z`);
-  // Date.parse takes a 30th of February for the 2nd of March: the day tells.
-  if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) return undefined;
-  const seconds = (zone === "Z" ? local : Date.parse(`${date}${hour}${rest}${zone}`)) / 1000;
-  if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) return undefined;
+  if (!pattern.test(text)) return undefined;
+  const isUtc = text.endsWith("Z");
+  const local = text.slice(0, 19);
+  const seconds = Date.parse(`${local}${isUtc ? "Z" : text.slice(-6)}`) / 1000;
+  if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) || !isDay(local)) return undefined;
+  const fraction = text.slice(20, isUtc ? -1 : -6);
   return create(TimestampSchema, { seconds: BigInt(seconds), nanos: Number(fraction.padEnd(9, "0")) });
+}
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isDay(local: string): boolean {
+  const day = Number(local.slice(8, 10));
+  return day <= 28 || new Date(`${local}Z`).getUTCDate() === day;
 }

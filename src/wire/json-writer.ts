@@ -1,6 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, type DescOneof, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
-import { hasImplicitPresence, holdsJsonObject, isLeftToLibrary, isRequired, zeroTest } from "./field-rules.js";
+import { hasImplicitPresence, holdsJsonObject, isLeftToLibrary, isRequired, unwrapped, zeroTest } from "./field-rules.js";
 import { finite, MAX_NESTING, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
 
@@ -115,6 +115,8 @@ function itemWriter(field: DescField): Write {
   if (field.enum !== undefined) return enumWriter(field.enum);
   if (field.message === undefined) return scalarWriter(field.scalar);
   if (holdsJsonObject(field)) return structWriter;
+  const scalar = unwrapped(field);
+  if (scalar !== undefined) return scalarWriter(scalar);
   // Asked for when it is needed: the type may be the one whose fields are being compiled.
   const desc = field.message;
   let write: Write | undefined;

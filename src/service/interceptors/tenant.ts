@@ -12,7 +12,8 @@ export function tenant(agents: AgentDirectory): Interceptor {
     const { tenant = "" } = invocation.request as { tenant?: string };
     const served = agents.resolve(tenant);
     if (served === undefined) {
-      const description = tenant === "" ? "is required: the chosen interface declares it" : "is served by no agent here";
+      const description =
+        tenant === "" ? "is required: the chosen interface declares it" : "is served by no agent here";
       throw invalid([{ field: "tenant", description }]);
     }
     invocation.call.tenant = tenant;

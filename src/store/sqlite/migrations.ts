@@ -88,23 +88,24 @@ export const migrations: readonly string[] = [tasks, counters];
 export const SCHEMA_VERSION: number = migrations.length;
 
 /**
- * Brings a file to `to`, one transaction for each step, and returns the version it had. Several processes may do it
- * at once: each step looks again under the write lock.
+ * Brings a file to version `to`, one transaction for each step, and returns the version it had. Several processes
+ * may do it at once: each step looks again under the write lock.
  */
 export function migrate(db: Database, to: number = SCHEMA_VERSION): number {
-  const before = version(db);
-  for (let from = before; from < to; from = version(db)) {
-    db.transaction(() => {
-      const step = migrations[version(db)];
-      if (step === undefined || version(db) >= to) return;
-      db.exec(step);
-      db.pragma(`application_id = ${APPLICATION_ID}`);
-      db.pragma(`user_version = ${version(db) + 1}`);
-    }).immediate();
-  }
+  const before = versionOf(db);
+  while (versionOf(db) < to) db.transaction(() => step(db, to)).immediate();
   return before;
 }
 
-function version(db: Database): number {
+function step(db: Database, to: number): void {
+  const from = versionOf(db);
+  const sql = migrations[from];
+  if (from >= to || sql === undefined) return;
+  db.exec(sql);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${from + 1}`);
+}
+
+function versionOf(db: Database): number {
   return db.pragma("user_version", { simple: true }) as number;
 }

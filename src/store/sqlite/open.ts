@@ -23,7 +23,7 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Cache of the writer, in KiB: index pages that every commit touches stay in memory. */
 const WRITER_CACHE_KIB = 64 * 1024;
 
-/** How many milliseconds of the log a crash of the machine may take: none with FULL, the last moments with NORMAL. */
+/** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
 
 /** What `prepareFile` did. */
@@ -50,7 +50,10 @@ export function prepareFile(given: string): Prepared {
 
 /** The connection that reads, never in the way of the writer. */
 export function openReader(path: string): Database.Database {
-  return new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+  // The first read makes the log file, which tells others of this process that the file is in use (see `inspect`).
+  db.pragma("user_version");
+  return db;
 }
 
 /** The connection that writes. */
@@ -89,9 +92,11 @@ function inspect(path: string): void {
   // one the file is in use or was left by a crash; then a connection has to read it, and closing a descriptor of
   // ours would drop the locks that another store of this process may hold on it.
   if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
+  // Killed while it was created: only a connection that may write can take that back.
+  if (existsSync(`${path}-journal`)) return;
   let db: Database.Database | undefined;
   try {
-    db = openReader(path);
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
     const application = db.pragma("application_id", { simple: true }) as number;
     const version = db.pragma("user_version", { simple: true }) as number;
     const empty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
@@ -150,7 +155,9 @@ function create(path: string): number {
       throw new StoreError("failed", `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`);
     }
     db.pragma("synchronous = FULL");
-    return migrate(db);
+    const before = migrate(db);
+    judge(path, { application: APPLICATION_ID, version: before });
+    return before;
   } catch (error) {
     throw toStoreError(error, `Cannot open ${path}`);
   } finally {

@@ -40,7 +40,7 @@ export function planSegments(entries: readonly Uint8Array[]): SegmentSize[] {
 }
 
 /** Writes entries one after the other into `target` from `offset` on, and returns where they end. */
-export function writeEntries(target: Uint8Array, offset: number, entries: readonly Uint8Array[]): number {
+export function writeEntries(target: Uint8Array, offset: number, entries: Iterable<Uint8Array>): number {
   let at = offset;
   for (const entry of entries) {
     let rest = entry.length;

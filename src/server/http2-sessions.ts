@@ -1,0 +1,67 @@
+import * as http2 from "node:http2";
+import type { Socket } from "node:net";
+import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
+
+export interface Http2Options {
+  readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
+  /** A request's body must be here within this time, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** A connection without a stream is closed after this time, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  /** Streams that one client may have open at once. */
+  readonly maxStreams: number;
+}
+
+/** The HTTP/2 side of a port that somebody else listens on. */
+export interface Http2Sessions {
+  /** Takes a connection over, with whatever was put back into it. */
+  accept(socket: Socket): void;
+  /** Tells every client that it may end its streams and begin none (GOAWAY, RFC 9113, 6.8). */
+  drain(): void;
+}
+
+/** HTTP/2 on connections that are handed over one by one. */
+export function createHttp2Sessions(options: Http2Options): Http2Sessions {
+  const sessions = new Set<http2.ServerHttp2Session>();
+  const server = http2.createServer(
+    {
+      settings: { maxConcurrentStreams: options.maxStreams },
+      // Requests and streams are limited by our own counts. Node's behaviour at its own limit is to refuse streams of
+      // a session whose other streams happen to hold much data, and it counts idle ones in.
+      maxSessionMemory: Number.MAX_SAFE_INTEGER,
+    },
+    options.handler,
+  );
+  server.on("session", (session: http2.ServerHttp2Session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    closeWhenIdle(session, options.idleTimeoutMs);
+  });
+  server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
+  return {
+    accept: (socket) => void server.emit("connection", socket),
+    drain: () => {
+      for (const session of sessions) session.close();
+    },
+  };
+}
+
+function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number): void {
+  let open = 0;
+  session.on("stream", (stream) => {
+    open++;
+    stream.once("close", () => open--);
+  });
+  session.setTimeout(idleTimeoutMs, () => {
+    if (open === 0) session.close();
+  });
+}
+
+/** What HTTP/1.1 has a server-wide check for, HTTP/2 leaves to us: a body that comes too slowly or not at all. */
+function limitBody(stream: http2.ServerHttp2Stream, requestTimeoutMs: number): void {
+  // Missing from the types; true when HEADERS carried END_STREAM, so that there is no body to wait for.
+  if ((stream as { endAfterHeaders?: boolean }).endAfterHeaders === true) return;
+  const timer = setTimeout(() => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM), requestTimeoutMs);
+  const stop = (): void => clearTimeout(timer);
+  stream.once("end", stop).once("close", stop);
+}

@@ -1,0 +1,186 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
+import { ConfigurationError } from "../card/faults.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
+import { tellProtocol } from "./preface.js";
+
+/** Key and certificate chain of a TLS server, as PEM. */
+export interface TlsFiles {
+  readonly key: string | Buffer;
+  readonly cert: string | Buffer;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly tls?: TlsFiles;
+  readonly limits: Limits;
+  readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
+  readonly logger: Logger;
+}
+
+/** One open port that speaks HTTP/1.1 and HTTP/2. */
+export interface Listener {
+  readonly port: number;
+  /** From now on every answer tells its client that the connection ends; connections that wait for none end now. */
+  drain(): void;
+  /** Takes no new connection, gives the open ones `graceMs` to end, then cuts them off. */
+  close(graceMs: number): Promise<void>;
+}
+
+/**
+ * Opens a port for HTTP/1.1 and HTTP/2 together: with TLS the client chooses by ALPN, without it by what it sends
+ * first. Clients that are slow with their handshake, headers or body are cut off after `requestTimeoutMs`.
+ *
+ * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { requestTimeoutMs, maxStreams } = options.limits;
+  const draining = trackDrain(options.handler);
+  // A proxy in front keeps idle connections, for 60 seconds as a rule, and has to be the first to let go: a request
+  // that meets a connection being closed is lost.
+  const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
+  const server = createHttp1(options, draining.handler, idleTimeoutMs);
+  const sessions = createHttp2Sessions({ handler: options.handler, requestTimeoutMs, idleTimeoutMs, maxStreams });
+  const undecided = share(server, sessions, options);
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await open(server, options);
+  const drain = (): void => {
+    draining.begin(() => server.closeIdleConnections());
+    sessions.drain();
+    server.closeIdleConnections();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    drain,
+    close: async (graceMs) => {
+      drain();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const giveUp of undecided) giveUp();
+      const cutOff = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(cutOff);
+    },
+  };
+}
+
+type Http1Server = http.Server | https.Server;
+
+function createHttp1(
+  { tls, limits: { requestTimeoutMs } }: ListenOptions,
+  handler: http.RequestListener,
+  keepAliveTimeout: number,
+): Http1Server {
+  const times: http.ServerOptions = {
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(5_000, Math.ceil(requestTimeoutMs / 4)),
+    keepAliveTimeout,
+    // Finds clients that vanished while a stream had nothing to tell them.
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+  };
+  if (tls === undefined) return http.createServer(times, handler);
+  const secure: https.ServerOptions = {
+    ...times,
+    key: tls.key,
+    cert: tls.cert,
+    minVersion: "TLSv1.2",
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: requestTimeoutMs,
+  };
+  return https.createServer(secure, handler);
+}
+
+/**
+ * Lets HTTP/2 share the server's connections. The server stays the one that listens, because Node checks headers and
+ * requests against their time limits only in a listening one: its own listener for connections becomes one of two
+ * ways that a connection can go.
+ *
+ * @returns how to give up the connections that have not shown yet what they speak.
+ */
+function share(server: Http1Server, sessions: Http2Sessions, { tls, limits }: ListenOptions): Set<() => void> {
+  const event = tls === undefined ? "connection" : "secureConnection";
+  const [first] = server.listeners(event);
+  server.removeAllListeners(event);
+  const http1 = (socket: Socket): void => first?.call(server, socket);
+  const undecided = new Set<() => void>();
+  const tell = (socket: Socket): void => {
+    const forget = (): boolean => undecided.delete(giveUp);
+    const giveUp = tellProtocol(socket, limits.requestTimeoutMs, (protocol) => {
+      forget();
+      protocol === "http2" ? sessions.accept(socket) : http1(socket);
+    });
+    undecided.add(giveUp);
+    socket.once("close", forget);
+  };
+  const chosen = (socket: TLSSocket): void => (socket.alpnProtocol === "h2" ? sessions.accept(socket) : http1(socket));
+  server.on(event, tls === undefined ? tell : chosen);
+  return undecided;
+}
+
+/** Notes which HTTP/1.1 answers are still open, so that they can tell their client that the connection ends. */
+function trackDrain(handler: ListenOptions["handler"]): {
+  handler: http.RequestListener;
+  begin(idle: () => void): void;
+} {
+  const open = new Set<http.ServerResponse>();
+  let afterAnswer: (() => void) | undefined;
+  const end = (response: http.ServerResponse): void => {
+    if (!response.headersSent) response.setHeader("connection", "close");
+  };
+  return {
+    handler: (request, response) => {
+      open.add(response);
+      response.once("close", () => {
+        open.delete(response);
+        // The connection counts as idle only when the listeners of this event have run.
+        if (afterAnswer !== undefined) setImmediate(afterAnswer);
+      });
+      if (afterAnswer !== undefined) end(response);
+      handler(request, response);
+    },
+    begin: (idle) => {
+      afterAnswer = idle;
+      for (const response of open) end(response);
+    },
+  };
+}
+
+function open(server: Http1Server, { host, port, logger }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let listening = false;
+    server.on("error", (error: NodeJS.ErrnoException) => {
+      // Later errors are of single connections that could not be accepted, as when files run out.
+      if (listening) logger.error({ err: error }, "a connection could not be accepted");
+      else reject(cannotListen(error, host, port));
+    });
+    server.listen(port, host, () => {
+      listening = true;
+      resolve();
+    });
+  });
+}
+
+/** The error of a port that could not be opened, with the reasons that people meet in words. */
+export function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ConfigurationError {
+  const known: Record<string, string> = {
+    EADDRINUSE: `port ${port} on ${host} is already in use`,
+    EACCES: `port ${port} on ${host} needs more rights than this process has`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine`,
+    ENOTFOUND: `the host ${host} is not known`,
+  };
+  return new ConfigurationError("Cannot listen", [known[error.code ?? ""] ?? error.message], error);
+}

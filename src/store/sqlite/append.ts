@@ -1,0 +1,120 @@
+import type { Database, Statement } from "better-sqlite3";
+import { refusal, type StoredTask } from "../check.js";
+import type { Lease, RememberedSend, TaskHead } from "../task-store.js";
+import type { Counters } from "./counters.js";
+import type { AppendWrite } from "./write.js";
+
+type StoredRow = [
+  tenant: string,
+  owner: string,
+  contextId: string,
+  position: number,
+  finishedAt: number | null,
+  state: number,
+  statusTime: number,
+  holder: string | null,
+  until: number | null,
+  turn: number | null,
+  attempt: number | null,
+];
+
+type Nullable = string | number | null;
+
+/**
+ * Appends inside a transaction. Every check comes before the first change, so a refused append has changed nothing
+ * and the others of the same commit go on.
+ */
+export class Appender {
+  readonly #counters: Counters;
+  readonly #stored: Statement<[string], StoredRow>;
+  readonly #remembered: Statement<[string, string, string], [string, string, number]>;
+  readonly #create: Statement<Nullable[]>;
+  readonly #update: Statement<Nullable[]>;
+  readonly #advance: Statement<[number, number, string]>;
+  readonly #segment: Statement<[string, number, number, Uint8Array]>;
+  readonly #remember: Statement<Nullable[]>;
+
+  constructor(db: Database, counters: Counters) {
+    this.#counters = counters;
+    this.#stored = db
+      .prepare<[string], StoredRow>(
+        "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
+          "lease_holder, lease_until, lease_turn, lease_attempt FROM head WHERE task_id = ?",
+      )
+      .raw();
+    this.#remembered = db
+      .prepare<[string, string, string], [string, string, number]>(
+        "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+      )
+      .raw();
+    this.#create = db.prepare(
+      "INSERT INTO head (state, status_time, position, generation, finished_at, lease_holder, lease_until, " +
+        "lease_turn, lease_attempt, task_id, tenant, owner, context_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    );
+    this.#update = db.prepare(
+      "UPDATE head SET state = ?, status_time = ?, position = ?, generation = ?, finished_at = ?, lease_holder = ?, " +
+        "lease_until = ?, lease_turn = ?, lease_attempt = ? WHERE task_id = ?",
+    );
+    this.#advance = db.prepare("UPDATE head SET position = ?, generation = ? WHERE task_id = ?");
+    this.#segment = db.prepare("INSERT INTO segment (task_id, last, count, bytes) VALUES (?, ?, ?, ?)");
+    this.#remember = db.prepare(
+      "INSERT INTO send (tenant, owner, key, fingerprint, task_id, position) VALUES (?, ?, ?, ?, ?, ?)",
+    );
+  }
+
+  /** @throws StoreError when the append is refused; anything else comes from SQLite. */
+  append(write: AppendWrite): void {
+    const { head } = write;
+    const row = this.#stored.get(head.taskId);
+    const refused = refusal(write, row && toStored(row), this.#findSend(write));
+    if (refused !== undefined) throw refused;
+    this.#saveHead(write, row);
+    let last = write.expected;
+    for (const segment of write.segments) {
+      last += segment.count;
+      this.#segment.run(head.taskId, last, segment.count, segment.bytes);
+    }
+    if (write.send !== undefined) {
+      const { tenant, owner, key, fingerprint, taskId, position } = write.send;
+      this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
+    }
+  }
+
+  #findSend({ send }: AppendWrite): RememberedSend | undefined {
+    if (send === undefined) return undefined;
+    const row = this.#remembered.get(send.tenant, send.owner, send.key);
+    return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
+  }
+
+  #saveHead({ head, finishes }: AppendWrite, row: StoredRow | undefined): void {
+    const { taskId, tenant, owner, state, position, generation } = head;
+    if (row !== undefined && isSameButForPosition(head, row)) {
+      // Nothing that an index holds has changed, which is the common case of a stream of artifact chunks.
+      this.#advance.run(position, generation, taskId);
+      return;
+    }
+    const finishedAt = finishes ? head.statusTime : null;
+    const values = [state, head.statusTime, position, generation, finishedAt, ...leaseValues(head.lease), taskId];
+    if (row === undefined) this.#create.run(...values, tenant, owner, head.contextId);
+    else this.#update.run(...values);
+    if (row?.[5] === state) return;
+    if (row !== undefined) this.#counters.add(head, row[5], -1);
+    this.#counters.add(head, state, 1);
+  }
+}
+
+function toStored([tenant, owner, contextId, position, finishedAt]: StoredRow): StoredTask {
+  return { tenant, owner, contextId, position, finished: finishedAt !== null };
+}
+
+function isSameButForPosition(head: TaskHead, row: StoredRow): boolean {
+  const [, , , , , state, statusTime, holder, until, turn, attempt] = row;
+  if (head.state !== state || head.statusTime !== statusTime) return false;
+  if (head.lease === null) return holder === null;
+  const { lease } = head;
+  return lease.holder === holder && lease.until === until && lease.turn === turn && lease.attempt === attempt;
+}
+
+function leaseValues(lease: Lease | null): [string, number, number, number] | [null, null, null, null] {
+  return lease === null ? [null, null, null, null] : [lease.holder, lease.until, lease.turn, lease.attempt];
+}

@@ -1,0 +1,96 @@
+import type { Database, Statement } from "better-sqlite3";
+import { StoreError } from "../task-store.js";
+import { Appender } from "./append.js";
+import { Belongings } from "./belongings.js";
+import { Counters } from "./counters.js";
+import { toStoreError } from "./errors.js";
+import { Leases } from "./leases.js";
+import { Retention } from "./retention.js";
+import type { OtherWrite, Write, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+
+/** What became of a write: the method's result, or the error that it alone has. */
+export type Outcome = { readonly result: unknown } | { readonly error: StoreError };
+
+type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<M> };
+
+/**
+ * Group commit: many writes, one transaction. A refusal is found before its write changes anything and concerns
+ * nobody else. When SQLite itself fails over one of them (a value that it cannot store, a full disk) the
+ * transaction is taken back and each write is tried on its own, so that only the culprit fails.
+ */
+export class Committer {
+  readonly #db: Database;
+  readonly #begin: Statement<[]>;
+  readonly #commit: Statement<[]>;
+  readonly #rollback: Statement<[]>;
+  readonly #counters: Counters;
+  readonly #appender: Appender;
+  readonly #handlers: Handlers;
+
+  constructor(db: Database) {
+    this.#db = db;
+    // The write lock from the start: what is checked is still true when it is written, whatever other processes do.
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#rollback = db.prepare("ROLLBACK");
+    this.#counters = new Counters(db);
+    this.#appender = new Appender(db, this.#counters);
+    const leases = new Leases(db);
+    const belongings = new Belongings(db);
+    const retention = new Retention(db, this.#counters);
+    this.#handlers = {
+      saveSnapshot: (request) => belongings.saveSnapshot(request),
+      claimLeases: (request) => leases.claim(request),
+      renewLeases: (request) => leases.renew(request),
+      setLease: (request) => leases.set(request),
+      putPushConfig: (request) => belongings.putPushConfig(request),
+      deletePushConfig: (request) => belongings.deletePushConfig(request),
+      savePushPosition: (request) => belongings.savePushPosition(request),
+      removeFinished: (request) => retention.removeFinished(request),
+    };
+  }
+
+  /** Does the writes in their order and returns when what was done is durable. */
+  commit(writes: readonly Write[]): Outcome[] {
+    try {
+      this.#begin.run();
+      const outcomes: Outcome[] = [];
+      for (const write of writes) {
+        const outcome = this.#one(write);
+        if ("error" in outcome && isTrouble(outcome.error)) {
+          this.#takeBack();
+          return writes.length === 1 ? [outcome] : writes.flatMap((each) => this.commit([each]));
+        }
+        outcomes.push(outcome);
+      }
+      this.#counters.flush();
+      this.#commit.run();
+      return outcomes;
+    } catch (thrown) {
+      this.#takeBack();
+      const error = toStoreError(thrown, "The commit failed");
+      return writes.map(() => ({ error }));
+    }
+  }
+
+  #one(write: Write): Outcome {
+    try {
+      if (write.method === "append") return { result: this.#appender.append(write) };
+      // The table has the right handler for each method, which the compiler cannot see through a union.
+      const handler = this.#handlers[write.method] as (request: OtherWrite["request"]) => unknown;
+      return { result: handler(write.request) };
+    } catch (thrown) {
+      return { error: toStoreError(thrown, `The store failed at ${write.method}`) };
+    }
+  }
+
+  #takeBack(): void {
+    this.#counters.clear();
+    if (this.#db.inTransaction) this.#rollback.run();
+  }
+}
+
+/** A refusal is an answer and leaves the transaction as it was; everything else may have stopped half-way. */
+function isTrouble(error: StoreError): boolean {
+  return error.kind === "failed" || error.kind === "damaged";
+}

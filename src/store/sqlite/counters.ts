@@ -1,0 +1,46 @@
+import type { Database } from "better-sqlite3";
+
+interface Change {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly state: number;
+  tasks: number;
+}
+
+/**
+ * Collects how a commit changes the number of tasks in each state of each owner, so that a row of `counter` is
+ * written once for a commit and not once for a task.
+ */
+export class Counters {
+  readonly #changes = new Map<string, Change>();
+  readonly #save: (change: Change) => void;
+
+  constructor(db: Database) {
+    const upsert = db.prepare<[string, string, number, number]>(
+      "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
+    );
+    this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
+  }
+
+  /** Adds `tasks` (which may be negative) to a state of an owner. */
+  add(of: { readonly tenant: string; readonly owner: string }, state: number, tasks: number): void {
+    const key = `${of.tenant.length}:${of.tenant}${of.owner}:${state}`;
+    const change = this.#changes.get(key);
+    if (change === undefined) this.#changes.set(key, { tenant: of.tenant, owner: of.owner, state, tasks });
+    else change.tasks += tasks;
+  }
+
+  /** Writes what was collected; belongs into the transaction that changed the tasks. */
+  flush(): void {
+    for (const change of this.#changes.values()) {
+      if (change.tasks !== 0) this.#save(change);
+    }
+    this.clear();
+  }
+
+  /** Forgets what was collected, when the transaction is rolled back. */
+  clear(): void {
+    this.#changes.clear();
+  }
+}

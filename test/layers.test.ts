@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { A2AService } from "../gen/lf/a2a/v1/a2a_pb.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What a folder of src/ may import besides itself and generated code, and why. */
+const layers: Record<string, { readonly may: readonly string[]; readonly because: string }> = {
+  core: { may: [], because: "everything rests on it, so it rests on nothing of ours" },
+  wire: { may: ["core"], because: "codecs are pure and serve clients too: they must not drag a server in" },
+  task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
+  store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
+  auth: { may: ["core"], because: "who calls is found out before anything is done" },
+  engine: { may: ["core", "wire", "task", "store", "card"], because: "the service calls it; it knows no wire, no method" },
+  card: { may: ["core", "wire", "engine"], because: "a card describes agents; serving it is the server's part" },
+  service: {
+    may: ["core", "wire", "task", "store", "engine", "auth", "card"],
+    because: "one handler, many bindings: the handler must not know them",
+  },
+  binding: { may: ["core", "wire", "service"], because: "a binding meets the service through invoke alone" },
+  server: {
+    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding"],
+    because: "the composition root sees everything but the command line",
+  },
+  cli: {
+    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding", "server"],
+    because: "only the command line reads arguments and the environment, and it is on top",
+  },
+};
+
+/** Between `card` and `engine` the types of the author's API go both ways; no code does. */
+const typesOnly = new Set(["engine>card"]);
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return sources(path);
+    return path.endsWith(".ts") ? [path] : [];
+  });
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), "utf8");
+  const statements = text.matchAll(/^(import|export)( type)?\b[^;"']*?from\s+["'](\.[^"']+)["']|^import\s+["'](\.[^"']+)["']/gm);
+  return [...statements].map((match) => ({
+    from: file,
+    to: normalize(join(dirname(file), match[3] ?? match[4] ?? "")).replace(/\.js$/, ".ts"),
+    typeOnly: match[2] !== undefined,
+  }));
+}
+
+const files = sources("src");
+const imports = files.flatMap(importsOf);
+const layerOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1];
+
+describe("the layers of src/", () => {
+  it("are all named here", () => {
+    const folders = new Set(files.map(layerOf).filter((layer) => layer !== undefined));
+    expect([...folders].filter((folder) => layers[folder] === undefined)).toEqual([]);
+  });
+
+  it.each(Object.entries(layers))("%s imports only what lies below it", (layer, { may, because }) => {
+    const wrong = imports.filter(({ from, to, typeOnly }) => {
+      const target = layerOf(to);
+      if (layerOf(from) !== layer || target === undefined || target === layer) return false;
+      return !may.includes(target) || (typesOnly.has(`${layer}>${target}`) && !typeOnly);
+    });
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`), because).toEqual([]);
+  });
+
+  it("let nobody but the composition root, the command line and itself name a database folder", () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const database = /^src\/store\/(memory|sqlite)\//.exec(to)?.[0];
+      return database !== undefined && !from.startsWith(database) && !/^src\/(server|cli)\//.test(from);
+    });
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  it("keep the bindings apart: one can be taken away without touching another", () => {
+    const bindingOf = (path: string): string | undefined => /^src\/binding\/([^/]+)\//.exec(path)?.[1];
+    const wrong = imports.filter(({ from, to }) => {
+      const [one, other] = [bindingOf(from), bindingOf(to)];
+      return one !== undefined && other !== undefined && one !== other;
+    });
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  it("have no import cycle", () => {
+    expect(cycles(imports.filter(({ typeOnly }) => !typeOnly))).toEqual([]);
+  });
+
+  it("name an rpc in the service and the command line only", () => {
+    const names = A2AService.methods.map((method) => method.name);
+    const allowed = /^src\/(service\/a2a-service\.ts|cli\/)/;
+    const wrong = files
+      .filter((file) => !allowed.test(file))
+      .flatMap((file) => {
+        const text = readFileSync(join(root, file), "utf8");
+        return names.filter((name) => new RegExp(`\\b${name}\\b`).test(text)).map((name) => `${file} names ${name}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  it("read the environment and print in the command line only", () => {
+    const wrong = files.filter(
+      (file) => !file.startsWith("src/cli/") && /\bprocess\.(env|argv|stdout)\b|\bconsole\./.test(readFileSync(join(root, file), "utf8")),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+function cycles(edges: readonly Import[]): string[] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) found.push([...path.slice(start), file].map((f) => relative("src", f)).join(" -> "));
+    if (start >= 0 || done.has(file)) return;
+    for (const to of next.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of next.keys()) visit(file, []);
+  return found;
+}

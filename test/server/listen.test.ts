@@ -1,0 +1,263 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import * as http2 from "node:http2";
+import * as https from "node:https";
+import * as net from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as tls from "node:tls";
+import { afterEach, describe, expect, it } from "vitest";
+import type { NodeServerRequest, NodeServerResponse } from "../../src/binding/binding.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import { type ListenOptions, type Listener, listen } from "../../src/server/listen.js";
+import { testTls } from "./tls.js";
+
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+/** Answers with the version and the length of the body; `/slow` only when it is told to. */
+async function start(more: Partial<ListenOptions> = {}, timeoutMs = 60_000): Promise<Started> {
+  const waiting: (() => void)[] = [];
+  const handler = async (request: NodeServerRequest, response: NodeServerResponse): Promise<void> => {
+    let length = 0;
+    request.on("data", (chunk: Buffer) => (length += chunk.length));
+    request.on("end", () => {
+      const answer = (): unknown => response.end(`${request.httpVersion} ${request.method} ${length}`);
+      if (request.url === "/begun") response.writeHead(200).write("begun,");
+      if (request.url === "/") answer();
+      else waiting.push(answer);
+    });
+  };
+  const listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    limits: { ...defaultLimits, requestTimeoutMs: timeoutMs },
+    logger: silentLogger,
+    handler: (request, response) => void handler(request, response),
+    ...more,
+  });
+  opened.push(() => listener.close(0));
+  return { ...listener, answer: () => waiting.splice(0).forEach((go) => go()), waiting: () => waiting.length };
+}
+
+interface Started extends Listener {
+  answer(): void;
+  waiting(): number;
+}
+
+function h2(url: string): http2.ClientHttp2Session {
+  const session = http2.connect(url, { ca: testTls.cert });
+  session.on("error", () => {});
+  opened.push(() => session.destroy());
+  return session;
+}
+
+async function h2Request(session: http2.ClientHttp2Session, path = "/", body = ""): Promise<string> {
+  const stream = session.request({ ":path": path, ":method": "POST" });
+  stream.end(body);
+  let text = "";
+  for await (const chunk of stream.setEncoding("utf8")) text += chunk;
+  return text;
+}
+
+function h1Request(port: number, path = "/", agent?: http.Agent): Promise<{ text: string; connection?: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.get({ host: "127.0.0.1", port, path, agent }, async (response) => {
+      let text = "";
+      for await (const chunk of response.setEncoding("utf8")) text += chunk;
+      resolve({ text, connection: response.headers.connection ?? "" });
+    });
+    request.on("error", reject);
+  });
+}
+
+/** Sends pieces with a pause between, and collects what comes back until the other side hangs up. */
+async function raw(port: number, pieces: readonly (string | Buffer)[], pauseMs = 20): Promise<string> {
+  const socket = net.connect(port, "127.0.0.1").setNoDelay(true);
+  opened.push(() => socket.destroy());
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString("latin1"))).on("error", () => {});
+  const closed = once(socket, "close");
+  for (const piece of pieces) {
+    socket.write(piece);
+    await sleep(pauseMs);
+  }
+  await closed;
+  return text;
+}
+
+const until = async (met: () => boolean): Promise<void> => {
+  while (!met()) await sleep(5);
+};
+
+describe("listen()", () => {
+  it("speaks HTTP/1.1 and HTTP/2 on one port", async () => {
+    const { port } = await start();
+    const body = "x".repeat(300_000);
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body });
+    expect(await answer.text()).toBe("1.1 POST 300000");
+    expect(await h2Request(h2(`http://127.0.0.1:${port}`), "/", body)).toBe("2.0 POST 300000");
+  });
+
+  it("speaks both over TLS, as the client chooses", async () => {
+    const { port } = await start({ tls: testTls });
+    expect(await h2Request(h2(`https://localhost:${port}`))).toBe("2.0 POST 0");
+    const [response] = (await once(https.get({ port, host: "localhost", ca: testTls.cert }), "response")) as [
+      http.IncomingMessage,
+    ];
+    expect(String(await response.setEncoding("utf8").toArray())).toBe("1.1 GET 0");
+    const old = tls.connect({ port, host: "127.0.0.1", ca: testTls.cert, maxVersion: "TLSv1.1", minVersion: "TLSv1" });
+    const [error] = (await once(old, "error")) as [Error];
+    expect(error.message).toMatch(/protocol|version|alert/);
+  });
+
+  it("puts a preface together that comes in pieces", async () => {
+    const { port } = await start();
+    const pieces = net.createServer((from) => {
+      const to = net.connect(port, "127.0.0.1").setNoDelay(true);
+      to.pipe(from);
+      from.once("data", async (first: Buffer) => {
+        from.pause();
+        for (const [begin, end] of [[0, 2], [2, 20], [20]]) {
+          to.write(first.subarray(begin, end));
+          await sleep(20);
+        }
+        from.pipe(to);
+      });
+    });
+    pieces.listen(0, "127.0.0.1");
+    opened.push(() => pieces.close());
+    await once(pieces, "listening");
+    const { port: throughPieces } = pieces.address() as net.AddressInfo;
+    expect(await h2Request(h2(`http://127.0.0.1:${throughPieces}`), "/", "hello")).toBe("2.0 POST 5");
+  });
+
+  it("takes a verb that begins like the preface for HTTP/1.1", async () => {
+    const { port } = await start();
+    const request = "ROPFIND / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    expect(await raw(port, ["P", request])).toContain("1.1 PROPFIND 0");
+  });
+
+  it("answers a client that stops sending at once", async () => {
+    const { port } = await start();
+    const socket = net.connect(port, "127.0.0.1");
+    socket.end("GET / HTTP/1.0\r\n\r\n");
+    expect(String(await socket.setEncoding("utf8").toArray())).toContain("1.0 GET 0");
+  });
+
+  it("hangs up on clients that say nothing, or never enough", async () => {
+    const { port } = await start({}, 100);
+    for (const pieces of [[], ["PRI * HT"], ["GET / HTTP/1.1\r\nhost:"], ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]]) {
+      const before = Date.now();
+      await raw(port, pieces);
+      expect(Date.now() - before).toBeLessThan(2_000);
+    }
+  });
+
+  it("hangs up on a TLS client that never shakes hands", async () => {
+    const { port } = await start({ tls: testTls }, 100);
+    await raw(port, ["\x16"]);
+  });
+
+  it("ends requests whose body does not come", async () => {
+    const { port } = await start({}, 100);
+    expect(await raw(port, ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc"])).toContain("408");
+    const stream = h2(`http://127.0.0.1:${port}`).request({ ":path": "/", ":method": "POST" });
+    stream.write("abc");
+    await new Promise((resolve) => stream.on("error", () => {}).on("close", resolve));
+    expect(stream.rstCode).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it("does not hold a long answer for a slow request", async () => {
+    const server = await start({}, 100);
+    const [one, two] = [h1Request(server.port, "/slow"), h2Request(h2(`http://127.0.0.1:${server.port}`), "/slow")];
+    await sleep(400);
+    server.answer();
+    expect((await one).text).toBe("1.1 GET 0");
+    expect(await two).toBe("2.0 POST 0");
+  });
+
+  it("says in words why a port cannot be opened", async () => {
+    const { port } = await start();
+    await expect(start({ port })).rejects.toThrow(`Cannot listen: port ${port} on 127.0.0.1 is already in use`);
+    await expect(start({ host: "192.0.2.1" })).rejects.toThrow("192.0.2.1 is not an address of this machine");
+    await expect(start({ host: "no.such.host.invalid" })).rejects.toThrow("Cannot listen");
+  });
+});
+
+describe("drain()", () => {
+  it("tells HTTP/1.1 clients that the connection ends, and still answers", async () => {
+    const server = await start();
+    const agent = new http.Agent({ keepAlive: true });
+    opened.push(() => agent.destroy());
+    expect((await h1Request(server.port, "/", agent)).connection).toBe("keep-alive");
+    const running = h1Request(server.port, "/slow", agent);
+    await until(() => server.waiting() === 1);
+    server.drain();
+    server.answer();
+    expect(await running).toEqual({ text: "1.1 GET 0", connection: "close" });
+    expect(await h1Request(server.port)).toEqual({ text: "1.1 GET 0", connection: "close" });
+  });
+
+  it("tells HTTP/2 clients to begin nothing more, and lets their streams end", async () => {
+    const server = await start();
+    const session = h2(`http://127.0.0.1:${server.port}`);
+    const running = h2Request(session, "/slow");
+    await until(() => server.waiting() === 1);
+    const goaway = once(session, "goaway");
+    server.drain();
+    await goaway;
+    server.answer();
+    expect(await running).toBe("2.0 POST 0");
+    await once(session, "close");
+  });
+});
+
+describe("close()", () => {
+  it("ends at once when nothing is going on", async () => {
+    const server = await start();
+    const agent = new http.Agent({ keepAlive: true });
+    opened.push(() => agent.destroy());
+    await h1Request(server.port, "/", agent);
+    await h2Request(h2(`http://127.0.0.1:${server.port}`));
+    const silent = net.connect(server.port, "127.0.0.1").on("error", () => {});
+    await once(silent, "connect");
+    const before = Date.now();
+    await server.close(10_000);
+    expect(Date.now() - before).toBeLessThan(1_000);
+    await expect(h1Request(server.port)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("waits for answers that are under way, headers sent or not, and no longer", async () => {
+    const server = await start();
+    const agent = new http.Agent({ keepAlive: true });
+    opened.push(() => agent.destroy());
+    const running = [h1Request(server.port, "/slow", agent), h1Request(server.port, "/begun", agent)];
+    await until(() => server.waiting() === 2);
+    const closed = server.close(10_000);
+    await sleep(50);
+    const before = Date.now();
+    server.answer();
+    expect((await Promise.all(running)).map(({ text }) => text)).toEqual(["1.1 GET 0", "begun,1.1 GET 0"]);
+    await closed;
+    expect(Date.now() - before).toBeLessThan(1_000);
+  });
+
+  it.each([["HTTP/1.1"], ["HTTP/2"], ["TLS"]])("cuts %s off after the grace", async (protocol) => {
+    const server = await start(protocol === "TLS" ? { tls: testTls } : {});
+    const { port } = server;
+    const url = `${protocol === "TLS" ? "https" : "http"}://localhost:${port}`;
+    const running = protocol === "HTTP/1.1" ? h1Request(port, "/slow") : h2Request(h2(url.replace("localhost", "127.0.0.1")), "/slow");
+    const ended = running.then(
+      (text) => text,
+      () => "",
+    );
+    await until(() => server.waiting() === 1);
+    const before = Date.now();
+    await server.close(100);
+    expect(Date.now() - before).toBeLessThan(1_000);
+    expect(await ended).toBe("");
+  });
+});
