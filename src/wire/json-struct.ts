@@ -77,12 +77,19 @@ function checkInside(json: object, at: Faults, depth: number): void {
     at.add("is nested too deep");
     return;
   }
-  const inside = json as Record<string | number, unknown>;
-  const steps = Array.isArray(json) ? json.keys() : Object.keys(json);
-  for (const step of steps) {
-    at.enter(step);
-    if (typeof step === "string" && !isUnicode(step)) at.add("must have a name of Unicode characters");
-    check(inside[step], at, depth + 1);
+  if (Array.isArray(json)) {
+    for (let i = 0; i < json.length; i++) {
+      at.enter(i);
+      check(json[i], at, depth + 1);
+      at.leave();
+    }
+    return;
+  }
+  const members = json as Record<string, unknown>;
+  for (const name of Object.keys(members)) {
+    at.enter(name);
+    if (!isUnicode(name)) at.add("must have a name of Unicode characters");
+    check(members[name], at, depth + 1);
     at.leave();
   }
 }

@@ -1,11 +1,11 @@
-import type { AppendRequest, Lease, RememberedSend, SendKey } from "../task-store.js";
+import type { AppendRequest, Lease, RememberedSend, SendKey, StoredSnapshot } from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write } from "./write.js";
 
 /**
  * Writes on their way to the writer's thread. Strings and numbers go as one flat array, bytes as one buffer that
  * changes hands without a copy: half the cost of a message of objects, for both threads. Writes other than appends
- * are rare and go as they are, in their place among the fields.
+ * and snapshots are rare and go as they are, in their place among the fields.
  */
 export interface Message {
   /** How many writes. */
@@ -15,6 +15,10 @@ export interface Message {
 }
 
 type Field = string | number | null | OtherWrite;
+
+/** Stands before the fields of an append, or of a snapshot. */
+const APPEND = 0;
+const SNAPSHOT = 1;
 
 /** Smallest buffer of a message, in bytes. */
 const MIN_CAPACITY = 16 * 1024;
@@ -37,6 +41,7 @@ export class MessageBuilder {
     const segments = planSegments(entries);
     const lease = head.lease ?? { holder: null, until: 0, turn: 0, attempt: 0 };
     this.#fields.push(
+      APPEND,
       head.taskId,
       head.tenant,
       head.owner,
@@ -61,15 +66,26 @@ export class MessageBuilder {
     for (const { count, bytes } of segments) {
       this.#fields.push(count, bytes);
       this.#reserve(bytes);
-      this.#size = writeEntries(this.#bytes, this.#size, entries, first, first + count);
+      const part = segments.length === 1 ? entries : entries.slice(first, first + count);
+      this.#size = writeEntries(this.#bytes, this.#size, part);
       first += count;
     }
     this.#count += 1;
   }
 
-  /** Adds any other write. */
+  /** Adds a snapshot. */
+  addSnapshot(taskId: string, snapshot: StoredSnapshot): void {
+    const { position, bytes } = snapshot;
+    this.#fields.push(SNAPSHOT, taskId, position, bytes.length);
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#size);
+    this.#size += bytes.length;
+    this.#count += 1;
+  }
+
+  /** Adds any other write, which nobody changes any more. */
   addOther(write: OtherWrite): void {
-    this.#fields.push(structuredClone(write));
+    this.#fields.push(write);
     this.#count += 1;
   }
 
@@ -114,12 +130,20 @@ class Cursor {
 
   next(): Write {
     const field = this.#take();
-    return typeof field === "object" && field !== null ? field : this.#append(field as string);
+    if (typeof field === "object" && field !== null) return field;
+    return field === APPEND ? this.#append() : this.#snapshot();
   }
 
-  #append(taskId: string): AppendWrite {
+  #snapshot(): Write {
+    const taskId = this.#string();
+    const position = this.#number();
+    const bytes = this.#view(this.#number());
+    return { method: "saveSnapshot", request: { taskId, snapshot: { position, bytes } } };
+  }
+
+  #append(): AppendWrite {
     const head = {
-      taskId,
+      taskId: this.#string(),
       tenant: this.#string(),
       owner: this.#string(),
       contextId: this.#string(),
@@ -160,10 +184,13 @@ class Cursor {
 
   #segment(): Segment {
     const count = this.#number();
-    const size = this.#number();
+    return { count, bytes: this.#view(this.#number()) };
+  }
+
+  #view(size: number): Uint8Array {
     const bytes = new Uint8Array(this.#bytes, this.#byte, size);
     this.#byte += size;
-    return { count, bytes };
+    return bytes;
   }
 
   // The builder above is the only one who writes these fields, so their types are known by their places.

@@ -1,0 +1,10 @@
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+import { type Logger, silentLogger } from "../../core/log.js";
+import { isTerminal } from "../../task/state.js";
+import { type AppendRequest, StoreError, type StoredSnapshot } from "../task-store.js";
+import { type Message, MessageBuilder } from "./message.js";
+import type { Synchronous } from "./open.js";
+import type { Answer, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+import { CLOSE, type WriterData } from "./writer.js";

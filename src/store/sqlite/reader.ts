@@ -1,0 +1,182 @@
+import type { Database, Statement } from "better-sqlite3";
+import {
+  type ListPage,
+  type ListRequest,
+  type LoadedTask,
+  type PushConfigKey,
+  type RememberedSend,
+  type SendKey,
+  StoreError,
+  type StoredPushConfig,
+  type StoredSnapshot,
+  type TaskHead,
+} from "../task-store.js";
+import { toStoreError } from "./errors.js";
+import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
+import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
+import { readEntries } from "./segment.js";
+
+/** One `read` stops after this many bytes, though not before its first entry: a page of a log, not all of it. */
+export const READ_BYTES: number = 4 * 1024 * 1024;
+
+type SegmentRow = [last: number, count: number, bytes: Uint8Array];
+type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
+
+interface ListStatements {
+  readonly page: Statement<(string | number)[], HeadRow>;
+  readonly total: Statement<(string | number)[], number>;
+}
+
+/** Everything that only reads, on a connection of its own; it sees what is committed and waits for nobody. */
+export class Reader {
+  readonly #db: Database;
+  readonly #begin: Statement<[]>;
+  readonly #end: Statement<[]>;
+  readonly #head: Statement<[string], HeadRow>;
+  readonly #snapshot: Statement<[string], [number, Uint8Array]>;
+  readonly #segments: Statement<[string, number], SegmentRow>;
+  readonly #send: Statement<[string, string, string], [string, string, number]>;
+  readonly #config: Statement<[string, string], ConfigRow>;
+  readonly #configs: Statement<[string, string, number], ConfigRow>;
+  readonly #lists = new Map<string, ListStatements>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#begin = db.prepare("BEGIN");
+    this.#end = db.prepare("COMMIT");
+    this.#head = db.prepare<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`).raw();
+    this.#snapshot = db
+      .prepare<[string], [number, Uint8Array]>("SELECT position, bytes FROM snapshot WHERE task_id = ?")
+      .raw();
+    this.#segments = db
+      .prepare<[string, number], SegmentRow>(
+        "SELECT last, count, bytes FROM segment WHERE task_id = ? AND last > ? ORDER BY last",
+      )
+      .raw();
+    this.#send = db
+      .prepare<[string, string, string], [string, string, number]>(
+        "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+      )
+      .raw();
+    const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
+    this.#config = db.prepare<[string, string], ConfigRow>(`${config} AND config_id = ?`).raw();
+    this.#configs = db
+      .prepare<[string, string, number], ConfigRow>(`${config} AND config_id > ? ORDER BY config_id LIMIT ?`)
+      .raw();
+  }
+
+  head(taskId: string): TaskHead | undefined {
+    return this.#look("head", () => {
+      const row = this.#head.get(taskId);
+      return row && toHead(row);
+    });
+  }
+
+  load(taskId: string): LoadedTask | undefined {
+    return this.#atOnce("load", () => {
+      const row = this.#head.get(taskId);
+      if (row === undefined) return undefined;
+      const snapshot = this.#loadSnapshot(taskId);
+      const entries = this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+      return { head: toHead(row), snapshot, entries };
+    });
+  }
+
+  read(taskId: string, after: number, limit: number): Uint8Array[] {
+    return this.#look("read", () => this.#entries(taskId, after, limit, READ_BYTES));
+  }
+
+  list(request: ListRequest): ListPage {
+    return this.#atOnce("list", () => {
+      const { page, total } = this.#statements(request);
+      return {
+        heads: page.all(...pageValues(request)).map(toHead),
+        total: total.get(...totalValues(request)) ?? 0,
+      };
+    });
+  }
+
+  findSend({ tenant, owner, key }: SendKey): RememberedSend | undefined {
+    return this.#look("findSend", () => {
+      const row = this.#send.get(tenant, owner, key);
+      return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
+    });
+  }
+
+  getPushConfig({ taskId, configId }: PushConfigKey): StoredPushConfig | undefined {
+    return this.#look("getPushConfig", () => {
+      const row = this.#config.get(taskId, configId);
+      return row && toConfig(row);
+    });
+  }
+
+  listPushConfigs(taskId: string, after: string, limit: number): { configId: string; config: StoredPushConfig }[] {
+    return this.#look("listPushConfigs", () =>
+      this.#configs.all(taskId, after, limit).map((row) => ({ configId: row[0], config: toConfig(row) })),
+    );
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #loadSnapshot(taskId: string): StoredSnapshot | undefined {
+    const row = this.#snapshot.get(taskId);
+    return row && { position: row[0], bytes: plain(row[1]) };
+  }
+
+  #entries(taskId: string, after: number, limit: number, maxBytes: number): Uint8Array[] {
+    const entries: Uint8Array[] = [];
+    let bytes = 0;
+    if (limit <= 0) return entries;
+    for (const [last, count, blob] of this.#segments.iterate(taskId, after)) {
+      const skip = Math.max(0, after - (last - count));
+      readEntries({ count, bytes: blob }, skip, limit, entries);
+      bytes += blob.length;
+      if (entries.length >= limit || bytes >= maxBytes) break;
+    }
+    return entries;
+  }
+
+  #statements(request: ListRequest): ListStatements {
+    const sql: ListSql = listSql(shapeOf(request));
+    const known = this.#lists.get(sql.page);
+    if (known !== undefined) return known;
+    const statements = {
+      page: this.#db.prepare<(string | number)[], HeadRow>(sql.page).raw(),
+      total: this.#db.prepare<(string | number)[], number>(sql.total).pluck(),
+    };
+    this.#lists.set(sql.page, statements);
+    return statements;
+  }
+
+  /** Several statements that see the same moment, whatever is committed meanwhile. */
+  #atOnce<T>(method: string, look: () => T): T {
+    return this.#look(method, () => {
+      this.#begin.run();
+      try {
+        return look();
+      } finally {
+        this.#end.run();
+      }
+    });
+  }
+
+  #look<T>(method: string, look: () => T): T {
+    if (!this.#db.open) throw new StoreError("closed", "The store is closed.");
+    try {
+      return look();
+    } catch (error) {
+      throw toStoreError(error, `The store failed at ${method}`);
+    }
+  }
+}
+
+function toConfig([, bytes, position]: ConfigRow): StoredPushConfig {
+  return { bytes: plain(bytes), position };
+}
+
+/** SQLite's driver gives buffers, which compare and slice differently; callers get what they stored. */
+function plain(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}
