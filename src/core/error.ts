@@ -81,7 +81,6 @@ export interface A2AErrorOptions {
  * `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
  */
 export class A2AError extends ConnectError {
-  override name = "A2AError";
   readonly reason: Reason;
   readonly violations: readonly Violation[];
   readonly retryAfterMs: number | undefined;
@@ -94,6 +93,12 @@ export class A2AError extends ConnectError {
     this.retryAfterMs = options.retryAfterMs;
     this.info = options.metadata ?? {};
     this.details = this.#details();
+  }
+
+  // ConnectError tells its instances by their name, so that several copies of the library understand each other; the
+  // name therefore stays, and ours are told by their class.
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Object.prototype.isPrototypeOf.call(A2AError.prototype, value as object);
   }
 
   /** This reason's row of the table. */

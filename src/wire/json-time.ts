@@ -8,24 +8,32 @@ const MAX_SECONDS = 253_402_300_799;
 
 const pattern = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
-let lastSeconds = Number.NaN;
-let lastText = "";
+const SECONDS_OF_DAY = 86_400;
+
+const twoDigits = Array.from({ length: 60 }, (_, value) => `${value}`.padStart(2, "0"));
+
+let lastDay = Number.NaN;
+let lastDate = "";
 
 /**
- * A timestamp as `YYYY-MM-DDTHH:mm:ss.sssZ`, always with three fraction digits (specification 5.6.1); finer parts are
- * cut off. Many timestamps fall into the same second, so the text of the last one is kept.
+ * A timestamp as JSON text, `"YYYY-MM-DDTHH:mm:ss.sssZ"` with always three fraction digits (specification 5.6.1); finer
+ * parts are cut off. The date of the last one is kept, for most timestamps are of the same day.
+ *
+ * @throws A2AError with reason INTERNAL outside the range of google.protobuf.Timestamp.
  */
-export function formatTimestamp(value: Timestamp): string {
-  const seconds = Number(value.seconds);
-  if (seconds !== lastSeconds) {
-    if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) throw unwritable("a Timestamp out of range");
-    lastText = new Date(seconds * 1000).toISOString().slice(0, -4);
-    lastSeconds = seconds;
+export function formatTimestamp({ seconds: long, nanos }: Timestamp): string {
+  const seconds = Number(long);
+  const inRange = seconds >= MIN_SECONDS && seconds <= MAX_SECONDS && nanos >= 0 && nanos <= 999_999_999;
+  if (!inRange) throw unwritable("a Timestamp out of range");
+  const day = Math.floor(seconds / SECONDS_OF_DAY);
+  if (day !== lastDay) {
+    lastDate = new Date(day * SECONDS_OF_DAY * 1000).toISOString().slice(0, 11);
+    lastDay = day;
   }
-  const { nanos } = value;
-  if (!(nanos >= 0 && nanos <= 999_999_999)) throw unwritable("a Timestamp out of range");
-  const millis = Math.floor(nanos / 1_000_000);
-  return `"${lastText}${millis < 10 ? "00" : millis < 100 ? "0" : ""}${millis}Z"`;
+  const time = seconds - day * SECONDS_OF_DAY;
+  const [hour, minute, second] = [Math.floor(time / 3600), Math.floor(time / 60) % 60, time % 60];
+  const millis = `${1000 + Math.floor(nanos / 1_000_000)}`.slice(1);
+  return `"${lastDate}${twoDigits[hour]}:${twoDigits[minute]}:${twoDigits[second]}.${millis}Z"`;
 }
 
 /**

@@ -40,9 +40,9 @@ function writerOf(desc: DescMessage): Write {
   }
   const members: Member[] = [];
   const write: Write = (message) => {
-    let out = "";
+    let out = "{";
     for (let i = 0; i < members.length; i++) out = (members[i] as Member)(message as Fields, out);
-    return `{${out}}`;
+    return `${out}}`;
   };
   // Known before its fields are compiled, so that a message may contain its own kind.
   writers.set(desc, write);
@@ -58,7 +58,7 @@ function oneofMember(oneof: DescOneof): Member {
     const chosen = message[name] as { case?: string; value?: unknown };
     const entry = cases.get(chosen.case);
     if (entry === undefined) return out;
-    return out + (out === "" ? entry.first : entry.later) + entry.write(chosen.value);
+    return out + (out === "{" ? entry.first : entry.later) + entry.write(chosen.value);
   };
 }
 
@@ -69,14 +69,14 @@ function fieldMember(field: DescField): Member {
   if (!hasImplicitPresence(field)) {
     return (message, out) => {
       const value = message[name];
-      return value === undefined ? out : out + (out === "" ? first : later) + write(value);
+      return value === undefined ? out : out + (out === "{" ? first : later) + write(value);
     };
   }
-  if (isRequired(field)) return (message, out) => out + (out === "" ? first : later) + write(message[name]);
+  if (isRequired(field)) return (message, out) => out + (out === "{" ? first : later) + write(message[name]);
   const isZero = zeroTest(field);
   return (message, out) => {
     const value = message[name];
-    return isZero(value) ? out : out + (out === "" ? first : later) + write(value);
+    return isZero(value) ? out : out + (out === "{" ? first : later) + write(value);
   };
 }
 
@@ -129,9 +129,9 @@ function itemWriter(field: DescField): Write {
 function listWriter(write: Write): Write {
   return (value) => {
     const items = value as readonly unknown[];
-    let out = "";
+    let out = "[";
     for (let i = 0; i < items.length; i++) out += i === 0 ? write(items[i]) : `,${write(items[i])}`;
-    return `[${out}]`;
+    return `${out}]`;
   };
 }
 

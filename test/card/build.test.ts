@@ -12,7 +12,8 @@ const plain: AgentCardInput = {
   version: "1.0.0",
   skills: [{ id: "echo", name: "Echo", description: "Says it again.", tags: ["text"] }],
 };
-const faultsOf = (input: AgentCardInput, wired = nothing): readonly string[] => checkCard({ ...plain, ...input }, wired).faults;
+const faultsOf = (input: AgentCardInput): readonly string[] =>
+  checkCard({ ...plain, ...input } as AgentCardInput, nothing).faults;
 
 describe("buildCard()", () => {
   it("fills modes and capabilities that the author left open", () => {

@@ -3,6 +3,7 @@ import * as http from "node:http";
 import * as http2 from "node:http2";
 import * as https from "node:https";
 import * as net from "node:net";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as tls from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
@@ -22,10 +23,11 @@ async function start(more: Partial<ListenOptions> = {}, timeoutMs = 60_000): Pro
   const waiting: (() => void)[] = [];
   const handler = async (request: NodeServerRequest, response: NodeServerResponse): Promise<void> => {
     let length = 0;
-    request.on("data", (chunk: Buffer) => (length += chunk.length));
-    request.on("end", () => {
+    const body: Readable = request;
+    body.on("data", (chunk: Buffer) => (length += chunk.length));
+    body.on("end", () => {
       const answer = (): unknown => response.end(`${request.httpVersion} ${request.method} ${length}`);
-      if (request.url === "/begun") response.writeHead(200).write("begun,");
+      if (request.url === "/begun") (response as http.ServerResponse).write("begun,");
       if (request.url === "/") answer();
       else waiting.push(answer);
     });

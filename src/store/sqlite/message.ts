@@ -14,6 +14,9 @@ export interface Message {
   readonly bytes: ArrayBuffer;
 }
 
+/** Instead of a message: close the file and end, after everything that was sent before. */
+export const CLOSE = "close";
+
 type Field = string | number | null | OtherWrite;
 
 /** Stands before the fields of an append, or of a snapshot. */
@@ -39,6 +42,8 @@ export class MessageBuilder {
   addAppend(request: AppendRequest, finishes: boolean): void {
     const { head, expected, entries, send } = request;
     const segments = planSegments(entries);
+    // First what may fail, so that a message never has half an append.
+    this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, 0));
     const lease = head.lease ?? { holder: null, until: 0, turn: 0, attempt: 0 };
     this.#fields.push(
       APPEND,
@@ -65,7 +70,6 @@ export class MessageBuilder {
     let first = 0;
     for (const { count, bytes } of segments) {
       this.#fields.push(count, bytes);
-      this.#reserve(bytes);
       const part = segments.length === 1 ? entries : entries.slice(first, first + count);
       this.#size = writeEntries(this.#bytes, this.#size, part);
       first += count;
@@ -76,8 +80,8 @@ export class MessageBuilder {
   /** Adds a snapshot. */
   addSnapshot(taskId: string, snapshot: StoredSnapshot): void {
     const { position, bytes } = snapshot;
-    this.#fields.push(SNAPSHOT, taskId, position, bytes.length);
     this.#reserve(bytes.length);
+    this.#fields.push(SNAPSHOT, taskId, position, bytes.length);
     this.#bytes.set(bytes, this.#size);
     this.#size += bytes.length;
     this.#count += 1;

@@ -56,8 +56,14 @@ export function openReader(path: string): Database.Database {
   return db;
 }
 
+/** What the writer's thread is told when it starts. */
+export interface WriterData {
+  readonly path: string;
+  readonly synchronous: Synchronous;
+}
+
 /** The connection that writes. */
-export function openWriter(path: string, synchronous: Synchronous): Database.Database {
+export function openWriter({ path, synchronous }: WriterData): Database.Database {
   const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
   db.pragma(`synchronous = ${synchronous}`);
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

@@ -51,5 +51,5 @@ export type Answer = { readonly result: unknown } | { readonly error: CarriedErr
 export interface Reply {
   readonly count: number;
   /** Answers by index; a write that is not named here was done and has no result. */
-  readonly answers: ReadonlyMap<number, Answer>;
+  readonly answers?: ReadonlyMap<number, Answer>;
 }

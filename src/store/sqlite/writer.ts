@@ -1,17 +1,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Committer, type Outcome } from "./commit.js";
-import { type Message, readMessage } from "./message.js";
-import { openWriter, type Synchronous } from "./open.js";
+import { CLOSE, type Message, readMessage } from "./message.js";
+import { openWriter, type WriterData } from "./open.js";
 import type { Answer, Reply, Write } from "./write.js";
-
-/** What the writer's thread is told when it starts. */
-export interface WriterData {
-  readonly path: string;
-  readonly synchronous: Synchronous;
-}
-
-/** Asks the writer to close the file and end, after everything that was sent before. */
-export const CLOSE = "close";
 
 /** One commit takes at most about this many writes, so that the first of them does not wait long for the last. */
 const MAX_WRITES = 1_024;
@@ -20,8 +11,8 @@ const MAX_WRITES = 1_024;
  * The thread that writes. While it waits for the disk, messages gather at its port; the next commit takes all of
  * them. Nothing is caught here: an error that no write explains ends the thread, and its other end tells everybody.
  */
-function main(port: MessagePort, { path, synchronous }: WriterData): void {
-  const db = openWriter(path, synchronous);
+function main(port: MessagePort, data: WriterData): void {
+  const db = openWriter(data);
   const committer = new Committer(db);
   port.on("message", (first: Message | typeof CLOSE) => {
     const writes: Write[] = [];
@@ -52,7 +43,7 @@ function toReply(outcomes: readonly Outcome[]): Reply {
       answers.set(index, outcome);
     }
   });
-  return { count: outcomes.length, answers };
+  return answers.size === 0 ? { count: outcomes.length } : { count: outcomes.length, answers };
 }
 
 if (parentPort !== null) main(parentPort, workerData as WriterData);

@@ -1,0 +1,83 @@
+import { cors as connect } from "@connectrpc/connect";
+import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
+import { addVary, headerOf } from "./answer.js";
+
+/** How long a browser may remember the answer to a preflight, in seconds: the most that any of them accepts. */
+const REMEMBER_SECONDS = 86_400;
+
+/** Headers that scripts may send: what A2A, Connect and gRPC-Web need, and how requests are traced and cached. */
+const requestHeaders: readonly string[] = [
+  ...connect.allowedHeaders,
+  "Accept",
+  "Authorization",
+  "A2A-Version",
+  "A2A-Extensions",
+  "Idempotency-Key",
+  "Last-Event-ID",
+  "If-None-Match",
+  "Traceparent",
+  "Tracestate",
+  "X-Request-Id",
+];
+
+/** Headers that scripts may read. */
+const responseHeaders: string = [
+  ...connect.exposedHeaders,
+  "A2A-Extensions",
+  "A2A-Version",
+  "ETag",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-Request-Id",
+].join(", ");
+
+/** Lets scripts of other origins call the server (WHATWG Fetch, 3.2). */
+export interface Cors {
+  /** Marks an answer as readable for the origin that asks, if it may. */
+  mark(request: NodeServerRequest, response: NodeServerResponse): void;
+  /** The verb that a browser asks for ahead of the request itself, or undefined for any other request. */
+  preflight(request: NodeServerRequest): string | undefined;
+  /** Answers such a question. */
+  answer(request: NodeServerRequest, response: NodeServerResponse): void;
+}
+
+/**
+ * @param origins that may call, such as `https://console.example.org`; true for every one. Answers never depend on
+ * cookies, so no origin is allowed to send any.
+ * @param more names of request headers that agents declare for their API keys.
+ */
+export function createCors(origins: true | readonly string[], more: readonly string[]): Cors {
+  const allowed = origins === true ? undefined : new Set(origins);
+  const headers = [...requestHeaders, ...more];
+  const known = new Set(headers.map((name) => name.toLowerCase()));
+  const mark = (request: NodeServerRequest, response: NodeServerResponse): boolean => {
+    const origin = headerOf(request, "origin");
+    if (allowed !== undefined) addVary(response, "Origin");
+    if (origin === undefined || allowed?.has(origin) === false) return false;
+    response.setHeader("access-control-allow-origin", allowed === undefined ? "*" : origin);
+    return true;
+  };
+  return {
+    mark: (request, response) => {
+      if (mark(request, response)) response.setHeader("access-control-expose-headers", responseHeaders);
+    },
+    preflight: (request) =>
+      request.method === "OPTIONS" && headerOf(request, "origin") !== undefined
+        ? headerOf(request, "access-control-request-method")
+        : undefined,
+    answer: (request, response) => {
+      response.statusCode = 204;
+      addVary(response, "Access-Control-Request-Headers");
+      if (mark(request, response)) {
+        const asked = headerOf(request, "access-control-request-headers") ?? "";
+        // Service parameters of extensions cannot be listed, as nobody knows them all.
+        const ours = asked.split(",").filter((name) => /^\s*(?:a2a|parley)-[\w-]+\s*$/i.test(name));
+        const unknown = ours.map((name) => name.trim()).filter((name) => !known.has(name.toLowerCase()));
+        response.setHeader("access-control-allow-methods", "GET, HEAD, POST, DELETE");
+        response.setHeader("access-control-allow-headers", [...headers, ...unknown].join(", "));
+        response.setHeader("access-control-max-age", `${REMEMBER_SECONDS}`);
+      }
+      response.end();
+    },
+  };
+}

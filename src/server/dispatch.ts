@@ -1,0 +1,98 @@
+import type { HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding/binding.js";
+import type { Logger } from "../core/log.js";
+import { send, type WholeAnswer } from "./answer.js";
+import type { Cors } from "./cors.js";
+import { withBody } from "./parsed-body.js";
+
+/** Called when a request is for nobody here, as in Express. */
+export type NextHandler = (error?: unknown) => void;
+
+/** A request handler for node:http, node:http2, and what is built on them. */
+export type NodeHandler = (request: NodeServerRequest, response: NodeServerResponse, next?: NextHandler) => void;
+
+/** A place that is answered without a binding; undefined when the path is another one. */
+export type Page = (path: string, request: NodeServerRequest) => WholeAnswer | undefined;
+
+export interface DispatchOptions {
+  /** Asked in this order, before the bindings. */
+  readonly pages: readonly Page[];
+  /** Asked in this order; the first that matches answers. */
+  readonly bindings: readonly HttpBinding[];
+  /** Writes the "not found" of everything else, unless there is somebody else to ask. */
+  readonly fallback: HttpBinding;
+  /** Path that every request begins with, without a slash at the end, where the framework does not take it away. */
+  readonly basePath: string;
+  readonly cors: Cors | undefined;
+  /** Headers of every answer. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+}
+
+/** Finds who answers a request: a page, a binding, or nobody. */
+export function createDispatch(options: DispatchOptions): NodeHandler {
+  const headers = Object.entries(options.headers);
+  return (request, response, next) => {
+    const target = targetOf(request, options.basePath);
+    const answer = target === undefined ? undefined : answererOf(options, request, target);
+    if (answer === undefined && next !== undefined) return next();
+    for (const [name, value] of headers) response.setHeader(name, value);
+    options.cors?.mark(request, response);
+    const answered =
+      answer === undefined
+        ? options.fallback.handle(request, response, target ?? { path: request.url ?? "", query: "" })
+        : answer(response);
+    answered.catch((error: unknown) => fail(options.logger, error, response));
+  };
+}
+
+type Answerer = (response: NodeServerResponse) => Promise<void>;
+
+function answererOf(options: DispatchOptions, request: NodeServerRequest, target: Target): Answerer | undefined {
+  const { bindings, cors, logger } = options;
+  for (const page of options.pages) {
+    const answer = page(target.path, request);
+    if (answer !== undefined) return async (response) => send(request, response, answer);
+  }
+  const asked = cors?.preflight(request);
+  const verb = asked ?? request.method ?? "";
+  const binding = bindings.find((candidate) => candidate.matches(verb, target.path));
+  if (binding === undefined) return undefined;
+  if (asked !== undefined) return async (response) => cors?.answer(request, response);
+  return (response) => {
+    const readable = withBody(request);
+    if (readable !== undefined) return binding.handle(readable, response, target);
+    const why = "the body of a request was read before its handler saw it: mount the handler before body parsers";
+    logger.error({ path: target.path }, why);
+    return Promise.reject(new Error(why));
+  };
+}
+
+/** Bindings write their own errors; this is for what they did not foresee. */
+function fail(logger: Logger, error: unknown, response: NodeServerResponse): void {
+  logger.error({ err: error }, "a request could not be answered");
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.statusCode = 500;
+  response.end();
+}
+
+/** The target below the mount point, or undefined when the request is for another one. */
+function targetOf(request: NodeServerRequest, basePath: string): Target | undefined {
+  const url = originForm(request.url ?? "/");
+  const at = url.indexOf("?");
+  const path = at < 0 ? url : url.slice(0, at);
+  const query = at < 0 ? "" : url.slice(at + 1);
+  if (basePath === "") return { path, query };
+  if (path === basePath) return { path: "/", query };
+  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query } : undefined;
+}
+
+/** A server has to accept a whole URL as the target, too (RFC 9112, 3.2.2). */
+function originForm(url: string): string {
+  if (url.startsWith("/")) return url;
+  const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1];
+  if (rest === undefined) return url;
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}

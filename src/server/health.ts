@@ -1,0 +1,22 @@
+import type { WholeAnswer } from "./answer.js";
+
+/** Whether calls are served: not before what a crash left behind is taken over, and not while the server ends. */
+export type Readiness = "starting" | "ready" | "draining";
+
+/**
+ * Answers the two questions of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:
+ * should it get new work? Undefined for every other path.
+ */
+export function healthAnswer(path: string, readiness: Readiness): WholeAnswer | undefined {
+  if (path === "/healthz") return status(200, "ok");
+  if (path === "/readyz") return status(readiness === "ready" ? 200 : 503, readiness);
+  return undefined;
+}
+
+function status(code: number, word: string): WholeAnswer {
+  return {
+    status: code,
+    headers: { "content-type": "application/json", "cache-control": "no-store" },
+    body: JSON.stringify({ status: word }),
+  };
+}

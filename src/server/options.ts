@@ -1,0 +1,199 @@
+import { isIP } from "node:net";
+import { createSecureContext } from "node:tls";
+import proxyAddr from "proxy-addr";
+import type { Authenticator } from "../auth/authenticator.js";
+import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
+import { ConfigurationError } from "../card/faults.js";
+import { defaultLimits, type Limits } from "../core/limits.js";
+import { type Logger, silentLogger } from "../core/log.js";
+import { resumeExtension } from "../service/resume.js";
+import type { TaskStore } from "../store/task-store.js";
+import { isHost, type Trust } from "./arrival.js";
+import type { TlsFiles } from "./listen.js";
+
+/** What serves agents, wherever it is mounted. */
+export interface A2AOptions extends AgentsInput {
+  /** Where tasks are kept: `sqliteStore(path)`, or `memoryStore()` for tests. It is closed together with the server. */
+  readonly store: TaskStore;
+  /** Limits that differ from the defaults. */
+  readonly limits?: Partial<Limits>;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
+  /** Default: every caller is anonymous. */
+  readonly authenticator?: Authenticator;
+  /** Refuses calls that name no version. Default false: package, method and path tell it. */
+  readonly strictVersion?: boolean;
+  /** Treats a message's id as its idempotency key when no key is sent. Default false. */
+  readonly idempotentMessageIds?: boolean;
+  /** How long finished tasks are kept, in milliseconds. Default: for ever. */
+  readonly retentionMs?: number;
+  /** How often one turn is run again after crashes before its task fails. Default 3. */
+  readonly maxRestarts?: number;
+  /** URL under which clients reach the HTTP port; a path in it is kept. Default: see `PublicAddress`. */
+  readonly publicUrl?: string;
+  /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the port that listens. */
+  readonly grpcPublicUrl?: string;
+  /**
+   * Proxies whose `Forwarded` and `X-Forwarded-*` headers tell the truth: addresses, networks such as `10.0.0.0/8`, or
+   * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
+   */
+  readonly trustProxy?: boolean | string | readonly string[];
+  /** Origins whose scripts may call, such as `https://console.example.org`; true for every one. Default: none. */
+  readonly cors?: boolean | readonly string[];
+  /** For how long a card may be kept without asking again, in seconds. Default 300. */
+  readonly cardMaxAgeSeconds?: number;
+  /** Path that requests begin with, where the framework that mounts the handler does not take it away. */
+  readonly basePath?: string;
+}
+
+/** What serves agents on ports of its own. */
+export interface ServerOptions extends A2AOptions {
+  /** Port for everything but gRPC proper; 0 takes any free one. Default 8080. */
+  readonly port?: number;
+  /** Port for gRPC, 0 for any free one; false opens none. Default 50051. */
+  readonly grpcPort?: number | false;
+  /** Address or name to listen on. Default 127.0.0.1, which nobody but this machine reaches. */
+  readonly host?: string;
+  /** Makes both ports speak TLS, 1.2 or later. Default: cleartext. */
+  readonly tls?: TlsFiles;
+}
+
+/** Options with their defaults, checked. */
+export interface Settings {
+  readonly agents: AgentDirectory;
+  readonly store: TaskStore;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly trust: Trust | undefined;
+  readonly cors: true | readonly string[] | undefined;
+  readonly publicUrl: string | undefined;
+  readonly grpcPublicUrl: string | undefined;
+  readonly cardMaxAgeSeconds: number;
+  readonly basePath: string;
+  readonly host: string;
+  readonly port: number;
+  readonly grpcPort: number | undefined;
+  readonly tls: TlsFiles | undefined;
+}
+
+/**
+ * Fills in the defaults and checks everything.
+ *
+ * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
+ */
+export function settle(options: ServerOptions): Settings {
+  const faults: string[] = [];
+  const settings: Omit<Settings, "agents"> = {
+    store: options.store,
+    limits: limitsOf(options.limits ?? {}, faults),
+    logger: options.logger ?? silentLogger,
+    trust: trustOf(options.trustProxy ?? false, faults),
+    cors: corsOf(options.cors ?? false, faults),
+    publicUrl: publicUrlOf(options.publicUrl, faults),
+    grpcPublicUrl: grpcPublicUrlOf(options.grpcPublicUrl, faults),
+    cardMaxAgeSeconds: whole("cardMaxAgeSeconds", options.cardMaxAgeSeconds ?? 300, 0, maxTime, faults),
+    basePath: basePathOf(options.basePath ?? "", faults),
+    host: options.host ?? "127.0.0.1",
+    port: whole("port", options.port ?? 8080, 0, 65_535, faults),
+    grpcPort: grpcPortOf(options.grpcPort ?? 50_051, faults),
+    tls: tlsOf(options.tls, faults),
+  };
+  if (typeof options.store?.append !== "function") faults.push("store is missing: sqliteStore(path) or memoryStore()");
+  if (settings.host === "" || !(isIP(settings.host) || isHost(settings.host))) faults.push("host is no host");
+  if (settings.port !== 0 && settings.port === settings.grpcPort) faults.push("port and grpcPort are the same");
+  whole("retentionMs", options.retentionMs ?? 1, 1, Number.MAX_SAFE_INTEGER, faults);
+  whole("maxRestarts", options.maxRestarts ?? 0, 0, maxTime, faults);
+  const agents = agentsOf(options, faults);
+  if (agents === undefined || faults.length > 0) throw new ConfigurationError("Invalid options", faults);
+  return { ...settings, agents };
+}
+
+/** The longest time of a timer, in milliseconds. */
+const maxTime = 2 ** 31 - 1;
+
+function agentsOf(options: A2AOptions, faults: string[]): AgentDirectory | undefined {
+  try {
+    return serveAgents(options, { pushNotifications: false, extensions: [resumeExtension] });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    faults.push(...error.faults);
+    return undefined;
+  }
+}
+
+function whole(name: string, value: number, min: number, max: number, faults: string[]): number {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    faults.push(`${name} is ${String(value)}, not a whole number from ${min} to ${max}`);
+  }
+  return value;
+}
+
+function limitsOf(given: Partial<Limits>, faults: string[]): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(defaultLimits, name)) faults.push(`limits.${name} is not a limit`);
+    else whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, maxTime, faults);
+  }
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { ...defaultLimits, ...said };
+}
+
+function trustOf(given: boolean | string | readonly string[], faults: string[]): Trust | undefined {
+  if (typeof given === "boolean") return given ? () => true : undefined;
+  if (given.length === 0) return undefined;
+  try {
+    const trusts = proxyAddr.compile(typeof given === "string" ? given : [...given]);
+    return (address) => trusts(address, 0);
+  } catch (error) {
+    faults.push(`trustProxy: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function corsOf(given: boolean | readonly string[], faults: string[]): Settings["cors"] {
+  if (typeof given === "boolean") return given || undefined;
+  if (given.includes("*")) return true;
+  for (const origin of given) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      faults.push(`cors: "${origin}" is not an origin such as https://console.example.org`);
+    }
+  }
+  return given.length === 0 ? undefined : given;
+}
+
+function publicUrlOf(given: string | undefined, faults: string[]): string | undefined {
+  if (given === undefined) return undefined;
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
+  if (url === undefined || !plain || !/^https?:$/.test(url.protocol)) {
+    faults.push(`publicUrl "${given}" is not an absolute http or https URL without query and fragment`);
+  }
+  return url?.href.replace(/\/+$/, "");
+}
+
+function grpcPublicUrlOf(given: string | undefined, faults: string[]): string | undefined {
+  if (given !== undefined && !(isHost(given) && /:\d+$/.test(given))) {
+    faults.push(`grpcPublicUrl "${given}" is not of the form host:port`);
+  }
+  return given;
+}
+
+function basePathOf(given: string, faults: string[]): string {
+  if (given !== "" && !/^(?:\/[^/?#]+)+$/.test(given)) faults.push(`basePath "${given}" is not of the form /path`);
+  return given;
+}
+
+function grpcPortOf(given: number | false, faults: string[]): number | undefined {
+  return given === false ? undefined : whole("grpcPort", given, 0, 65_535, faults);
+}
+
+function tlsOf(given: TlsFiles | undefined, faults: string[]): TlsFiles | undefined {
+  if (given === undefined) return undefined;
+  if (!given.key || !given.cert) faults.push("tls needs both key and cert");
+  try {
+    createSecureContext({ key: given.key, cert: given.cert });
+  } catch (error) {
+    faults.push(`tls: key and cert cannot be used (${(error as Error).message})`);
+  }
+  return given;
+}

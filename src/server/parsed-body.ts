@@ -1,0 +1,30 @@
+import { IncomingMessage } from "node:http";
+import type { NodeServerRequest } from "../binding/binding.js";
+
+/**
+ * A request whose body can be read, though a body parser of the surrounding framework may have read it before and
+ * left the result in `body`, as `express.json()` does. What was read is put into a request of the same connection;
+ * an object is written as JSON again, which loses nothing that a reader of JSON would see.
+ *
+ * @returns undefined when the body was read and nothing is left of it.
+ */
+export function withBody(request: NodeServerRequest): NodeServerRequest | undefined {
+  if (!request.readableDidRead) return request;
+  const { body } = request as { body?: unknown };
+  if (body === undefined || !(request instanceof IncomingMessage)) return undefined;
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const again = new IncomingMessage(request.socket);
+  again.httpVersion = request.httpVersion;
+  again.httpVersionMajor = request.httpVersionMajor;
+  again.httpVersionMinor = request.httpVersionMinor;
+  again.method = request.method;
+  again.url = request.url;
+  again.rawHeaders = request.rawHeaders;
+  // The parser has undone any encoding, and its text may be shorter or longer than what came in.
+  const { "content-encoding": _encoding, "transfer-encoding": _transfer, ...headers } = request.headers;
+  again.headers = { ...headers, "content-length": `${bytes.byteLength}` };
+  again.complete = true;
+  again.push(bytes);
+  again.push(null);
+  return again;
+}

@@ -1,0 +1,94 @@
+import { type Logger, silentLogger } from "../../core/log.js";
+import { checkRequest } from "../check.js";
+import type { TaskStore } from "../task-store.js";
+import { startWriter, WriterLink, type WriterStatistics } from "./link.js";
+import { SCHEMA_VERSION } from "./migrations.js";
+import { openReader, prepareFile, type Synchronous } from "./open.js";
+import { Reader } from "./reader.js";
+
+/** Where the tasks are kept, and how carefully. */
+export interface SqliteStoreOptions {
+  /** The file. It is created when it is not there; its directory is not. */
+  readonly path: string;
+  /**
+   * `FULL` (the default): an append that was acknowledged survives a crash of the machine. `NORMAL`: it survives a
+   * crash of the process, and a power failure may take the last moments.
+   */
+  readonly synchronous?: Synchronous;
+  /** True when another process works on the same file. Default false. */
+  readonly shared?: boolean;
+  readonly logger?: Logger;
+}
+
+/** The store, with what an operator may want to know. */
+export interface SqliteStore extends TaskStore {
+  /** How many writes shared how many commits. */
+  readonly statistics: WriterStatistics;
+}
+
+/** How many tasks one transaction removes, so that appends need not wait until all of them are gone. */
+const REMOVAL_STEP = 64;
+
+/**
+ * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
+ * reads, on a connection of its own.
+ * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used.
+ */
+export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
+  const { path, synchronous = "FULL", shared = false, logger = silentLogger }: SqliteStoreOptions =
+    typeof options === "string" ? { path: options } : options;
+  const file = prepareFile(path);
+  if (file.before !== SCHEMA_VERSION) {
+    logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, "the schema of the store was brought up");
+  }
+  const reader = new Reader(openReader(file.path));
+  const writer = new WriterLink(startWriter({ path: file.path, synchronous }), logger);
+  return compose(reader, writer, shared);
+}
+
+function compose(reader: Reader, writer: WriterLink, shared: boolean): SqliteStore {
+  let closed: Promise<void> | undefined;
+  return {
+    shared,
+    get statistics() {
+      return writer.statistics;
+    },
+    async append(request) {
+      checkRequest(request);
+      return writer.append(request);
+    },
+    head: async ({ taskId }) => reader.head(taskId),
+    load: async ({ taskId }) => reader.load(taskId),
+    read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),
+    list: async (request) => reader.list(request),
+    findSend: async (key) => reader.findSend(key),
+    getPushConfig: async (key) => reader.getPushConfig(key),
+    listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
+    saveSnapshot: async (request) => writer.saveSnapshot(request),
+    claimLeases: async (request) => writer.call("claimLeases", request),
+    renewLeases: async (request) => writer.call("renewLeases", request),
+    setLease: async (request) => writer.call("setLease", request),
+    async putPushConfig(request) {
+      // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
+      const config = { position: request.config.position, bytes: new Uint8Array(request.config.bytes) };
+      return writer.call("putPushConfig", { ...request, config });
+    },
+    deletePushConfig: async (request) => writer.call("deletePushConfig", request),
+    savePushPosition: async (request) => writer.call("savePushPosition", request),
+    async removeFinished({ before, limit }) {
+      let removed = 0;
+      while (removed < limit) {
+        const step = Math.min(REMOVAL_STEP, limit - removed);
+        const found = await writer.call("removeFinished", { before, limit: step });
+        removed += found;
+        if (found < step) break;
+      }
+      return removed;
+    },
+    close() {
+      // The reader first: the last connection to go is the writer's, which then tidies the log away.
+      closed ??= (reader.close(), writer.close());
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, inputRequired, working } from "../../src/engine/event.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { Bench, scope, settle, story } from "./support.js";
+
+/** A process that died: what it had not stored is gone, and it never says anything again. */
+function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
+  let dead = false;
+  const never = new Promise<never>(() => {});
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => (dead ? never : (value as (...a: unknown[]) => unknown).apply(target, args));
+    },
+  });
+  return {
+    store: proxy,
+    die: () => {
+      dead = true;
+    },
+  };
+}
+
+/** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
+async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
+  const store = memoryStore();
+  const first = mortal(store);
+  let now = 1_000_000;
+  const before = new Bench(agent, { now: () => now, leaseMs: 1_000 }, first.store);
+  const held = await before.send(texts[0] ?? "");
+  const { id: taskId } = held.accepted!.task;
+  for (const text of texts.slice(1)) await before.send(text, { message: { taskId } });
+  await held.passed(1, new AbortController().signal, 5_000);
+  // Everything yielded so far is stored before the process dies.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  first.die();
+  now += 2_000;
+  const after = new Bench(agent, { now: () => now, leaseMs: 1_000 }, store);
+  await after.engine.start();
+  return { taskId, after, store };
+}
+
+const stuck = new Promise<never>(() => {});
+
+describe("recovery", () => {
+  it("fails what a crash cut off, by default, with a clear status", async () => {
+    const { after, taskId } = await crash({
+      async *execute() {
+        yield working();
+        await stuck;
+      },
+    });
+    const held = await after.engine.open(scope, taskId);
+    const { task } = held.now();
+    expect(task.status?.state).toBe(TaskState.FAILED);
+    expect(task.status?.message?.parts[0]?.content.value).toContain("crash");
+  });
+
+  it("runs the turn again where the agent says so, with the task so far", async () => {
+    const attempts: [number, number | undefined][] = [];
+    const { after, taskId } = await crash({
+      recover: "restart",
+      async *execute(turn) {
+        attempts.push([turn.attempt, turn.task?.artifacts.length]);
+        yield artifact({ name: `try ${turn.attempt}`, text: turn.text });
+        if (turn.attempt === 1) await stuck;
+      },
+    });
+    const held = await after.engine.open(scope, taskId);
+    for await (const _ of held.events({ position: 0, generation: 0 }, new AbortController().signal)) {
+      // To the end.
+    }
+    expect(held.now().task.status?.state).toBe(TaskState.COMPLETED);
+    expect(attempts).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+  });
+
+  it("gives waiting messages their turns", async () => {
+    const { after, taskId } = await crash(
+      {
+        recover: "restart",
+        async *execute(turn) {
+          yield artifact({ name: `${turn.text} ${turn.attempt}`, text: "x" });
+          if (turn.text === "one" && turn.attempt === 1) await stuck;
+        },
+      },
+      ["one", "two", "three"],
+    );
+    const held = await after.engine.open(scope, taskId);
+    for await (const _ of held.events({ position: 0, generation: 0 }, new AbortController().signal)) {
+      // To the end.
+    }
+    expect(held.now().task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1", "three 1"]);
+  });
+
+  it("does not fail a task that had come to its pause", async () => {
+    const { after, taskId } = await crash({
+      async *execute(turn) {
+        if (turn.text !== "x") return;
+        yield inputRequired("?");
+        await stuck;
+      },
+    });
+    expect((await after.engine.get(scope, taskId)).task.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const held = await after.send("go on", { message: { taskId } });
+    expect(await settle(held)).toBe("COMPLETED");
+  });
+
+  it("gives up after so many attempts", async () => {
+    const store = memoryStore();
+    let now = 1_000_000;
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield working(`${turn.attempt}`);
+        await stuck;
+      },
+    };
+    let taskId = "";
+    for (let life = 0; life < 6; life++) {
+      const mortalStore = mortal(store);
+      const bench = new Bench(agent, { now: () => now, leaseMs: 1_000, maxRestarts: 3 }, mortalStore.store);
+      await bench.engine.start();
+      if (life === 0) taskId = (await bench.send("x")).accepted!.task.id;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      mortalStore.die();
+      now += 2_000;
+    }
+    const last = new Bench(agent, { now: () => now }, store);
+    const { task } = await last.engine.get(scope, taskId);
+    expect(task.status?.state).toBe(TaskState.FAILED);
+    expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(["x", "1", "2", "3", "4"]);
+  });
+
+  it("leaves a lease alone that somebody renews", async () => {
+    const store = memoryStore();
+    const bench = new Bench(
+      {
+        async *execute() {
+          yield working();
+          await stuck;
+        },
+      },
+      { leaseMs: 150 },
+      store,
+    );
+    await bench.engine.start();
+    const held = await bench.send("x");
+    const other = new Bench({ async *execute() {} }, { leaseMs: 150 }, store);
+    await other.engine.start();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(held.now().task.status?.state).toBe(TaskState.WORKING);
+    await bench.engine.drain(0);
+    await other.engine.drain(0);
+  });
+});
+
+describe("two processes on one store", () => {
+  it("see each other's entries and never lose one", async () => {
+    const store = Object.assign(Object.create(memoryStore()) as TaskStore, { shared: true });
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        yield inputRequired(`seen ${turn.text}`);
+      },
+    };
+    const one = new Bench(agent, {}, store);
+    const two = new Bench(agent, {}, store);
+    const held = await one.send("a");
+    expect(await story(held)).toEqual(["INPUT_REQUIRED seen a"]);
+    const { id: taskId } = held.now().task;
+    const answer = await two.send("b", { message: { taskId } });
+    expect(await settle(answer)).toBe("INPUT_REQUIRED");
+    // `one` still holds the task as it was: its append meets a conflict and takes the news over.
+    const third = await one.send("c", { message: { taskId } });
+    expect(await settle(third)).toBe("INPUT_REQUIRED");
+    const { task } = await two.engine.get(scope, taskId);
+    const said = task.history.map((m) => m.parts[0]?.content.value);
+    expect(said.filter((text) => text !== undefined && !String(text).startsWith("seen"))).toEqual(["a", "b", "c"]);
+  });
+});

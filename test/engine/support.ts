@@ -1,0 +1,126 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type StreamResponse,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ServedAgent } from "../../src/card/agents.js";
+import { buildCard } from "../../src/card/build.js";
+import { anonymous } from "../../src/core/caller.js";
+import { defaultLimits, type Limits } from "../../src/core/limits.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { createEngine, type Engine, type EngineOptions, type SendOrder } from "../../src/engine/engine.js";
+import type { HeldTask } from "../../src/engine/held-task.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+
+export const scope = { tenant: "", owner: "" };
+
+/** An agent as the engine gets it. */
+export function serve(agent: Omit<Agent, "card">): ServedAgent {
+  const card = { name: "Test", description: "An agent under test.", version: "1.0.0", skills: [] };
+  const wired = { pushNotifications: false, extendedAgentCard: false, extensions: [] };
+  return { tenant: "", agent: { card, ...agent }, card: buildCard(card, wired) };
+}
+
+/** An engine over a store, and what a call would do with it. */
+export class Bench {
+  readonly store: TaskStore;
+  readonly engine: Engine;
+  readonly served: ServedAgent;
+  readonly logged: { facts: object; message: string }[] = [];
+  #messages = 0;
+
+  constructor(
+    agent: Omit<Agent, "card">,
+    options: Partial<EngineOptions> & { limits?: Limits } = {},
+    store: TaskStore = memoryStore(),
+  ) {
+    this.store = store;
+    this.served = serve(agent);
+    const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
+    const logger = { debug: keep, info: keep, warn: keep, error: keep };
+    this.engine = createEngine({ store, agentOf: () => this.served, logger, ...options });
+  }
+
+  order(text: string, more: Partial<SendOrder> & { message?: MessageInitShape<typeof MessageSchema> } = {}): SendOrder {
+    const { message, ...order } = more;
+    return {
+      served: this.served,
+      request: this.request(text, message),
+      caller: anonymous,
+      ...scope,
+      extensions: new Set(),
+      traceParent: "",
+      signal: new AbortController().signal,
+      ...order,
+    };
+  }
+
+  request(text: string, message: MessageInitShape<typeof MessageSchema> = {}): SendMessageRequest {
+    return create(SendMessageRequestSchema, {
+      message: {
+        messageId: `m${++this.#messages}`,
+        role: Role.USER,
+        parts: [{ content: { case: "text", value: text } }],
+        ...message,
+      },
+    });
+  }
+
+  /** Sends and takes hold of the task. */
+  async send(text: string, more: Parameters<Bench["order"]>[1] = {}): Promise<HeldTask> {
+    const sent = await this.engine.send(this.order(text, { capture: {}, ...more }));
+    if (sent.kind === "message") throw new Error("a task was expected");
+    return sent.task;
+  }
+
+  async reply(text: string): Promise<Message> {
+    const sent = await this.engine.send(this.order(text));
+    if (sent.kind !== "message") throw new Error("a message was expected");
+    return sent.message;
+  }
+}
+
+/** Everything a stream has to say, from the acceptance of the message on. */
+export async function story(held: HeldTask): Promise<string[]> {
+  const told: string[] = [];
+  if (held.accepted === undefined) throw new Error("nothing was captured");
+  for await (const response of held.events(held.accepted, new AbortController().signal)) told.push(tell(response));
+  return told;
+}
+
+/** One event in a word. */
+export function tell({ payload }: StreamResponse): string {
+  if (payload.case === "statusUpdate") {
+    const said = payload.value.status?.message?.parts[0]?.content.value;
+    const state = TaskState[payload.value.status?.state ?? 0] ?? "?";
+    return said === undefined ? state : `${state} ${String(said)}`;
+  }
+  if (payload.case === "artifactUpdate") {
+    const texts = payload.value.artifact?.parts.map((part) => String(part.content.value)).join("+");
+    return `${payload.value.append ? "append" : "artifact"} ${texts}${payload.value.lastChunk ? " last" : ""}`;
+  }
+  return payload.case ?? "nothing";
+}
+
+/** Waits until the task is over or waits for the client. */
+export async function settle(held: HeldTask): Promise<string> {
+  await held.settled(new AbortController().signal, 10_000);
+  return TaskState[held.now().task.status?.state ?? 0] ?? "?";
+}
+
+/** A promise that the test keeps itself. */
+export function gate(): { readonly opened: Promise<void>; open: () => void } {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+export const quick: Limits = { ...defaultLimits, cancelGraceMs: 50 };
