@@ -52,7 +52,13 @@ async function client(port: number, ms: number): Promise<number> {
   const frame = Buffer.alloc(5 + body.length);
   frame.writeUInt32BE(body.length, 1);
   frame.set(body, 5);
-  const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers", "a2a-version": "1.0" };
+  const headers = {
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+    "a2a-version": "1.0",
+  };
   const until = Date.now() + ms;
   let calls = 0;
   const one = (): Promise<void> =>
@@ -104,7 +110,8 @@ function bound(): Promise<number> {
   return createGrpcServer({ ...shared, binding, host: "127.0.0.1", port: 0 }).listen();
 }
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 async function main(): Promise<void> {
   const ports = { bare: await bare(), binding: await bound() };
@@ -116,11 +123,18 @@ async function main(): Promise<void> {
   }
   child.disconnect();
   const rate = { bare: median(rounds.bare.map((r) => r.rate)), binding: median(rounds.binding.map((r) => r.rate)) };
-  const cpu = { bare: median(rounds.bare.map((r) => r.cpuMicros)), binding: median(rounds.binding.map((r) => r.cpuMicros)) };
+  const cpu = {
+    bare: median(rounds.bare.map((r) => r.cpuMicros)),
+    binding: median(rounds.binding.map((r) => r.cpuMicros)),
+  };
   for (const name of ["bare", "binding"] as const) {
-    console.log(`${name.padEnd(8)} ${rate[name].toFixed(0).padStart(7)} calls/s  ${cpu[name].toFixed(1).padStart(6)} us CPU per call`);
+    console.log(
+      `${name.padEnd(8)} ${rate[name].toFixed(0).padStart(7)} calls/s  ${cpu[name].toFixed(1).padStart(6)} us CPU per call`,
+    );
   }
-  console.log(`ratio    ${(rate.binding / rate.bare).toFixed(3).padStart(7)}          ${(cpu.bare / cpu.binding).toFixed(3).padStart(6)}`);
+  console.log(
+    `ratio    ${(rate.binding / rate.bare).toFixed(3).padStart(7)}          ${(cpu.bare / cpu.binding).toFixed(3).padStart(6)}`,
+  );
   process.exit(0);
 }
 

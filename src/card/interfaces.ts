@@ -1,5 +1,10 @@
 import { clone, create } from "@bufbuild/protobuf";
-import { type AgentCard, AgentCardSchema, type AgentInterface, AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type AgentInterface,
+  AgentInterfaceSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 
 /** Version that interfaces declare: major and minor, never a patch number (specification 3.6). */
 export const PROTOCOL_VERSION = "1.0";

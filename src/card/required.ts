@@ -32,7 +32,8 @@ function missing(message: ReflectMessage, field: DescField, place: string): stri
   switch (field.fieldKind) {
     case "list": {
       const values = [...message.get(field)];
-      if (values.length === 0) return mayBeEmpty.has(`${field.parent.typeName}.${field.name}`) ? [] : [`${place} is empty`];
+      if (values.length === 0)
+        return mayBeEmpty.has(`${field.parent.typeName}.${field.name}`) ? [] : [`${place} is empty`];
       return values.flatMap((value, i) => (isBlank(value) ? [`${place}[${i}] is empty`] : []));
     }
     case "map":

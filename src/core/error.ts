@@ -23,11 +23,37 @@ export const PARLEY_DOMAIN = "urn:parley";
 const a2a = (code: Code, http: number, jsonrpc: number): ReasonRow => ({ code, http, jsonrpc, domain: A2A_DOMAIN });
 const own = (code: Code, http: number, jsonrpc: number): ReasonRow => ({ code, http, jsonrpc, domain: PARLEY_DOMAIN });
 
+/** Name of an error, as ErrorInfo carries it. */
+export type Reason =
+  | "TASK_NOT_FOUND"
+  | "TASK_NOT_CANCELABLE"
+  | "PUSH_NOTIFICATION_NOT_SUPPORTED"
+  | "UNSUPPORTED_OPERATION"
+  | "CONTENT_TYPE_NOT_SUPPORTED"
+  | "INVALID_AGENT_RESPONSE"
+  | "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
+  | "EXTENSION_SUPPORT_REQUIRED"
+  | "VERSION_NOT_SUPPORTED"
+  | "INVALID_REQUEST"
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "METHOD_NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "MEDIA_TYPE_NOT_SUPPORTED"
+  | "REQUEST_TOO_LARGE"
+  | "TOO_MANY_REQUESTS"
+  | "IDEMPOTENCY_KEY_REUSED"
+  | "GENERATION_MISMATCH"
+  | "CANCELLED"
+  | "DEADLINE_EXCEEDED"
+  | "UNAVAILABLE"
+  | "INTERNAL";
+
 /**
  * The one table from an error's reason to every wire's code. The first nine rows are section 5.4 of the
  * specification, the others its section 3.3.2 (error categories) and what a serious server adds.
  */
-export const reasons = {
+export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TASK_NOT_FOUND: a2a(Code.NotFound, 404, -32001),
   TASK_NOT_CANCELABLE: a2a(Code.FailedPrecondition, 400, -32002),
   PUSH_NOTIFICATION_NOT_SUPPORTED: a2a(Code.FailedPrecondition, 400, -32003),
@@ -51,10 +77,7 @@ export const reasons = {
   DEADLINE_EXCEEDED: own(Code.DeadlineExceeded, 504, -32603),
   UNAVAILABLE: own(Code.Unavailable, 503, -32603),
   INTERNAL: own(Code.Internal, 500, -32603),
-} as const satisfies Record<string, ReasonRow>;
-
-/** Name of an error, as ErrorInfo carries it. */
-export type Reason = keyof typeof reasons;
+};
 
 /** One thing wrong with a request: a path such as `message.parts[0].text` and what is wrong there. */
 export interface Violation {

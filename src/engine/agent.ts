@@ -68,20 +68,10 @@ export interface Turn {
   /** 1, or more after a crash or shutdown cut an earlier attempt off. */
   readonly attempt: number;
   /**
-   * Fires on cancel and on shutdown; `signal.reason` is an `Interruption`. A client that hangs up does not fire it,
+   * Fires on cancel and on shutdown; `signal.reason` is an `Interruption` with the cause. A client that hangs up does not fire it,
    * except where the answer is a direct message, which nobody else could read.
    */
   readonly signal: AbortSignal;
-}
-
-/** Why a turn's signal fired. */
-export class Interruption extends Error {
-  override name = "Interruption";
-  override readonly cause: "canceled" | "shutdown" | "disconnected";
-  constructor(cause: "canceled" | "shutdown" | "disconnected") {
-    super(`The execution was interrupted: ${cause}.`);
-    this.cause = cause;
-  }
 }
 
 /** An error whose text is meant for the client. */

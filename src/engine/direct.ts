@@ -1,8 +1,9 @@
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { type Agent, Interruption } from "./agent.js";
+import type { Agent } from "./agent.js";
 import type { ReplyEvent } from "./event.js";
+import { Interruptible } from "./interruption.js";
 import { agentMessage } from "./message.js";
 import { failureText, leave, type StartedTurn, startAgent } from "./runner.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
@@ -18,15 +19,15 @@ export interface DirectTurn {
 
 /** Runs an agent up to its first event, which decides between a direct answer and a task. */
 export async function firstEvent({ agent, turn, signal, referencedTasks }: DirectTurn): Promise<StartedTurn> {
-  const controller = new AbortController();
-  const disconnect = (): void => controller.abort(new Interruption("disconnected"));
+  const interruptible = new Interruptible();
+  const disconnect = (): void => interruptible.interrupt("disconnected");
   signal.addEventListener("abort", disconnect);
-  const view = makeTurn(turn, { task: undefined, signal: controller.signal, referencedTasks });
+  const view = makeTurn(turn, { task: undefined, interruptible, referencedTasks });
   const iterator = startAgent(agent, view);
   try {
-    return { iterator, controller, turn: view, first: await iterator.next() };
+    return { iterator, interruptible, turn: view, first: await iterator.next() };
   } catch (error) {
-    return { iterator: { next: () => Promise.reject(error) }, controller, turn: view, first: undefined };
+    return { iterator: { next: () => Promise.reject(error) }, interruptible, turn: view, first: undefined };
   } finally {
     signal.removeEventListener("abort", disconnect);
   }

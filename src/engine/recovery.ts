@@ -9,6 +9,7 @@ import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
+import { Interruptible } from "./interruption.js";
 import { type Execution, type RunnerSource, recoveryOf } from "./runner.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
@@ -54,7 +55,7 @@ function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnReque
   if (attempt > recovery.maxRestarts + 1) return false;
   const turn = makeTurn(request, {
     task: viewTask(recovery.log.fold.task),
-    signal: AbortSignal.abort(),
+    interruptible: new Interruptible(),
     referencedTasks: async () => [],
   });
   return recoveryOf(served.agent, turn) === "restart";

@@ -7,9 +7,10 @@ import type { Logger } from "../core/log.js";
 import type { Lease } from "../store/task-store.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { type Agent, AgentError, Interruption, type Turn } from "./agent.js";
+import { type Agent, AgentError, type Turn } from "./agent.js";
 import { ArtifactIds, InvalidAgentEvent, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
+import { Interruptible } from "./interruption.js";
 import type { Place } from "./message.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
@@ -29,7 +30,7 @@ export interface RunnerSource {
 /** A turn whose agent runs already, because its first event decided that there is a task. */
 export interface StartedTurn {
   readonly iterator: AsyncIterator<AgentEvent>;
-  readonly controller: AbortController;
+  readonly interruptible: Interruptible;
   readonly turn: Turn;
   /** Its first event; undefined when the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
@@ -51,7 +52,7 @@ export class Execution {
   readonly #place: Place;
   #finish: () => void = () => {};
   #over = false;
-  #controller = new AbortController();
+  #interruptible = new Interruptible();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
@@ -103,7 +104,7 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#waiting.length = 0;
-    this.#controller.abort(new Interruption("canceled"));
+    this.#interruptible.interrupt("canceled");
     await this.#grace(this.#source.limits.cancelGraceMs);
     if (this.#over) return;
     this.#over = true;
@@ -116,7 +117,7 @@ export class Execution {
 
   /** Stops the execution because the server ends; `recover` says what becomes of the task. */
   async shutdown(graceMs: number): Promise<void> {
-    this.#controller.abort(new Interruption("shutdown"));
+    this.#interruptible.interrupt("shutdown");
     await this.#grace(graceMs);
     if (this.#over) return;
     this.#over = true;
@@ -131,7 +132,7 @@ export class Execution {
   abandon(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#controller.abort(new Interruption("canceled"));
+    this.#interruptible.interrupt("canceled");
     this.#end(true);
   }
 
@@ -156,7 +157,7 @@ export class Execution {
 
   async #runTurn(request: TurnRequest, started: StartedTurn | undefined): Promise<void> {
     const { iterator, turn } = started ?? this.#start(request);
-    if (started !== undefined) this.#controller = started.controller;
+    if (started !== undefined) this.#adopt(started.interruptible);
     this.#turn = turn;
     this.#request = request;
     let last: TaskState | undefined;
@@ -183,13 +184,18 @@ export class Execution {
   }
 
   #start(request: TurnRequest): Pick<StartedTurn, "iterator" | "turn"> {
-    if (this.#controller.signal.aborted === false) this.#controller = new AbortController();
     const turn = makeTurn(request, {
       task: viewTask(this.log.fold.task),
-      signal: this.#controller.signal,
+      interruptible: this.#interruptible,
       referencedTasks: () => this.#source.referencedTasks(request),
     });
     return { turn, iterator: startAgent(this.agent, turn) };
+  }
+
+  /** The agent of a turn that runs already looks at a signal of its own. */
+  #adopt(started: Interruptible): void {
+    if (this.#interruptible.reason !== undefined) started.interrupt(this.#interruptible.reason.cause);
+    this.#interruptible = started;
   }
 
   #accept(event: AgentEvent): void {
@@ -210,9 +216,9 @@ export class Execution {
   /** The agent returned: after a pause the task waits, otherwise it is done. */
   async #returned(last: TaskState | undefined): Promise<void> {
     if (last !== undefined && isTerminal(last)) return this.#settle();
-    const { reason } = this.#controller.signal;
-    if (reason instanceof Interruption && reason.cause === "shutdown") return this.#interrupted();
-    if (reason instanceof Interruption) return this.#close(TaskState.CANCELED, undefined);
+    const { reason } = this.#interruptible;
+    if (reason?.cause === "shutdown") return this.#interrupted();
+    if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
       await this.#settle();
       if (this.#waiting.length === 0) await this.#setLease(null);
@@ -223,9 +229,9 @@ export class Execution {
   }
 
   async #threw(error: unknown): Promise<void> {
-    const { reason } = this.#controller.signal;
-    if (reason instanceof Interruption && reason.cause === "shutdown") return this.#interrupted();
-    if (reason instanceof Interruption) return this.#close(TaskState.CANCELED, undefined);
+    const { reason } = this.#interruptible;
+    if (reason?.cause === "shutdown") return this.#interrupted();
+    if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
   }
 

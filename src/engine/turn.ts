@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { Turn } from "./agent.js";
+import type { Interruptible } from "./interruption.js";
 import { dataOf, textOf } from "./message.js";
 
 /** One accepted message with everything its execution needs. */
@@ -22,7 +23,7 @@ export interface TurnRequest {
 export interface TurnSurroundings {
   /** The task as it stands, the message of this turn included; undefined when there is none yet. */
   readonly task: Task | undefined;
-  readonly signal: AbortSignal;
+  readonly interruptible: Interruptible;
   readonly referencedTasks: () => Promise<Task[]>;
 }
 
@@ -48,6 +49,8 @@ export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
     acceptedOutputModes: request.acceptedOutputModes,
     metadata: request.metadata,
     attempt: request.attempt,
-    signal: around.signal,
+    get signal() {
+      return around.interruptible.signal;
+    },
   };
 }

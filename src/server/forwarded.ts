@@ -29,7 +29,13 @@ export function forwardedBy({ header, address }: Arrival, trust: Trust): Forward
   const host = header("x-forwarded-host");
   const prefix = header("x-forwarded-prefix");
   const chain = header("x-forwarded-for");
-  if (standard === undefined && proto === undefined && host === undefined && prefix === undefined && chain === undefined) {
+  if (
+    standard === undefined &&
+    proto === undefined &&
+    host === undefined &&
+    prefix === undefined &&
+    chain === undefined
+  ) {
     return undefined;
   }
   const element = standard === undefined ? {} : elementOf(standard, trust);

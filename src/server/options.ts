@@ -6,6 +6,8 @@ import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agen
 import { ConfigurationError } from "../card/faults.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { type Logger, silentLogger } from "../core/log.js";
+import type { EngineOptions } from "../engine/engine.js";
+import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 import { isHost, type Trust } from "./arrival.js";
@@ -60,6 +62,10 @@ export interface ServerOptions extends A2AOptions {
 
 /** Options with their defaults, checked. */
 export interface Settings {
+  /** What is meant for the engine alone. */
+  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts">;
+  /** What is meant for the service alone. */
+  readonly service: Pick<ServiceOptions, "authenticator" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
   readonly store: TaskStore;
   readonly limits: Limits;
@@ -84,6 +90,12 @@ export interface Settings {
 export function settle(options: ServerOptions): Settings {
   const faults: string[] = [];
   const settings: Omit<Settings, "agents"> = {
+    engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts }),
+    service: given({
+      authenticator: options.authenticator,
+      strictVersion: options.strictVersion,
+      idempotentMessageIds: options.idempotentMessageIds,
+    }),
     store: options.store,
     limits: limitsOf(options.limits ?? {}, faults),
     logger: options.logger ?? silentLogger,
@@ -108,6 +120,12 @@ export function settle(options: ServerOptions): Settings {
   return { ...settings, agents };
 }
 
+/** Only what was given: absent and undefined are not the same to whoever has a default for what is absent. */
+function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
 /** The longest time of a timer, in milliseconds. */
 const maxTime = 2 ** 31 - 1;
 
@@ -128,21 +146,19 @@ function whole(name: string, value: number, min: number, max: number, faults: st
   return value;
 }
 
-function limitsOf(given: Partial<Limits>, faults: string[]): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
+function limitsOf(limits: Partial<Limits>, faults: string[]): Limits {
+  for (const [name, value] of Object.entries(given(limits))) {
     if (!Object.hasOwn(defaultLimits, name)) faults.push(`limits.${name} is not a limit`);
     else whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, maxTime, faults);
   }
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return { ...defaultLimits, ...said };
+  return { ...defaultLimits, ...given(limits) };
 }
 
-function trustOf(given: boolean | string | readonly string[], faults: string[]): Trust | undefined {
-  if (typeof given === "boolean") return given ? () => true : undefined;
-  if (given.length === 0) return undefined;
+function trustOf(proxies: boolean | string | readonly string[], faults: string[]): Trust | undefined {
+  if (typeof proxies === "boolean") return proxies ? () => true : undefined;
+  if (proxies.length === 0) return undefined;
   try {
-    const trusts = proxyAddr.compile(typeof given === "string" ? given : [...given]);
+    const trusts = proxyAddr.compile(typeof proxies === "string" ? proxies : [...proxies]);
     return (address) => trusts(address, 0);
   } catch (error) {
     faults.push(`trustProxy: ${(error as Error).message}`);

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import type { Endpoints } from "../card/interfaces.js";
 import { type Arrival, hostOf, type Trust } from "./arrival.js";
 import { type Forwarded, forwardedBy } from "./forwarded.js";
 
@@ -46,7 +47,8 @@ export class PublicAddress {
     if (publicUrl !== undefined) return publicUrl;
     const forwarded = this.#forwarded(arrival);
     if (arrival !== undefined && forwarded !== undefined) {
-      const host = forwarded.host ?? hostOf(arrival) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
+      const host =
+        forwarded.host ?? hostOf(arrival) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
       return `${forwarded.proto ?? schemeOf(arrival)}://${host}${forwarded.prefix ?? ""}${arrival.mount}`;
     }
     if (this.#http !== undefined) return `${schemeOf(this.#http)}://${authority(this.#http)}`;
@@ -60,6 +62,11 @@ export class PublicAddress {
     if (this.#grpc === undefined) return undefined;
     const elsewhere = this.#sources.publicUrl !== undefined || this.#forwarded(arrival) !== undefined;
     return elsewhere ? `${new URL(this.url(arrival)).hostname}:${this.#grpc.port}` : authority(this.#grpc);
+  }
+
+  /** Both, as the interfaces of an agent's card name them. */
+  endpoints(tenant: string, arrival?: Arrival): Endpoints {
+    return { url: this.url(arrival), grpc: this.grpc(arrival), tenant };
   }
 
   #forwarded(arrival: Arrival | undefined): Forwarded | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { anonymous } from "../../src/core/caller.js";
 import { type AgentsInput, serveAgents } from "../../src/card/agents.js";
 import { reservedTenants } from "../../src/card/tenants.js";
+import { anonymous } from "../../src/core/caller.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { completed } from "../../src/engine/event.js";
 

@@ -98,7 +98,10 @@ describe("checkCard()", () => {
     ],
     [
       "modes that are no media types",
-      { defaultInputModes: ["text"], skills: [{ id: "a", name: "A", description: "a", tags: ["a"], outputModes: ["text/"] }] },
+      {
+        defaultInputModes: ["text"],
+        skills: [{ id: "a", name: "A", description: "a", tags: ["a"], outputModes: ["text/"] }],
+      },
       ['defaultInputModes[0] "text" is not a media type', 'skills[0].outputModes[0] "text/" is not a media type'],
     ],
     ["an extension without a URI", { capabilities: { extensions: [{}] } }, ["capabilities.extensions[0].uri is empty"]],

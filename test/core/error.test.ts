@@ -14,8 +14,14 @@ describe("A2AError", () => {
   });
 
   it("carries ErrorInfo with the specification's domain, and its own for what Parley adds (SRV-ERR-07)", () => {
-    const [info] = new A2AError("TASK_NOT_CANCELABLE", "no", { metadata: { taskId: "t" } }).findDetails(ErrorInfoSchema);
-    expect(info).toMatchObject({ reason: "TASK_NOT_CANCELABLE", domain: "a2a-protocol.org", metadata: { taskId: "t" } });
+    const [info] = new A2AError("TASK_NOT_CANCELABLE", "no", { metadata: { taskId: "t" } }).findDetails(
+      ErrorInfoSchema,
+    );
+    expect(info).toMatchObject({
+      reason: "TASK_NOT_CANCELABLE",
+      domain: "a2a-protocol.org",
+      metadata: { taskId: "t" },
+    });
     expect(new A2AError("UNAVAILABLE", "later").findDetails(ErrorInfoSchema)[0]?.domain).toBe("urn:parley");
   });
 

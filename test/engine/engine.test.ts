@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../src/core/error.js";
-import { AgentError, Interruption, type Turn } from "../../src/engine/agent.js";
-import {
-  artifact,
-  authRequired,
-  completed,
-  inputRequired,
-  rejected,
-  reply,
-  working,
-} from "../../src/engine/event.js";
+import { AgentError, type Turn } from "../../src/engine/agent.js";
+import { artifact, authRequired, completed, inputRequired, rejected, reply, working } from "../../src/engine/event.js";
+import { Interruption } from "../../src/engine/interruption.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 describe("an agent of kind `task`", () => {
@@ -88,8 +81,8 @@ describe("an agent of kind `task`", () => {
     expect(told).toMatch(/^FAILED The agent failed unexpectedly\. Reference: [0-9a-f-]{36}$/);
     expect(told).not.toContain("hunter2");
     const line = bench.logged.find((entry) => "reference" in entry.facts);
-    expect(told).toContain((line?.facts as { reference: string }).reference);
-    expect(String((line?.facts as { err: unknown }).err)).toContain("hunter2");
+    expect(told).toContain((line!.facts as { reference: string }).reference);
+    expect(String((line!.facts as { err: unknown }).err)).toContain("hunter2");
   });
 
   it("fails when it yields what a task has no place for", async () => {
@@ -327,7 +320,10 @@ describe("a turn", () => {
       },
     });
     const other = (await bench.send("other")).accepted!.task.id;
-    const order = bench.order("hi", { message: { referenceTaskIds: [other, "unknown"] }, extensions: new Set(["urn:x"]) });
+    const order = bench.order("hi", {
+      message: { referenceTaskIds: [other, "unknown"] },
+      extensions: new Set(["urn:x"]),
+    });
     const metadata = { k: 1 };
     const request = { ...order.request, metadata };
     const sent = await bench.engine.send({ ...order, request });
@@ -405,8 +401,15 @@ describe("scope", () => {
     });
     const { id } = (await bench.send("x")).accepted!.task;
     const unknown = await bench.engine.get(scope, "unknown").catch((error: unknown) => error);
-    for (const foreign of [{ tenant: "", owner: "eve" }, { tenant: "other", owner: "" }]) {
-      const attempts = [bench.engine.get(foreign, id), bench.engine.open(foreign, id), bench.engine.cancel(foreign, id)];
+    for (const foreign of [
+      { tenant: "", owner: "eve" },
+      { tenant: "other", owner: "" },
+    ]) {
+      const attempts = [
+        bench.engine.get(foreign, id),
+        bench.engine.open(foreign, id),
+        bench.engine.cancel(foreign, id),
+      ];
       for (const attempt of await Promise.allSettled(attempts)) {
         const { reason: error } = attempt as PromiseRejectedResult;
         expect(error).toBeInstanceOf(A2AError);

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Message,
-  MessageSchema,
+  type MessageSchema,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { NodeServerRequest, NodeServerResponse } from "../../src/binding/binding.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
-import { type ListenOptions, type Listener, listen } from "../../src/server/listen.js";
+import { type Listener, type ListenOptions, listen } from "../../src/server/listen.js";
 import { testTls } from "./tls.js";
 
 const opened: (() => unknown)[] = [];
@@ -251,7 +251,10 @@ describe("close()", () => {
     const server = await start(protocol === "TLS" ? { tls: testTls } : {});
     const { port } = server;
     const url = `${protocol === "TLS" ? "https" : "http"}://localhost:${port}`;
-    const running = protocol === "HTTP/1.1" ? h1Request(port, "/slow") : h2Request(h2(url.replace("localhost", "127.0.0.1")), "/slow");
+    const running =
+      protocol === "HTTP/1.1"
+        ? h1Request(port, "/slow")
+        : h2Request(h2(url.replace("localhost", "127.0.0.1")), "/slow");
     const ended = running.then(
       (text) => text,
       () => "",

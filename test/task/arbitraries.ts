@@ -14,9 +14,9 @@ import { countsAsGeneration, type Draft, placeDraft, timestampOf } from "../../s
 
 const place = { taskId: "task", contextId: "context" };
 
-const parts = fc.array(fc.string({ maxLength: 8 }), { minLength: 1, maxLength: 3 }).map((texts) =>
-  texts.map((text) => create(PartSchema, { content: { case: "text", value: text } })),
-);
+const parts = fc
+  .array(fc.string({ maxLength: 8 }), { minLength: 1, maxLength: 3 })
+  .map((texts) => texts.map((text) => create(PartSchema, { content: { case: "text", value: text } })));
 
 let serial = 0;
 
@@ -38,15 +38,15 @@ const created: fc.Arbitrary<Draft["event"]> = message(Role.USER).map((first) => 
 const followUp: fc.Arbitrary<Draft["event"]> = message(Role.USER).map((value) => ({ case: "message", value }));
 
 const status = (states: TaskState[]): fc.Arbitrary<Draft["event"]> =>
-  fc.record({ state: fc.constantFrom(...states), said: fc.option(message(Role.AGENT), { nil: undefined }) }).map(
-    ({ state, said }) => ({
+  fc
+    .record({ state: fc.constantFrom(...states), said: fc.option(message(Role.AGENT), { nil: undefined }) })
+    .map(({ state, said }) => ({
       case: "status",
       value: create(TaskStatusUpdateEventSchema, {
         ...place,
         status: { state, timestamp: timestampOf(2), ...(said === undefined ? {} : { message: said }) },
       }),
-    }),
-  );
+    }));
 
 const artifact: fc.Arbitrary<Draft["event"]> = fc
   .record({

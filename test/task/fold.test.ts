@@ -15,7 +15,9 @@ function reference(entries: readonly LogEntry[]): Task {
 function step(task: Task, { event }: LogEntry): Task {
   const said = task.status?.message;
   const archived: Message[] =
-    said === undefined || task.history.some((m) => m.messageId === said.messageId) ? task.history : [...task.history, said];
+    said === undefined || task.history.some((m) => m.messageId === said.messageId)
+      ? task.history
+      : [...task.history, said];
   switch (event.case) {
     case "created":
       return create(TaskSchema, { ...event.value, history: [...event.value.history] });

@@ -1,5 +1,10 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { handleUnaryCall, handleServerStreamingCall, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { BindingOptions } from "../binding.js";

@@ -25,7 +25,7 @@ export class GrpcCallStart implements CallStart {
   constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
     this.#grpc = grpc;
     this.peer = new GrpcPeer(grpc, encrypted);
-    this.header = (name) => headerOf(grpc.metadata, name);
+    this.header = (name) => headerOf(grpc, name);
   }
 
   get signal(): AbortSignal {
@@ -88,9 +88,10 @@ export function addressOf(peer: string): string {
 }
 
 /** A metadata value as text; binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
-function headerOf(metadata: Metadata, name: string): string | undefined {
+function headerOf(grpc: UnaryCall | StreamCall, name: string): string | undefined {
+  if (name === ":authority") return grpc.getHost();
   if (name.endsWith("-bin")) return undefined;
-  const values = metadata.get(name);
+  const values = grpc.metadata.get(name);
   return values.length === 0 ? undefined : values.join(", ");
 }
 

@@ -1,4 +1,11 @@
-import { type DescMessage, type DescMethod, type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { type A2AError, invalid } from "../../core/error.js";
 

@@ -1,4 +1,10 @@
-import type { Server, ServerWritableStream, ServiceDefinition, UntypedHandleCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type {
+  Server,
+  ServerWritableStream,
+  ServiceDefinition,
+  UntypedHandleCall,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 
 /** A service ready to be added to a server. */
 export interface Addable {

@@ -64,7 +64,9 @@ function packageOf(files: Files): PackageDefinition {
 
 /** The files that proto-loader leaves in a service definition. */
 function filesOf(definition: ServiceDefinition): readonly Uint8Array[] {
-  return Object.values(definition).flatMap((method: object & LoadedMethod) => method.requestType?.fileDescriptorProtos ?? []);
+  return Object.values(definition).flatMap(
+    (method: object & LoadedMethod) => method.requestType?.fileDescriptorProtos ?? [],
+  );
 }
 
 /** Full name of a service, from the path of its first method. */
@@ -85,6 +87,8 @@ function verbatim(definition: ServiceDefinition, files: Files): ServiceDefinitio
 function withFiles(response: ReflectionResponse, files: Files): ReflectionResponse {
   const encoded = response.fileDescriptorResponse?.fileDescriptorProto;
   if (encoded === undefined) return response;
-  const fileDescriptorProto = encoded.map((bytes) => files.get(fromBinary(FileDescriptorProtoSchema, bytes).name) ?? bytes);
+  const fileDescriptorProto = encoded.map(
+    (bytes) => files.get(fromBinary(FileDescriptorProtoSchema, bytes).name) ?? bytes,
+  );
   return { ...response, fileDescriptorResponse: { fileDescriptorProto } };
 }

@@ -3,8 +3,8 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { addablesOf, Infrastructure } from "./infrastructure.js";
 import type { GrpcBinding } from "./binding.js";
+import { addablesOf, Infrastructure } from "./infrastructure.js";
 import { reflectionServices } from "./reflection.js";
 
 export interface GrpcServerOptions {

@@ -1,0 +1,103 @@
+/** The calls of the bench as bytes, for every binding. */
+import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { A2AService, Role, SendMessageRequestSchema } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type { TestServer } from "./harness/child.js";
+import { NUMBER, type Served, type WireCall } from "./protocol.js";
+
+const { sendMessage, sendStreamingMessage, subscribeToTask } = A2AService.method;
+
+/** How an answer is recognised, and for calls to a numbered thing how many there are. */
+export type Expected = Pick<WireCall, "expect" | "numbersBelow">;
+
+const COMMON = { "a2a-version": "1.0", "user-agent": "bench" };
+
+function http1(port: number | undefined, verb: string, path: string, headers: object, body: Uint8Array, expected: Expected): WireCall {
+  const all = { host: `127.0.0.1:${port}`, ...COMMON, ...headers };
+  const length = body.length === 0 ? [] : [`content-length: ${body.length}`];
+  const lines = [`${verb} ${path} HTTP/1.1`, ...Object.entries(all).map((pair) => pair.join(": ")), ...length, "", ""];
+  const request = Buffer.concat([Buffer.from(lines.join("\r\n")), body]).toString("base64");
+  return { transport: "http1", port: port ?? 0, request, ...expected };
+}
+
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+
+function userMessage(text: string): object {
+  return { messageId: `message-${NUMBER}`, role: "ROLE_USER", parts: [{ text }] };
+}
+
+/** SendMessage over HTTP+JSON. */
+export function restSend({ at }: TestServer, text: string, expect: string): WireCall {
+  const body = json({ message: userMessage(text) });
+  return http1(at.http, "POST", `${at.restPath}/message:send`, { "content-type": "application/json" }, body, { expect });
+}
+
+/** Any GET over HTTP+JSON. */
+export function restGet({ at }: TestServer, path: string, expected: Expected): WireCall {
+  return http1(at.http, "GET", `${at.restPath}${path}`, {}, Buffer.alloc(0), expected);
+}
+
+function rpc({ http, rpcPath }: Served, method: string, params: object, expect: string): WireCall {
+  const body = json({ jsonrpc: "2.0", id: NUMBER, method, params });
+  const accept = method === sendMessage.name ? "application/json" : "text/event-stream";
+  return http1(http, "POST", rpcPath ?? "/", { "content-type": "application/json", accept }, body, { expect });
+}
+
+/** SendMessage over JSON-RPC. */
+export function rpcSend({ at }: TestServer, text: string, expect: string): WireCall {
+  const params = { message: { ...userMessage(text), messageId: "message-1" } };
+  return rpc(at, sendMessage.name, params, expect);
+}
+
+/** SendStreamingMessage over JSON-RPC. */
+export function rpcStream({ at }: TestServer, text: string, expect: string): WireCall {
+  const params = { message: { ...userMessage(text), messageId: "message-1" } };
+  return rpc(at, sendStreamingMessage.name, params, expect);
+}
+
+/** SubscribeToTask over JSON-RPC. */
+export function rpcSubscribe({ at }: TestServer, id: string, expect: string): WireCall {
+  return rpc(at, subscribeToTask.name, { id }, expect);
+}
+
+/** A gRPC message: its length in front. */
+function framed<D extends DescMessage>(desc: D, message: MessageShape<D>): Buffer {
+  const bytes = toBinary(desc, message);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+
+function sendRequest(text: string): MessageShape<typeof SendMessageRequestSchema> {
+  const message = { messageId: `message-${NUMBER}`, role: Role.USER, parts: [{ content: { case: "text", value: text } as const }] };
+  return create(SendMessageRequestSchema, { message });
+}
+
+function grpc({ at }: TestServer, method: string, text: string, expect: string): WireCall {
+  const headers = [["content-type", "application/grpc"], ["te", "trailers"], ...Object.entries(COMMON)] as [string, string][];
+  const body = framed(SendMessageRequestSchema, sendRequest(text)).toString("base64");
+  return { transport: "http2", port: at.grpc ?? 0, path: `/${A2AService.typeName}/${method}`, headers, body, expect };
+}
+
+/** SendMessage over gRPC. */
+export function grpcSend(server: TestServer, text: string, expect: string): WireCall {
+  return grpc(server, sendMessage.name, text, expect);
+}
+
+/** SendStreamingMessage over gRPC. */
+export function grpcStream(server: TestServer, text: string, expect: string): WireCall {
+  return grpc(server, sendStreamingMessage.name, text, expect);
+}
+
+/** SendMessage over Connect, with binary messages. */
+export function connectSend({ at }: TestServer, text: string, expect: string): WireCall {
+  const headers = { "content-type": "application/proto", "connect-protocol-version": "1" };
+  const body = toBinary(SendMessageRequestSchema, sendRequest(text));
+  return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
+}
+
+/** SendMessage over gRPC-Web. */
+export function grpcWebSend({ at }: TestServer, text: string, expect: string): WireCall {
+  const headers = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };
+  const body = framed(SendMessageRequestSchema, sendRequest(text));
+  return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
+}

@@ -1,0 +1,140 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import type { Answered, Job, JobResults, Ready, Served, ServerQuestion, Usage } from "../protocol.js";
+
+/** Where the compiler puts the bench's own programs. */
+const BUILT = join(import.meta.dirname, "..", "..", "dist", "bench");
+
+/** A child must be ready within this time, and gone within the other one when it is let go. */
+const START_MS = 60_000;
+const END_MS = 3_000;
+
+const running = new Set<ChildProcess>();
+
+/** Ends whatever still runs, by its id; for the moment when this process ends in a hurry. */
+export function endAll(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** A process of compiled code, run by plain node, that answers questions. */
+export class Child<Q> {
+  readonly #process: ChildProcess;
+  readonly #pending = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
+  readonly #gone: Promise<void>;
+  #next = 0;
+  #end: Error | undefined;
+
+  private constructor(program: string, args: readonly string[]) {
+    this.#process = fork(join(BUILT, program), [...args], { execArgv: ["--expose-gc"] });
+    running.add(this.#process);
+    this.#gone = new Promise((resolve) => {
+      this.#process.once("exit", (code, signal) => {
+        running.delete(this.#process);
+        this.#fail(new Error(`${program} ended by itself (${signal ?? code})`));
+        resolve();
+      });
+    });
+    this.#process.on("error", (error) => this.#fail(error));
+  }
+
+  /** Starts a program and gives what it said when it was ready. */
+  static async start<Q, R>(program: string, args: readonly string[]): Promise<{ child: Child<Q>; ready: R }> {
+    const child = new Child<Q>(program, args);
+    const ready = await child.#ready();
+    return { child, ready: ready as R };
+  }
+
+  ask(question: Q): Promise<unknown> {
+    if (this.#end !== undefined) return Promise.reject(this.#end);
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#process.send({ id, question });
+    });
+  }
+
+  /** Lets the process go and waits until it is gone. */
+  async end(): Promise<void> {
+    if (this.#process.connected) this.#process.disconnect();
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), END_MS);
+    await this.#gone;
+    clearTimeout(timer);
+  }
+
+  #ready(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#pending.set(-1, { resolve, reject });
+      const timer = setTimeout(() => this.#process.kill("SIGKILL"), START_MS);
+      this.#process.on("message", (message: Ready | Answered) => {
+        clearTimeout(timer);
+        if ("ready" in message) this.#settle({ id: -1, result: message.ready });
+        else this.#settle(message);
+      });
+    });
+  }
+
+  #settle({ id, result, error }: Answered): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error === undefined) pending?.resolve(result);
+    else pending?.reject(new Error(error));
+  }
+
+  #fail(error: Error): void {
+    this.#end ??= error;
+    for (const pending of this.#pending.values()) pending.reject(this.#end);
+    this.#pending.clear();
+  }
+}
+
+/** A server under test. */
+export class TestServer {
+  readonly #child: Child<ServerQuestion>;
+  readonly at: Served;
+
+  private constructor(child: Child<ServerQuestion>, at: Served) {
+    this.#child = child;
+    this.at = at;
+  }
+
+  static async start(program: string, args: readonly string[] = []): Promise<TestServer> {
+    const { child, ready } = await Child.start<ServerQuestion, Served>(`servers/${program}.js`, args);
+    return new TestServer(child, ready);
+  }
+
+  /** What it has used since it began; with `collect` after a garbage collection. */
+  async usage(collect = false): Promise<Usage> {
+    return (await this.#child.ask({ kind: "usage", collect })) as Usage;
+  }
+
+  /** Lets its waiting agents go on. */
+  async go(): Promise<void> {
+    await this.#child.ask({ kind: "go" });
+  }
+
+  end(): Promise<void> {
+    return this.#child.end();
+  }
+}
+
+/** The load generator. */
+export class Load {
+  readonly #child: Child<Job>;
+
+  private constructor(child: Child<Job>) {
+    this.#child = child;
+  }
+
+  static async start(): Promise<Load> {
+    const { child } = await Child.start<Job, unknown>("load/main.js", []);
+    return new Load(child);
+  }
+
+  async run<K extends Job["kind"]>(job: Job & { kind: K }): Promise<JobResults[K]> {
+    return (await this.#child.ask(job)) as JobResults[K];
+  }
+
+  end(): Promise<void> {
+    return this.#child.end();
+  }
+}

@@ -1,0 +1,31 @@
+/** The load generator, a process of its own. It does one job at a time, as its parent asks for them. */
+import { answerQuestions } from "../servers/child.js";
+import type { Job } from "../protocol.js";
+import { rate, stream } from "./rate.js";
+import { Subscribers } from "./subscribers.js";
+
+let subscribers = new Subscribers();
+
+async function work(job: Job): Promise<unknown> {
+  switch (job.kind) {
+    case "rate":
+      return rate(job);
+    case "stream":
+      return stream(job.call);
+    case "subscribe":
+      await subscribers.open(job);
+      return {};
+    case "gather":
+      return subscribers.gather().finally(leave);
+    case "leave":
+      return leave();
+  }
+}
+
+function leave(): Record<string, never> {
+  subscribers.close();
+  subscribers = new Subscribers();
+  return {};
+}
+
+answerQuestions(work, {});

@@ -1,0 +1,56 @@
+import type { RateJob, RateResult, StreamResult, WireCall } from "../protocol.js";
+import { openHttp1, openSse } from "./http1.js";
+import { openGrpcStream, openHttp2 } from "./http2.js";
+import type { Connection, StreamSink } from "./request.js";
+
+/** How many calls share one HTTP/2 connection; 50 callers are five channels. */
+const CALLS_PER_CHANNEL = 10;
+
+/** Measures calls a second. Rejects at the first answer that is not what was expected. */
+export async function rate(job: RateJob): Promise<RateResult> {
+  const { call, callers, ms = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = job;
+  const perConnection = call.transport === "http1" ? 1 : CALLS_PER_CHANNEL;
+  const connections = await Promise.all(
+    Array.from({ length: Math.ceil(callers / perConnection) }, () => openConnection(call)),
+  );
+  let begun = 0;
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const caller = async (connection: Connection): Promise<void> => {
+    while (begun < calls && performance.now() - start < ms) {
+      begun++;
+      await connection.exchange();
+    }
+  };
+  try {
+    const at = (index: number): Connection => connections[Math.floor(index / perConnection)] as Connection;
+    await Promise.all(Array.from({ length: callers }, (_, index) => caller(at(index))));
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  const used = process.cpuUsage(cpu);
+  return { calls: begun, ms: performance.now() - start, cpuMs: (used.user + used.system) / 1_000 };
+}
+
+function openConnection(call: WireCall): Promise<Connection> {
+  return call.transport === "http1" ? openHttp1(call) : openHttp2(call);
+}
+
+/** Measures one stream from the request to its end. */
+export function stream(call: WireCall): Promise<StreamResult> {
+  const start = performance.now();
+  let events = 0;
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    const sink: StreamSink = {
+      arrived: (more, size) => {
+        events += more;
+        bytes += size;
+      },
+      over: (error) =>
+        error === undefined ? resolve({ ms: performance.now() - start, events, bytes }) : reject(error),
+    };
+    const opened = call.transport === "http1" ? openSse(call, sink) : openGrpcStream(call, sink);
+    opened.catch(reject);
+  });
+}

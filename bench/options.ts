@@ -1,0 +1,43 @@
+import { parseArgs } from "node:util";
+
+/** What the command line says. */
+export interface Options {
+  /** For CI: a look at everything in short, within 90 seconds. */
+  readonly quick: boolean;
+  /** How long each rate is measured, in seconds, without the warm-up. */
+  readonly seconds: number;
+  /** Names of scenarios; all when empty. */
+  readonly only: readonly string[];
+  /** Whether the peer streams 10,000 chunks too, which takes it about two minutes. */
+  readonly peer10000: boolean;
+  /** Whether to compile first. */
+  readonly build: boolean;
+}
+
+export const USAGE = `Usage: npm run bench -- [options]
+
+  --quick         short measurements and small growth, for CI
+  --seconds N     how long each rate is measured (default 3; 0.5 with --quick)
+  --only NAME     only this scenario; may be repeated
+  --peer-10000    let the peer stream 10,000 chunks too (about two minutes)
+  --no-build      measure what is in dist/ already`;
+
+/** Reads the command line. @throws Error with a text for the user */
+export function readOptions(args: readonly string[], scenarios: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      seconds: { type: "string" },
+      only: { type: "string", multiple: true, default: [] },
+      "peer-10000": { type: "boolean", default: false },
+      "no-build": { type: "boolean", default: false },
+    },
+  });
+  const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 3));
+  if (!(seconds > 0 && seconds <= 600)) throw new Error("--seconds takes a number above 0 and up to 600");
+  const unknown = values.only.filter((name) => !scenarios.includes(name));
+  if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(", ")}; there are ${scenarios.join(", ")}`);
+  const { quick, only } = values;
+  return { quick, seconds, only, peer10000: values["peer-10000"], build: !values["no-build"] };
+}

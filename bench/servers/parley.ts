@@ -1,0 +1,53 @@
+/** Parley on two ports. Arguments: `message` or `task`, then `memory` or the path of a SQLite file. */
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, completed, reply, working } from "../../src/engine/event.js";
+import { createServer } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { chunkText, DONE_TEXT, orderOf, REPLY_TEXT, RESULT_TEXT, WORKING_TEXT } from "./answers.js";
+import { serve } from "./child.js";
+
+const card: Agent["card"] = { name: "Bench", description: "Answers as fast as it can.", version: "1.0.0", skills: [] };
+
+/** Agents that wait for the bench's sign. */
+let waiting: (() => void)[] = [];
+
+const messageAgent: Agent = {
+  card,
+  responds: "message",
+  async *execute() {
+    yield reply(REPLY_TEXT);
+  },
+};
+
+const taskAgent: Agent = {
+  card,
+  async *execute(turn) {
+    const { wait, chunks, length } = orderOf(turn.text);
+    yield working(WORKING_TEXT);
+    if (wait) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (chunks === undefined) {
+      yield artifact({ name: "result", text: RESULT_TEXT, lastChunk: true });
+      yield completed();
+      return;
+    }
+    for (let index = 0; index < chunks; index++) {
+      yield artifact({ name: "result", text: chunkText(index, length), append: true, lastChunk: index + 1 === chunks });
+    }
+    yield completed(DONE_TEXT);
+  },
+};
+
+const [, , kind, storage = "memory"] = process.argv;
+const server = await createServer({
+  agent: kind === "message" ? messageAgent : taskAgent,
+  store: storage === "memory" ? memoryStore() : sqliteStore(storage),
+  host: "127.0.0.1",
+  port: 0,
+  grpcPort: 0,
+});
+
+serve({ http: server.port, grpc: server.grpcPort, rpcPath: "/", restPath: "" }, () => {
+  for (const resolve of waiting) resolve();
+  waiting = [];
+});

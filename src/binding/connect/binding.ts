@@ -1,0 +1,126 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { type ConnectRouter, createConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { Call } from "../../core/call.js";
+import type { BindingOptions, HttpBinding } from "../binding.js";
+import { copyHeaders, startOf } from "./call.js";
+import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
+import { failureOf } from "./error.js";
+import { answer } from "./node.js";
+import { unlessAborted, untilAborted } from "./stream.js";
+
+export interface ConnectBinding extends HttpBinding {
+  /**
+   * Registers the service in a ConnectRouter, for an adapter of one's own. Give the adapter `contextValues` too, so
+   * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
+   */
+  readonly routes: (router: ConnectRouter) => void;
+}
+
+/** Longest timeout a client may ask for, in milliseconds: what a timer of Node can hold, some 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * The Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2 (specification 5.8, 12).
+ * Methods that the contract marks as reading only answer to Connect's GET form as well. Methods that take a stream
+ * of requests have no place in `invoke` and are left out.
+ */
+export function createConnectBinding(options: BindingOptions): ConnectBinding {
+  const routes = (router: ConnectRouter): void => {
+    for (const method of options.service.methods) {
+      if (method.methodKind === "unary" || method.methodKind === "server_streaming") register(router, method, options);
+    }
+  };
+  const router = createConnectRouter({ acceptCompression: [compressionGzip, compressionBrotli] });
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return {
+    matches: (_verb, path) => handlers.has(path),
+    handle: (request, response, target) => answer(handlers.get(target.path), request, response, options.logger),
+    routes,
+  };
+}
+
+/** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
+function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
+  const before = router.handlers.length;
+  for (const registration of [binaryRegistration(method), jsonRegistration(method)]) {
+    const limits = { readMaxBytes: options.limits.maxRequestBytes, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions };
+    router.rpc(registration.method, implementation(method, registration, options), limits);
+  }
+  const [binary, json] = router.handlers.splice(before);
+  if (binary === undefined || json === undefined) return;
+  const choose = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
+  router.handlers.push(Object.assign(choose, propertiesOf(binary)));
+}
+
+function propertiesOf(handler: UniversalHandler): Omit<UniversalHandler, never> {
+  const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = handler;
+  return { service, method, requestPath, supportedContentType, protocolNames, allowedMethods };
+}
+
+/** Whether the messages of a request are JSON, whichever of the protocols it speaks. */
+function isJson(request: UniversalServerRequest): boolean {
+  if (request.method === "GET") return new URL(request.url).searchParams.get("encoding") === "json";
+  return /^application\/[a-z+-]*json/i.test(request.header.get("content-type") ?? "");
+}
+
+function implementation(
+  method: DescMethod,
+  registration: Registration,
+  options: BindingOptions,
+): MethodImpl<DescMethod> {
+  const implement = method.methodKind === "unary" ? unary : serverStreaming;
+  // Which kind of implementation fits cannot be told by the type of a descriptor that is not known before run time.
+  return implement(method, registration, options) as MethodImpl<DescMethod>;
+}
+
+type Unary = (request: Message, context: HandlerContext) => Promise<Message>;
+type ServerStreaming = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
+
+function unary(method: DescMethod, { read, write }: Registration, { invoke, logger }: BindingOptions): Unary {
+  return async (request, context) => {
+    const call = begin(context);
+    try {
+      const answer = await unlessAborted(context.signal, invoke({ method, request: read(request), call }));
+      // The descriptor says unary, so this is a message; anything else cannot be written.
+      return write(answer as Message);
+    } catch (thrown) {
+      throw failureOf(thrown, context.signal, logger, factsOf(method, call));
+    } finally {
+      copyHeaders(call, context);
+    }
+  };
+}
+
+function serverStreaming(method: DescMethod, registration: Registration, options: BindingOptions): ServerStreaming {
+  const { read, write } = registration;
+  return async function* (request, context) {
+    const call = begin(context);
+    let begun = false;
+    try {
+      const answer = await unlessAborted(context.signal, options.invoke({ method, request: read(request), call }));
+      // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
+      for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {
+        if (!begun) copyHeaders(call, context);
+        begun = true;
+        yield write(message);
+      }
+    } catch (thrown) {
+      throw failureOf(thrown, context.signal, options.logger, factsOf(method, call));
+    } finally {
+      if (!begun) copyHeaders(call, context);
+    }
+  };
+}
+
+function begin(context: HandlerContext): Call {
+  // An answer to a GET may be kept by caches on the way, and a task is another one a moment later.
+  if (context.requestMethod === "GET") context.responseHeader.set("cache-control", "no-store");
+  return new Call(startOf(context));
+}
+
+function factsOf(method: DescMethod, call: Call): object {
+  return { binding: call.binding, method: method.name, requestId: call.requestId };
+}

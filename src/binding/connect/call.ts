@@ -1,0 +1,51 @@
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import type { Call, CallStart, Peer } from "../../core/call.js";
+import type { NodeServerRequest } from "../binding.js";
+
+const peerKey: ContextKey<Peer | undefined> = createContextKey<Peer | undefined>(undefined);
+
+/**
+ * Carries the connection of a request to its call, for the option of the same name of Connect's adapters: they give a
+ * handler everything but the socket. Without it a call's peer has no address.
+ */
+export function contextValues(request: NodeServerRequest): ContextValues {
+  const { socket } = request;
+  const address = (socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/i, "");
+  return createContextValues().set(peerKey, { address, encrypted: "encrypted" in socket && socket.encrypted === true });
+}
+
+/**
+ * What Connect tells about a call. The package of the service, which the path begins with, stands for protocol version
+ * 1.0 (specification 3.6.2).
+ */
+export function startOf(context: HandlerContext): CallStart {
+  return {
+    binding: context.protocolName,
+    header: (name) => headerOf(context, name),
+    peer: context.values.get(peerKey) ?? { address: "", encrypted: context.url.startsWith("https:") },
+    signal: context.signal,
+    impliedVersion: "1.0",
+  };
+}
+
+/** HTTP/2's name for the host is no header to the Fetch API, which Connect's headers come from. */
+function headerOf(context: HandlerContext, name: string): string | undefined {
+  if (name === ":authority") return new URL(context.url).host;
+  return context.requestHeader.get(name) ?? undefined;
+}
+
+/** What may stand in a header of any of the protocols: gRPC allows printable ASCII alone. */
+const legalValue = /^[ -~]*$/;
+
+/** Puts the response's headers where Connect takes them from before the first byte leaves, also of an error. */
+export function copyHeaders(call: Call, context: HandlerContext): void {
+  for (const [name, value] of call.responseHeaders) {
+    if (legalValue.test(value)) context.responseHeader.set(name, value);
+  }
+}

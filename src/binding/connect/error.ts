@@ -1,0 +1,24 @@
+import { A2AError, toA2AError } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+
+/**
+ * Anything thrown while a call was answered, as the error that Connect writes to the wire: code, message, details
+ * with ErrorInfo first, and headers. What nobody foresaw is logged with its cause and leaves as an internal error;
+ * what comes of a deadline or of the client's leaving is no failure.
+ */
+export function failureOf(thrown: unknown, signal: AbortSignal, logger: Logger, facts: object): A2AError {
+  const error = toA2AError(thrown);
+  if (error === thrown || error.reason !== "INTERNAL") return error;
+  if (signal.aborted) {
+    logger.debug({ ...facts, err: thrown }, "A call ended after its client had left.");
+    return reasonOf(signal);
+  }
+  logger.error({ ...facts, err: thrown }, "A call failed for a reason nobody foresaw.");
+  return error;
+}
+
+/** Why a call cannot be answered any more: its deadline, or else its client. */
+function reasonOf(signal: AbortSignal): A2AError {
+  const error = toA2AError(signal.reason);
+  return error.reason === "INTERNAL" ? new A2AError("CANCELLED", "The client cancelled the call.") : error;
+}

@@ -1,0 +1,58 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { Logger } from "../../core/log.js";
+import type { NodeServerRequest, NodeServerResponse } from "../binding.js";
+import { contextValues } from "./call.js";
+
+/**
+ * Answers a request of node:http or node:http2 by one of Connect's handlers; never rejects. What connectNodeAdapter()
+ * does, in its parts, for three reasons: the adapter looks at the whole URL and not at the path below the mount point,
+ * it prints what goes wrong, and a request without a usable Host throws in the server's event handler.
+ */
+export async function answer(
+  handler: UniversalHandler | undefined,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  logger: Logger,
+): Promise<void> {
+  if (handler === undefined) return refuse(response, 404);
+  if (!handler.allowedMethods.includes(request.method ?? "")) {
+    return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
+  }
+  const universal = universalRequestOf(request, response);
+  if (universal === undefined) return refuse(response, 400);
+  const closed = new Promise<void>((resolve) => response.once("close", resolve));
+  try {
+    const answered = handler(universal).then((result) => universalResponseToNodeResponse(result, response));
+    // Writing does not settle while a client that is gone does not take what was written.
+    await Promise.race([answered, closed]);
+  } catch (error) {
+    if (!isClientGone(error))
+      logger.error({ err: error, path: handler.requestPath }, "A Connect response could not be written.");
+    if (response.headersSent) response.destroy();
+    else refuse(response, 500);
+  }
+}
+
+function universalRequestOf(
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+): ReturnType<typeof universalRequestFromNodeRequest> | undefined {
+  try {
+    return universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
+  } catch {
+    // Neither Host nor :authority, or one that is no host.
+    return undefined;
+  }
+}
+
+function refuse(response: NodeServerResponse, status: number, headers: Record<string, string> = {}): void {
+  response.writeHead(status, headers);
+  response.end();
+}
+
+function isClientGone(error: unknown): boolean {
+  const { code } = ConnectError.from(error);
+  return code === Code.Aborted || code === Code.Canceled;
+}

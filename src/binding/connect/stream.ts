@@ -1,0 +1,37 @@
+/** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
+export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/**
+ * The same messages, until the signal is aborted: then `return()` of the iterable is called at once, and whoever waits
+ * for a message is told the reason. Connect pulls at the pace of the client, and does not come back when the client
+ * is gone while a write waits for it; without this the iterable would be left open for ever.
+ */
+export async function* untilAborted<T>(
+  signal: AbortSignal,
+  messages: AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const stop = (): void => {
+    // Nobody is left to be told what goes wrong while the iterable cleans up.
+    Promise.resolve(iterator.return?.()).catch(() => {});
+  };
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  try {
+    for (;;) {
+      const next = await unlessAborted(signal, iterator.next());
+      if (next.done === true) break;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}

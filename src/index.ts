@@ -1,0 +1,50 @@
+// For those who serve agents.
+export type { Authenticator } from "./auth/authenticator.js";
+// For other libraries: what stores, bindings and interceptors of their own are made against.
+export type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "./binding/binding.js";
+export type { GrpcBinding } from "./binding/grpc/binding.js";
+export { type AgentDirectory, type AgentsInput, type ServedAgent, serveAgents } from "./card/agents.js";
+export { buildCard, type Wired } from "./card/build.js";
+export { ConfigurationError } from "./card/faults.js";
+export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
+export { Call, type CallStart, type Peer } from "./core/call.js";
+export { anonymous, type Caller } from "./core/caller.js";
+export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
+export { defaultLimits, type Limits } from "./core/limits.js";
+export { type Logger, silentLogger } from "./core/log.js";
+export { type Agent, type AgentCardInput, AgentError, Interruption, type Recovery, type Turn } from "./engine/agent.js";
+export {
+  type AgentEvent,
+  type ArtifactEvent,
+  type ArtifactInput,
+  artifact,
+  authRequired,
+  type Content,
+  canceled,
+  completed,
+  failed,
+  inputRequired,
+  type MessageContent,
+  type PartInput,
+  type ReplyEvent,
+  rejected,
+  reply,
+  type StatusEvent,
+  working,
+} from "./engine/event.js";
+export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
+export { createServer, type Server } from "./server/create-server.js";
+export type { NextHandler, NodeHandler } from "./server/dispatch.js";
+export type { TlsFiles } from "./server/listen.js";
+export type { A2AOptions, ServerOptions } from "./server/options.js";
+export {
+  type Answer,
+  chain,
+  type Interceptor,
+  type Invocation,
+  type Invoke,
+  isStream,
+  type Next,
+} from "./service/invoke.js";
+export { RESUME_EXTENSION } from "./service/resume.js";
+export * from "./store/task-store.js";

@@ -1,0 +1,103 @@
+import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
+import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { BindingOptions, NodeServerRequest } from "../binding/binding.js";
+import { createConnectBinding } from "../binding/connect/binding.js";
+import { contextValues } from "../binding/connect/call.js";
+import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
+import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
+import { createRestBinding } from "../binding/rest/binding.js";
+import type { ServedAgent } from "../card/agents.js";
+import { interfacesOf } from "../card/interfaces.js";
+import type { Call } from "../core/call.js";
+import { createEngine } from "../engine/engine.js";
+import { createInvoke } from "../service/a2a-service.js";
+import { chain, type Invoke } from "../service/invoke.js";
+import type { Arrival } from "./arrival.js";
+import { cardAt, createCardPage, mountOf } from "./card-page.js";
+import { createCors } from "./cors.js";
+import { createDispatch, type NodeHandler, type Page } from "./dispatch.js";
+import { Lifecycle } from "./lifecycle.js";
+import type { Settings } from "./options.js";
+import { createProxies } from "./proxies.js";
+import { PublicAddress } from "./public-address.js";
+
+/** All parts of a server, joined, but for the ports. */
+export interface Assembly {
+  readonly handler: NodeHandler;
+  readonly connectRoutes: (router: ConnectRouter) => void;
+  readonly connectContext: (request: NodeServerRequest) => ContextValues;
+  readonly grpc: GrpcBinding;
+  readonly invoke: Invoke;
+  readonly card: (call?: Call) => AgentCard;
+  readonly lifecycle: Lifecycle;
+  /** To be told where the server listens, if it does. */
+  readonly address: PublicAddress;
+}
+
+/** What only a server that listens has. */
+export interface Extras {
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A page before the card, made with the lifecycle that it tells of. */
+  readonly page?: (lifecycle: Lifecycle) => Page;
+}
+
+/** Makes every part and joins them: the only place that knows them all. */
+export function assemble(settings: Settings, extras: Extras = {}): Assembly {
+  const { agents, limits, logger, store } = settings;
+  const agentOf = (tenant: string): ServedAgent | undefined => agents.resolve(tenant);
+  const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
+  const lifecycle = new Lifecycle(engine, store);
+  const address = new PublicAddress(settings);
+  const proxies = createProxies(settings.trust);
+  // A call does not tell where the handler that it came through is mounted, so the handler notes it.
+  let mount = settings.basePath;
+  const arrivalOf = (call: Call): Arrival => ({ ...proxies.arrivalOf(call), mount });
+  const serve = createInvoke({
+    ...settings.service,
+    agents,
+    engine,
+    limits,
+    logger,
+    interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, arrivalOf(call))),
+    draining: () => lifecycle.readiness === "draining",
+  });
+  const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
+  const binding: BindingOptions = { service: A2AService, invoke, limits, logger };
+  const connect = createConnectBinding(binding);
+  const rest = createRestBinding(binding);
+  const dispatch = createDispatch({
+    pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
+    bindings: [connect, createJsonRpcBinding(binding), rest],
+    fallback: rest,
+    basePath: settings.basePath,
+    cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
+    headers: { "x-content-type-options": "nosniff", ...extras.headers },
+    logger,
+  });
+  return {
+    handler: (request, response, next) => {
+      mount = mountOf(request, settings.basePath);
+      dispatch(request, response, next);
+    },
+    connectRoutes: connect.routes,
+    connectContext: contextValues,
+    grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
+    invoke,
+    card: (call) => {
+      // A server without any agent does not come into being.
+      const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as ServedAgent);
+      return cardAt(served, address, call === undefined ? undefined : arrivalOf(call));
+    },
+    lifecycle,
+    address,
+  };
+}
+
+/** Request headers that the cards ask API keys in: scripts of other origins may have to send them. */
+function keyHeaders({ agents }: Settings): string[] {
+  const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
+  return schemes.flatMap((scheme) =>
+    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
+  );
+}

@@ -1,0 +1,60 @@
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { NodeServerRequest } from "../binding/binding.js";
+import type { AgentDirectory, ServedAgent } from "../card/agents.js";
+import { interfacesOf, withInterfaces } from "../card/interfaces.js";
+import { createCardAnswers, WELL_KNOWN_PATH } from "../card/well-known.js";
+import { headerOf } from "./answer.js";
+import type { Arrival } from "./arrival.js";
+import type { Page } from "./dispatch.js";
+import { forwardedHeaders } from "./forwarded.js";
+import type { Settings } from "./options.js";
+import type { PublicAddress } from "./public-address.js";
+
+/** The well-known path of the first agent, and that of each one below its tenant (specification 8.2, 8.6). */
+export function createCardPage(settings: Settings, address: PublicAddress): Page {
+  const answer = createCardAnswers({
+    maxAgeSeconds: settings.cardMaxAgeSeconds,
+    since: new Date(),
+    vary: settings.trust === undefined ? [] : forwardedHeaders,
+  });
+  return (path, request) => {
+    const served = path.endsWith(WELL_KNOWN_PATH) ? shownAt(settings.agents, path) : undefined;
+    if (served === undefined) return undefined;
+    const arrival = arrivalOf(request, settings.basePath);
+    const key = JSON.stringify(address.endpoints(served.tenant, arrival));
+    return answer(key, () => cardAt(served, address, arrival), {
+      ifNoneMatch: headerOf(request, "if-none-match"),
+      ifModifiedSince: headerOf(request, "if-modified-since"),
+    });
+  };
+}
+
+/** The card of an agent with its interfaces as somebody reaches them who came in this way. */
+export function cardAt(served: ServedAgent, address: PublicAddress, arrival?: Arrival): AgentCard {
+  return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, arrival)));
+}
+
+function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined {
+  if (path === WELL_KNOWN_PATH) return all[0];
+  try {
+    const tenant = decodeURIComponent(path.slice(1, -WELL_KNOWN_PATH.length));
+    return all.find((served) => served.tenant !== "" && served.tenant === tenant);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the handler is mounted; Express tells in `baseUrl` what it took away from the path. */
+export function mountOf(request: NodeServerRequest, basePath: string): string {
+  const { baseUrl } = request as { baseUrl?: unknown };
+  return typeof baseUrl === "string" ? baseUrl + basePath : basePath;
+}
+
+function arrivalOf(request: NodeServerRequest, basePath: string): Arrival {
+  return {
+    header: (name) => headerOf(request, name),
+    address: request.socket.remoteAddress ?? "",
+    encrypted: (request.socket as { encrypted?: boolean }).encrypted === true,
+    mount: mountOf(request, basePath),
+  };
+}

@@ -1,0 +1,54 @@
+import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { NodeServerRequest } from "../binding/binding.js";
+import type { GrpcBinding } from "../binding/grpc/binding.js";
+import type { Call } from "../core/call.js";
+import type { Invoke } from "../service/invoke.js";
+import { assemble } from "./assemble.js";
+import type { NodeHandler } from "./dispatch.js";
+import { type A2AOptions, settle } from "./options.js";
+
+/** How to end. */
+export interface CloseOptions {
+  /** What running work and open calls get to end, in milliseconds. Default `limits.shutdownGraceMs`. */
+  readonly graceMs?: number;
+}
+
+/** Agents ready to be mounted in a server of somebody else. It listens nowhere by itself. */
+export interface A2A {
+  /**
+   * For Express, Fastify, node:http and node:http2: every HTTP binding and the card. Mount it at the root, so that the
+   * card is where clients look for it; or mount it below a path, and at the root for the path of the card alone.
+   * Requests that are for nobody here go to `next`, or are answered with "not found" where there is none.
+   */
+  readonly handler: NodeHandler;
+  /** For a Connect router: Connect, gRPC-Web and gRPC. */
+  readonly connectRoutes: (router: ConnectRouter) => void;
+  /** The `contextValues` of the adapter around that router, so that calls know where they come from. */
+  readonly connectContext: (request: NodeServerRequest) => ContextValues;
+  /** For a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
+  readonly grpc: GrpcBinding;
+  /** The service itself, for a binding of one's own. */
+  readonly invoke: Invoke;
+  /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
+  card(call?: Call): AgentCard;
+  /** Takes over what a crash left behind. The first call begins it, too, and waits for it. */
+  start(): Promise<void>;
+  /** Refuses new calls, ends streams and running work, and closes the store. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Puts the parts together for a server that is there already.
+ *
+ * @throws ConfigurationError that names every wrong option and every fault of a card.
+ */
+export function createA2A(options: A2AOptions): A2A {
+  const settings = settle(options);
+  const { lifecycle, address: _, ...mountable } = assemble(settings);
+  return {
+    ...mountable,
+    start: () => lifecycle.start(),
+    close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
+  };
+}

@@ -1,0 +1,130 @@
+import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
+import { type Assembly, assemble } from "./assemble.js";
+import type { CloseOptions } from "./create-a2a.js";
+import type { NodeHandler } from "./dispatch.js";
+import { healthAnswer } from "./health.js";
+import { cannotListen, type Listener, listen } from "./listen.js";
+import { type ServerOptions, type Settings, settle } from "./options.js";
+import { authority } from "./public-address.js";
+
+/** Agents on ports of their own. */
+export interface Server {
+  /** URL of the HTTP port for clients on this machine; what other clients use stands in the card. */
+  readonly url: string;
+  readonly port: number;
+  /** Undefined when gRPC has no port. */
+  readonly grpcPort: number | undefined;
+  /** `host:port` of gRPC for clients on this machine. */
+  readonly grpcAddress: string | undefined;
+  /** The card of the first agent, as the well-known path shows it to whoever comes by no proxy. */
+  readonly card: AgentCard;
+  /**
+   * Ends in order: not ready any more, new calls refused, open streams ended with an invitation to resume, running
+   * work given its grace, connections closed, the store last. Later calls wait for the same end.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/** How long answers that are complete may take to reach their clients at the end, in milliseconds. */
+const FLUSH_MS = 1_000;
+
+/** One year, in the seconds of HSTS (RFC 6797, 6.1.1). */
+const HSTS_SECONDS = 31_536_000;
+
+/**
+ * Serves agents on ports of their own. It resolves when both ports are open and what a crash left behind is taken over.
+ * When it fails, nothing stays open but the store, which it was given.
+ *
+ * @throws ConfigurationError that names every wrong option and every fault of a card, or the port that is taken;
+ * StoreError when the store cannot be used.
+ */
+export async function createServer(options: ServerOptions): Promise<Server> {
+  const settings = settle(options);
+  const assembly = assemble(settings, {
+    headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
+    page: (lifecycle) => (path) => healthAnswer(path, lifecycle.readiness),
+  });
+  const { limits, logger, host, tls } = settings;
+  const opened = deferred();
+  const handler = after(opened.promise, assembly);
+  const listener = await listen({ host, port: settings.port, limits, logger, handler, ...(tls && { tls }) });
+  let grpc: OpenGrpc | undefined;
+  try {
+    grpc = await openGrpc(settings, assembly);
+    const listening = { host, encrypted: tls !== undefined };
+    assembly.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
+    await assembly.lifecycle.start();
+  } catch (error) {
+    await Promise.allSettled([listener.close(0), grpc?.server.drain(0), assembly.lifecycle.stop(0)]);
+    throw error;
+  }
+  opened.resolve();
+  logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
+  return serverOf(settings, assembly, listener, grpc);
+}
+
+interface OpenGrpc {
+  readonly server: GrpcServer;
+  readonly port: number;
+}
+
+async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrpc | undefined> {
+  const { host, grpcPort: port, tls, limits, logger } = settings;
+  if (port === undefined) return undefined;
+  const server = createGrpcServer({ binding: assembly.grpc, service: A2AService, host, port, tls, limits, logger });
+  try {
+    return { server, port: await server.listen() };
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, host, port);
+  }
+}
+
+/**
+ * Lets requests wait until the server is open, when its addresses are known and its tasks are in order; but not those
+ * that ask for just that. Where it does not come to that, their connections are closed.
+ */
+function after(opened: Promise<void>, { handler, lifecycle }: Assembly): NodeHandler {
+  return (request, response) => {
+    const path = request.url?.split("?", 1)[0] ?? "";
+    const now = lifecycle.readiness !== "starting" || healthAnswer(path, "starting") !== undefined;
+    if (now) handler(request, response);
+    else void opened.then(() => handler(request, response));
+  };
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+function serverOf(settings: Settings, assembly: Assembly, listener: Listener, grpc: OpenGrpc | undefined): Server {
+  const { host, tls, limits, logger } = settings;
+  const { lifecycle } = assembly;
+  const end = async (graceMs: number): Promise<void> => {
+    logger.info({ graceMs }, "the server ends");
+    lifecycle.beginDrain();
+    listener.drain();
+    // Refuses new calls at once. Those that are open get an answer when the engine ends, and a moment to carry it.
+    const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
+    await lifecycle.close(graceMs, async () => {
+      await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
+    });
+    logger.info({}, "the server has ended");
+  };
+  let ended: Promise<void> | undefined;
+  return {
+    url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
+    port: listener.port,
+    grpcPort: grpc?.port,
+    grpcAddress: grpc && authority({ host, port: grpc.port }),
+    card: assembly.card(),
+    close: ({ graceMs = limits.shutdownGraceMs } = {}) => {
+      ended ??= end(graceMs);
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { Call } from "../core/call.js";
+import type { Interceptor } from "../service/invoke.js";
+import type { Arrival, Trust } from "./arrival.js";
+import { forwardedBy } from "./forwarded.js";
+
+/** What trusted proxies say about calls. */
+export interface Proxies {
+  /** Puts the client in the place of the proxy as the call's peer; the outermost interceptor of all. */
+  readonly intercept: Interceptor;
+  /** How a call reached the server, as its connection has it. */
+  arrivalOf(call: Call): Omit<Arrival, "mount">;
+}
+
+/** @param trust undefined where no proxy is trusted: then every peer is a client. */
+export function createProxies(trust: Trust | undefined): Proxies {
+  if (trust === undefined) {
+    return { intercept: (next) => next, arrivalOf: (call) => ({ header: call.header, ...peerOf(call) }) };
+  }
+  const arrivals = new WeakMap<Call, Omit<Arrival, "mount">>();
+  const arrivalOf = (call: Call): Omit<Arrival, "mount"> =>
+    arrivals.get(call) ?? { header: call.header, ...peerOf(call) };
+  return {
+    arrivalOf,
+    intercept: (next) => (invocation) => {
+      const { call } = invocation;
+      const arrival = { ...arrivalOf(call), mount: "" };
+      const forwarded = forwardedBy(arrival, trust);
+      if (forwarded !== undefined) {
+        arrivals.set(call, arrival);
+        const address = forwarded.client ?? arrival.address;
+        const encrypted = forwarded.proto === undefined ? arrival.encrypted : forwarded.proto === "https";
+        Object.assign(call, { peer: { address, encrypted } });
+      }
+      return next(invocation);
+    },
+  };
+}
+
+const peerOf = ({ peer }: Call): { address: string; encrypted: boolean } => ({
+  address: peer.address,
+  encrypted: peer.encrypted,
+});

@@ -1,0 +1,123 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AppendRequest, Lease, ListRequest, TaskHead, TaskStore } from "../task-store.js";
+
+/** What the suite needs from whoever runs it. */
+export interface StoreContract {
+  /** Name of the store in the report. */
+  readonly name: string;
+  /** An empty store. The suite closes it. */
+  readonly open: () => Promise<TaskStore> | TaskStore;
+  /** For a store that outlives its process: the one that was just closed, opened again. */
+  readonly durable?: { readonly reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore };
+  /** The functions of the test runner: `import * as vitest from "vitest"`. */
+  readonly suite: Pick<typeof import("vitest"), "describe" | "it" | "expect">;
+  /** The library for properties: `import * as fc from "fast-check"`. */
+  readonly fc: typeof import("fast-check");
+}
+
+/** One test with an empty store of its own. */
+export function scenario(contract: StoreContract, name: string, test: (store: TaskStore) => Promise<void>): void {
+  contract.suite.it(name, async () => {
+    const store = await contract.open();
+    try {
+      await test(store);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+/** Where the tasks of these tests belong unless the test says otherwise. */
+export const OWNER: Pick<TaskHead, "tenant" | "owner"> = { tenant: "tenant", owner: "owner" };
+
+/** A head with what the test names, and something sensible for the rest. */
+export function headOf(named: Partial<TaskHead> & Pick<TaskHead, "taskId">): TaskHead {
+  return {
+    ...OWNER,
+    contextId: "context",
+    state: TaskState.WORKING,
+    statusTime: 1_000,
+    position: 1,
+    generation: 1,
+    lease: null,
+    ...named,
+  };
+}
+
+/** A lease with what the test names. */
+export function leaseOf(named: Partial<Lease> = {}): Lease {
+  return { holder: "holder", until: 5_000, turn: 1, attempt: 1, ...named };
+}
+
+/** An entry's bytes, told apart by a text. */
+export function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** The text of `bytesOf`. */
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+/** The entries with which `create` and `follow` fill a log: their text is their own position. */
+export function numbered(after: number, count: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => bytesOf(`${after + index + 1}`));
+}
+
+/** Creates a task of `count` numbered entries and returns its head. */
+export async function create(
+  store: TaskStore,
+  named: Partial<TaskHead> & Pick<TaskHead, "taskId">,
+  count = 1,
+): Promise<TaskHead> {
+  const head = headOf({ position: count, generation: count, ...named });
+  await store.append({ head, expected: 0, entries: numbered(0, count) });
+  return head;
+}
+
+/** Appends `count` numbered entries to a task, changes its head as named, and returns the head. */
+export async function follow(
+  store: TaskStore,
+  before: TaskHead,
+  named: Partial<TaskHead> = {},
+  count = 1,
+): Promise<TaskHead> {
+  const request = followRequest(before, named, count);
+  await store.append(request);
+  return request.head;
+}
+
+/** The request that `follow` sends. */
+export function followRequest(before: TaskHead, named: Partial<TaskHead> = {}, count = 1): AppendRequest {
+  const position = before.position + count;
+  const head = { ...before, position, generation: before.generation + count, ...named };
+  return { head, expected: before.position, entries: numbered(before.position, count) };
+}
+
+/** Every entry of a task as text, read in steps of `limit`. */
+export async function readAll(store: TaskStore, taskId: string, limit = 100): Promise<string[]> {
+  const texts: string[] = [];
+  for (;;) {
+    const entries = await store.read({ taskId, after: texts.length, limit });
+    if (entries.length === 0) return texts;
+    texts.push(...entries.map(textOf));
+  }
+}
+
+/** The texts of a log of numbered entries. */
+export function countTo(position: number): string[] {
+  return Array.from({ length: position }, (_, index) => `${index + 1}`);
+}
+
+/** Ids of all tasks that a list finds, read page by page. */
+export async function listAll(store: TaskStore, request: Omit<ListRequest, "after">): Promise<string[]> {
+  const ids: string[] = [];
+  let after: ListRequest["after"];
+  for (;;) {
+    const { heads } = await store.list({ ...request, ...(after && { after }) });
+    const last = heads.at(-1);
+    if (last === undefined) return ids;
+    ids.push(...heads.map((head) => head.taskId));
+    after = { statusTime: last.statusTime, taskId: last.taskId };
+  }
+}

@@ -1,0 +1,249 @@
+import { isTerminal } from "../../task/state.js";
+import { checkRequest, refusal } from "../check.js";
+import {
+  type AppendRequest,
+  type ClaimRequest,
+  type Lease,
+  type ListPage,
+  type ListRequest,
+  type LoadedTask,
+  type PushConfigKey,
+  type RememberedSend,
+  type SendKey,
+  StoreError,
+  type StoredPushConfig,
+  type StoredSnapshot,
+  type TaskHead,
+  type TaskStore,
+} from "../task-store.js";
+import { compareIds, type Listed, OrderedHeads } from "./list.js";
+
+/** Keeps tasks in this process alone, for tests and for measuring what a durable store costs. */
+export function memoryStore(): TaskStore {
+  return new MemoryStore();
+}
+
+interface Task extends Listed {
+  readonly entries: Uint8Array[];
+  readonly configs: Map<string, StoredPushConfig>;
+  /** Keys of `#sends` that are this task's. */
+  readonly sends: string[];
+  snapshot: StoredSnapshot | undefined;
+}
+
+/**
+ * Every change happens in one go, without an await between check and change: that is its transaction. Bytes are
+ * copied on their way in and out, as they are by a store that writes them down.
+ */
+class MemoryStore implements TaskStore {
+  readonly shared = false;
+  readonly #tasks = new Map<string, Task>();
+  /** The tasks of each owner, and those that are over, in the order of lists. */
+  readonly #owners = new Map<string, OrderedHeads<Task>>();
+  readonly #finished = new OrderedHeads<Task>();
+  readonly #leased = new Set<Task>();
+  readonly #sends = new Map<string, RememberedSend>();
+  #closed = false;
+
+  async append(request: AppendRequest): Promise<void> {
+    this.#check();
+    checkRequest(request);
+    const { head, entries, send } = request;
+    const task = this.#tasks.get(head.taskId);
+    const remembered = send && this.#sends.get(sendKey(send));
+    const refused = refusal(request, task && toStored(task.head), remembered);
+    if (refused !== undefined) throw refused;
+    const saved = this.#saveHead(task, head);
+    for (const entry of entries) saved.entries.push(copy(entry));
+    if (send === undefined) return;
+    const { fingerprint, taskId, position } = send;
+    this.#sends.set(sendKey(send), { fingerprint, taskId, position });
+    saved.sends.push(sendKey(send));
+  }
+
+  async head({ taskId }: { readonly taskId: string }): Promise<TaskHead | undefined> {
+    return this.#task(taskId)?.head;
+  }
+
+  async load({ taskId }: { readonly taskId: string }): Promise<LoadedTask | undefined> {
+    const task = this.#task(taskId);
+    if (task === undefined) return undefined;
+    const { head, snapshot } = task;
+    const entries = task.entries.slice(snapshot?.position ?? 0).map(copy);
+    return { head, snapshot: snapshot && { ...snapshot, bytes: copy(snapshot.bytes) }, entries };
+  }
+
+  async read(request: {
+    readonly taskId: string;
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<Uint8Array[]> {
+    const { taskId, after, limit } = request;
+    const entries = this.#task(taskId)?.entries ?? [];
+    return entries.slice(after, after + limit).map(copy);
+  }
+
+  async saveSnapshot(request: { readonly taskId: string; readonly snapshot: StoredSnapshot }): Promise<void> {
+    const { position, bytes } = request.snapshot;
+    const task = this.#task(request.taskId);
+    if (task === undefined || position <= (task.snapshot?.position ?? -1)) return;
+    task.snapshot = { position, bytes: copy(bytes) };
+  }
+
+  async list(request: ListRequest): Promise<ListPage> {
+    this.#check();
+    return this.#owners.get(ownerKey(request))?.page(request) ?? { heads: [], total: 0 };
+  }
+
+  async findSend(request: SendKey): Promise<RememberedSend | undefined> {
+    this.#check();
+    return this.#sends.get(sendKey(request));
+  }
+
+  async claimLeases({ holder, now, until, limit }: ClaimRequest): Promise<TaskHead[]> {
+    this.#check();
+    const expired = [...this.#leased].filter(({ head }) => head.lease !== null && head.lease.until <= now);
+    expired.sort((a, b) => (a.head.lease?.until ?? 0) - (b.head.lease?.until ?? 0));
+    return expired.slice(0, limit).flatMap((task) => {
+      const { lease } = task.head;
+      if (lease === null) return [];
+      this.#setLease(task, { ...lease, holder, until, attempt: lease.attempt + 1 });
+      return [task.head];
+    });
+  }
+
+  async renewLeases(request: {
+    readonly holder: string;
+    readonly taskIds: readonly string[];
+    readonly until: number;
+  }): Promise<string[]> {
+    const { holder, taskIds, until } = request;
+    return taskIds.filter((taskId) => {
+      const task = this.#task(taskId);
+      const lease = task?.head.lease;
+      if (task === undefined || !lease || lease.holder !== holder) return false;
+      this.#setLease(task, { ...lease, until });
+      return true;
+    });
+  }
+
+  async setLease(request: {
+    readonly taskId: string;
+    readonly holder: string;
+    readonly lease: Lease | null;
+  }): Promise<void> {
+    const task = this.#task(request.taskId);
+    if (task?.head.lease?.holder === request.holder) this.#setLease(task, request.lease);
+  }
+
+  async putPushConfig({ taskId, configId, config }: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void> {
+    this.#task(taskId)?.configs.set(configId, { position: config.position, bytes: copy(config.bytes) });
+  }
+
+  async getPushConfig({ taskId, configId }: PushConfigKey): Promise<StoredPushConfig | undefined> {
+    const config = this.#task(taskId)?.configs.get(configId);
+    return config && { ...config, bytes: copy(config.bytes) };
+  }
+
+  async listPushConfigs(request: {
+    readonly taskId: string;
+    readonly after: string;
+    readonly limit: number;
+  }): Promise<{ readonly configId: string; readonly config: StoredPushConfig }[]> {
+    const configs = [...(this.#task(request.taskId)?.configs ?? [])]
+      .filter(([configId]) => compareIds(configId, request.after) > 0)
+      .sort(([a], [b]) => compareIds(a, b))
+      .slice(0, request.limit);
+    return configs.map(([configId, config]) => ({ configId, config: { ...config, bytes: copy(config.bytes) } }));
+  }
+
+  async deletePushConfig({ taskId, configId }: PushConfigKey): Promise<void> {
+    this.#task(taskId)?.configs.delete(configId);
+  }
+
+  async savePushPosition(request: PushConfigKey & { readonly position: number }): Promise<void> {
+    const { taskId, configId, position } = request;
+    const configs = this.#task(taskId)?.configs;
+    const config = configs?.get(configId);
+    if (config !== undefined && position > config.position) configs?.set(configId, { ...config, position });
+  }
+
+  async removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number> {
+    this.#check();
+    const tasks = this.#finished.olderThan(request.before, request.limit);
+    for (const task of tasks) {
+      this.#finished.remove(task);
+      this.#owners.get(ownerKey(task.head))?.remove(task);
+      this.#leased.delete(task);
+      this.#tasks.delete(task.head.taskId);
+      for (const key of task.sends) this.#sends.delete(key);
+    }
+    return tasks.length;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #saveHead(known: Task | undefined, head: TaskHead): Task {
+    const owner = this.#owner(head);
+    const moves = known?.head.statusTime !== head.statusTime;
+    if (known !== undefined && moves) owner.remove(known);
+    const task = known ?? { head, entries: [], configs: new Map(), sends: [], snapshot: undefined };
+    task.head = freeze(head);
+    this.#tasks.set(head.taskId, task);
+    if (moves) owner.add(task);
+    if (isTerminal(head.state)) this.#finished.add(task);
+    this.#trackLease(task);
+    return task;
+  }
+
+  #setLease(task: Task, lease: Lease | null): void {
+    task.head = freeze({ ...task.head, lease });
+    this.#trackLease(task);
+  }
+
+  #trackLease(task: Task): void {
+    if (task.head.lease === null) this.#leased.delete(task);
+    else this.#leased.add(task);
+  }
+
+  #owner(head: TaskHead): OrderedHeads<Task> {
+    const key = ownerKey(head);
+    const known = this.#owners.get(key);
+    if (known !== undefined) return known;
+    const created = new OrderedHeads<Task>();
+    this.#owners.set(key, created);
+    return created;
+  }
+
+  #task(taskId: string): Task | undefined {
+    this.#check();
+    return this.#tasks.get(taskId);
+  }
+
+  #check(): void {
+    if (this.#closed) throw new StoreError("closed", "The store is closed.");
+  }
+}
+
+function toStored({ tenant, owner, contextId, position, state }: TaskHead): Parameters<typeof refusal>[1] {
+  return { tenant, owner, contextId, position, finished: isTerminal(state) };
+}
+
+/** A head of the store's own, which may be handed out because nobody can change it. */
+function freeze(head: TaskHead): TaskHead {
+  return Object.freeze({ ...head, lease: head.lease === null ? null : Object.freeze({ ...head.lease }) });
+}
+
+function copy(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes);
+}
+
+function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {
+  return `${tenant.length}:${tenant}${owner}`;
+}
+
+function sendKey({ tenant, owner, key }: SendKey): string {
+  return `${tenant.length}:${owner.length}:${tenant}${owner}${key}`;
+}

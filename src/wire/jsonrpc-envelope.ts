@@ -1,0 +1,51 @@
+import type { A2AError } from "../core/error.js";
+import { errorDetails } from "./error-details.js";
+import { isJsonObject } from "./json-struct.js";
+
+/** Codes of JSON-RPC 2.0 for what is no call yet; those of failed calls stand in the table of reasons. */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+
+/** Identifies a request; the answer repeats it with its type. */
+export type RequestId = string | number | null;
+
+/** A request object. Without an id it is a notification, which nobody answers. */
+export interface RpcRequest {
+  readonly id: RequestId | undefined;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** Something else in the place of a request object. Its id is null when it has none that could be read. */
+export interface RpcFault {
+  readonly id: RequestId;
+  readonly fault: string;
+}
+
+/** Reads a request object (JSON-RPC 2.0, section 4; specification 9.3). */
+export function parseRequest(json: unknown): RpcRequest | RpcFault {
+  if (!isJsonObject(json)) return { id: null, fault: "a request must be an object" };
+  const { jsonrpc, id, method, params } = json;
+  if (!isRequestId(id)) return { id: null, fault: "id must be a string, null, or a number without loss of precision" };
+  const known = id ?? null;
+  if (jsonrpc !== "2.0") return { id: known, fault: 'jsonrpc must be "2.0"' };
+  if (typeof method !== "string") return { id: known, fault: "method must be a string" };
+  return { id, method, params };
+}
+
+/** Numbers that JSON.parse has rounded could not be repeated as they were, so they are none. */
+function isRequestId(id: unknown): id is RequestId | undefined {
+  if (typeof id === "number") return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id));
+  return id === undefined || id === null || typeof id === "string";
+}
+
+/** What stands before a result; `}` follows it. The same for every frame of a stream. */
+export function resultPrefix(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+}
+
+/** The response object of a call that failed. `code` is that of the error's reason unless another one is given. */
+export function errorEnvelope(id: RequestId, error: A2AError, code: number = error.row.jsonrpc): string {
+  const data = errorDetails(error);
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: error.rawMessage, data } });
+}

@@ -1,0 +1,96 @@
+import type { Route } from "./routes.js";
+
+/** What a verb and a path lead to: a route, verbs that would lead to one, or (undefined) nothing. */
+export type RouteMatch = { readonly route: Route; readonly values: readonly string[] } | { readonly allow: readonly string[] };
+
+/** A place in the tree of paths. */
+interface Node {
+  readonly literals: Map<string, Node>;
+  variable: Node | undefined;
+  /** Routes that end here, by custom verb (empty: none) and HTTP verb. */
+  readonly ends: Map<string, Map<string, Route>>;
+}
+
+/** What is looked for, and what was found on the way. */
+interface Search {
+  readonly verb: string;
+  readonly customVerb: string;
+  readonly segments: readonly string[];
+  /** Segments that stand for variables on the way down, percent-encoded as they arrived. */
+  readonly values: string[];
+  /** Verbs of routes that fit but for the verb. */
+  readonly allow: Set<string>;
+}
+
+const newNode = (): Node => ({ literals: new Map(), variable: undefined, ends: new Map() });
+
+/** Finds the route of a request in a tree, in a time that does not depend on the number of routes. */
+export class Router {
+  readonly #root = newNode();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.#add(route);
+  }
+
+  #add(route: Route): void {
+    let node = this.#root;
+    for (const segment of route.template.segments) {
+      if ("literal" in segment) {
+        const next = node.literals.get(segment.literal) ?? newNode();
+        node.literals.set(segment.literal, next);
+        node = next;
+      } else {
+        node.variable ??= newNode();
+        node = node.variable;
+      }
+    }
+    const verbs = node.ends.get(route.template.customVerb) ?? new Map<string, Route>();
+    verbs.set(route.verb, route);
+    node.ends.set(route.template.customVerb, verbs);
+  }
+
+  /**
+   * The route for a path as it arrived. Literal segments go before variables, so `/tasks/tasks` is a task and not the
+   * tasks of a tenant. A custom verb is what follows the last colon, split off before anything is decoded; when no
+   * route has that verb, the colon is part of the segment. Values are returned as they arrived.
+   */
+  match(verb: string, path: string): RouteMatch | undefined {
+    const segments = path.split("/");
+    if (segments.shift() !== "") return undefined;
+    const last = segments.at(-1) ?? "";
+    const colon = last.lastIndexOf(":");
+    if (colon > 0) {
+      const before = segments.with(-1, last.slice(0, colon));
+      const match = this.#search(verb, last.slice(colon + 1), before);
+      if (match !== undefined) return match;
+    }
+    return this.#search(verb, "", segments);
+  }
+
+  #search(verb: string, customVerb: string, segments: readonly string[]): RouteMatch | undefined {
+    const search: Search = { verb, customVerb, segments, values: [], allow: new Set() };
+    const route = descend(this.#root, 0, search);
+    if (route !== undefined) return { route, values: search.values };
+    return search.allow.size === 0 ? undefined : { allow: [...search.allow] };
+  }
+}
+
+/** Goes down from a node that stands for the first `depth` segments, literals first, and back where that leads nowhere. */
+function descend(node: Node, depth: number, search: Search): Route | undefined {
+  const segment = search.segments[depth];
+  if (segment === undefined) return routeAt(node, search);
+  const literal = node.literals.get(segment);
+  const route = literal && descend(literal, depth + 1, search);
+  if (route !== undefined || node.variable === undefined || segment === "") return route;
+  search.values.push(segment);
+  const below = descend(node.variable, depth + 1, search);
+  if (below === undefined) search.values.pop();
+  return below;
+}
+
+function routeAt(node: Node, { verb, customVerb, allow }: Search): Route | undefined {
+  const verbs = node.ends.get(customVerb);
+  const route = verbs?.get(verb);
+  if (route === undefined) for (const other of verbs?.keys() ?? []) allow.add(other);
+  return route;
+}

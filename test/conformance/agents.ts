@@ -1,0 +1,253 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/engine/agent.js";
+import {
+  type AgentEvent,
+  artifact,
+  authRequired,
+  canceled,
+  completed,
+  failed,
+  inputRequired,
+  rejected,
+  reply,
+  working,
+} from "../../src/engine/event.js";
+import { Gates } from "../support/gates.js";
+
+/** Where agents wait until a case lets them go on. The names are made of each case's own `{run}`. */
+export const gates: Gates = new Gates();
+
+/** What an agent does with the rest of a message, after the command that the message begins with. */
+type Command = (rest: string, turn: Turn) => AsyncIterable<AgentEvent> | Iterable<AgentEvent>;
+
+/** Results: what a task may leave behind. */
+const results: Record<string, Command> = {
+  *echo(rest) {
+    yield artifact({ name: "echo", text: rest });
+    yield completed();
+  },
+  *say(rest) {
+    yield completed(rest);
+  },
+  *quiet() {},
+  *stream(rest) {
+    const pieces = Number(rest);
+    yield working("Begun.");
+    for (let i = 1; i <= pieces; i++) {
+      yield artifact({ name: "pieces", text: `piece ${i}`, append: true, lastChunk: i === pieces });
+    }
+    yield completed("Done.");
+  },
+  *progress(rest) {
+    for (let i = 1; i <= Number(rest); i++) yield working(`Step ${i}.`);
+    yield completed();
+  },
+  *replace() {
+    yield artifact({ id: "one", name: "draft", text: "first" });
+    yield artifact({ id: "two", text: "other" });
+    yield artifact({ id: "one", name: "final", text: "second" });
+    yield completed();
+  },
+  *file() {
+    const raw = new Uint8Array([0xfb, 0xef, 0xff, 0x00]);
+    yield artifact({ name: "file", parts: [{ raw, mediaType: "application/octet-stream", filename: "four.bin" }] });
+    yield completed();
+  },
+  *url() {
+    yield artifact({ parts: [{ url: "https://files.example/report.pdf", mediaType: "application/pdf" }] });
+    yield completed();
+  },
+  *data() {
+    yield artifact({ data: { list: [1, 2.5, "three", null, true], inner: { empty: {} } } });
+    yield artifact({ parts: [{ data: null }] });
+    yield completed();
+  },
+  *annotated() {
+    const extensions = ["urn:example:ext:may:v1"];
+    const metadata = { "urn:example:ext:may:v1": { rank: 1 } };
+    yield working({ parts: [{ text: "Noted." }], metadata, extensions });
+    yield artifact({ text: "noted", description: "With notes.", metadata, extensions });
+    yield completed();
+  },
+};
+
+/** What the turn knows: the agent hands it back as data. */
+const questions: Record<string, Command> = {
+  *turn(_rest, turn) {
+    const { contextId, taskId, tenant, metadata, attempt, caller, message } = turn;
+    const seen: JsonObject = {
+      contextId,
+      taskId,
+      tenant,
+      metadata,
+      attempt,
+      owner: caller.owner,
+      extensions: [...turn.extensions],
+      outputModes: [...turn.acceptedOutputModes],
+      messageId: message.messageId,
+      data: [...turn.data],
+    };
+    yield artifact({ name: "turn", data: seen });
+    yield completed();
+  },
+  *history(_rest, turn) {
+    yield artifact({ name: "history", data: turn.history.map((message) => message.messageId) });
+    yield completed();
+  },
+  async *references(_rest, turn) {
+    const tasks = await turn.referencedTasks();
+    yield artifact({ name: "references", data: tasks.map((task) => task.id) });
+    yield completed();
+  },
+  *shape(_rest, turn) {
+    const json = turn.acceptedOutputModes.includes("application/json");
+    yield artifact(json ? { data: { answer: 42 } } : { text: "42" });
+    yield completed();
+  },
+};
+
+/** Waits: the agent stops until a gate is opened, in one state or another. */
+const waits: Record<string, Command> = {
+  async *wait(rest, turn) {
+    yield working("Waiting.");
+    await gates.pass(rest, turn.signal);
+    yield artifact({ name: "after", text: "after the gate" });
+    yield completed("Done.");
+  },
+  async *silent(rest, turn) {
+    await gates.pass(rest, turn.signal);
+    yield completed();
+  },
+  *ask(rest) {
+    yield inputRequired(rest);
+  },
+  async *askon(rest, turn) {
+    yield inputRequired("Which one?");
+    await gates.pass(rest, turn.signal);
+    yield working("Found out by myself.");
+    yield completed();
+  },
+  *auth(rest) {
+    yield authRequired(rest);
+  },
+  async *authwait(rest, turn) {
+    yield working("Looking.");
+    yield authRequired("Grant access to the calendar.");
+    await gates.pass(rest, turn.signal);
+    yield working("Access was granted.");
+    yield artifact({ name: "calendar", text: "free" });
+    yield completed();
+  },
+  async *wrapup(rest, turn) {
+    yield working("Waiting.");
+    await gates.pass(rest, turn.signal);
+    yield completed("Finished all the same.");
+  },
+  async *stopped(rest, turn) {
+    yield working("Waiting.");
+    await gates.pass(rest, turn.signal);
+    yield canceled("Stopped on request.");
+  },
+  async *stubborn(rest) {
+    yield working("Not listening.");
+    await gates.pass(rest);
+    yield artifact({ name: "late", text: "too late" });
+    yield completed("Too late.");
+  },
+};
+
+/** Ends other than success, and agents that do not keep to the rules. */
+const troubles: Record<string, Command> = {
+  *reject(rest) {
+    yield rejected(rest);
+  },
+  *fail(rest) {
+    yield artifact({ name: "half", text: "half of it" });
+    yield failed(rest);
+  },
+  *error(rest) {
+    yield working("Trying.");
+    throw new AgentError(rest);
+  },
+  *crash() {
+    yield working("Trying.");
+    throw new Error("secret: the password is hunter2");
+  },
+  crashfirst() {
+    throw new Error("secret: the password is hunter2");
+  },
+  *talkative() {
+    yield completed("Done.");
+    yield artifact({ name: "late", text: "nobody asked" });
+    yield working("Still here.");
+  },
+  *bare() {
+    yield artifact({ name: "bare", parts: [] });
+    yield completed();
+  },
+  *speechless() {
+    yield working([]);
+    yield completed();
+  },
+  *replying() {
+    yield reply("A task is not answered like this.");
+  },
+  *resubmit() {
+    yield working();
+    yield { kind: "status", state: TaskState.SUBMITTED, content: undefined };
+  },
+};
+
+const commands: Readonly<Record<string, Command>> = { ...results, ...questions, ...waits, ...troubles };
+
+/** Does what a message says: its first word names the command. */
+export function obey(turn: Turn): AsyncIterable<AgentEvent> | Iterable<AgentEvent> {
+  const [, word = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(turn.text) ?? [];
+  const command = commands[word === "" ? "turn" : word];
+  if (command === undefined) throw new AgentError(`There is no command ${word}.`);
+  return command(rest, turn);
+}
+
+function card(name: string, more: AgentCardInput = {}): AgentCardInput {
+  const skill = { id: "obey", name: "Obey", description: "Does what the message says.", tags: ["test"] };
+  const defaultInputModes = ["text/plain", "application/json"];
+  return { name, description: `The ${name} agent of tests.`, version: "1.2.3", defaultInputModes, skills: [skill], ...more };
+}
+
+/** An agent that obeys. */
+export function obedient(name: string, more: AgentCardInput = {}, rest: Partial<Agent> = {}): Agent {
+  return {
+    card: card(name, more),
+    async *execute(turn) {
+      yield* obey(turn);
+    },
+    ...rest,
+  };
+}
+
+/** Answers with a message and never with a task; what it must not do it does when asked. */
+export const messenger: Agent = {
+  card: card("messenger"),
+  responds: "message",
+  async *execute(turn) {
+    const [word, gate = ""] = turn.text.split(" ");
+    if (word === "nothing") return;
+    if (word === "status") yield working("This is no message.");
+    if (word === "empty") yield reply([]);
+    if (word === "crash") throw new Error("secret: the password is hunter2");
+    if (word === "error") throw new AgentError("The oracle is silent today.");
+    if (word === "wait") await gates.pass(gate, turn.signal);
+    yield reply({ parts: [{ text: `You said: ${turn.text}` }], metadata: { mood: "fine" } });
+  },
+};
+
+/** Decides by its first event: a message that begins with "direct" gets a message. */
+export const undecided: Agent = {
+  card: card("undecided"),
+  responds: "either",
+  async *execute(turn) {
+    if (turn.text.startsWith("direct")) yield reply(turn.text);
+    else yield* obey(turn);
+  },
+};

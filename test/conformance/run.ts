@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { afterAll, describe, expect, it } from "vitest";
+import type { CallOptions, Driver, OpenStream, Reply } from "../support/driver.js";
+import { type Binding, bindings } from "../support/drivers.js";
+import { differences, fill, fillAll } from "../support/match.js";
+import { gates } from "./agents.js";
+import type { Case, ErrorPattern, Expectation, Saves, Step, StepOptions } from "./case.js";
+import { errorDifferences } from "./error-match.js";
+import { type StoreName, Worlds } from "./worlds.js";
+
+/** Where a table is run. */
+export interface RunOptions {
+  /** Default: all. */
+  readonly on?: readonly Binding[];
+  /** Default: `memory`. */
+  readonly store?: StoreName;
+}
+
+/** Runs every case over every binding, against one server for each setup and binding. */
+export function runTable(cases: readonly Case[], { on = bindings, store = "memory" }: RunOptions = {}): void {
+  describe.each(on)("$name", (binding) => {
+    const worlds = new Worlds(binding, store);
+    afterAll(() => worlds.close());
+    for (const one of cases) {
+      const { except, failing, name, ids, setup = "main" } = one;
+      if (except?.[binding.name] !== undefined) continue;
+      const known = failing?.[binding.name];
+      const title = `${name} [${ids.join(" ")}]${known === undefined ? "" : ` fails: ${known}`}`;
+      const test = async (): Promise<void> => runCase(one, (await worlds.get(setup)).driver);
+      if (known === undefined) it(title, test);
+      else it.fails(title, test);
+    }
+  });
+}
+
+/** What a case has under way. */
+class Run {
+  readonly driver: Driver;
+  readonly saved: Map<string, string> = new Map([["run", randomUUID()]]);
+  readonly replies = new Map<string, Promise<Reply>>();
+  readonly streams = new Map<string, OpenStream>();
+
+  constructor(driver: Driver) {
+    this.driver = driver;
+  }
+
+  request(json: JsonObject): JsonObject {
+    return fillAll(json, this.#names());
+  }
+
+  options(options: StepOptions = {}): CallOptions {
+    const { headers, query, timeoutMs } = options;
+    const names = this.#names();
+    return {
+      ...(headers === undefined ? {} : { headers: fillAll(headers as JsonObject, names) as typeof headers }),
+      ...(query === undefined ? {} : { query: fillAll(query, names) }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    };
+  }
+
+  save(saves: Saves | undefined, message: JsonValue | undefined): void {
+    for (const [name, wanted] of Object.entries(saves ?? {})) {
+      const [place, change] = typeof wanted === "string" ? [wanted, (text: string) => text] : wanted;
+      const value = valueAt(message, place);
+      expect(value, `nothing to save at ${place} in ${JSON.stringify(message)}`).toBeDefined();
+      this.saved.set(name, change(typeof value === "string" ? value : JSON.stringify(value)));
+    }
+  }
+
+  stream(name: string): OpenStream {
+    const stream = this.streams.get(name);
+    if (stream === undefined) throw new Error(`The case has no stream ${name}.`);
+    return stream;
+  }
+
+  /** The saved values, and `{new}`, which is another one each time. */
+  #names(): ReadonlyMap<string, string> {
+    const { saved } = this;
+    return { get: (name: string) => (name === "new" ? randomUUID() : saved.get(name)) } as ReadonlyMap<string, string>;
+  }
+}
+
+/** Runs the steps of a case; what is still open in the end is closed. */
+export async function runCase({ steps }: Case, driver: Driver): Promise<void> {
+  const run = new Run(driver);
+  try {
+    for (const step of steps) await runStep(run, step);
+  } finally {
+    for (const stream of run.streams.values()) stream.hangUp();
+    await Promise.allSettled(run.replies.values());
+  }
+}
+
+async function runStep(run: Run, step: Step): Promise<void> {
+  const { driver, saved } = run;
+  switch (step.kind) {
+    case "call": {
+      const reply = await driver.call(step.rpc, run.request(step.request), run.options(step.options));
+      return judge(run, reply, step.expect);
+    }
+    case "begin": {
+      const reply = driver.call(step.rpc, run.request(step.request), run.options(step.options));
+      reply.catch(() => {});
+      run.replies.set(step.name, reply);
+      return;
+    }
+    case "settle":
+      return judge(run, await (run.replies.get(step.name) ?? Promise.reject(new Error(step.name))), step.expect);
+    case "open":
+      run.streams.set(step.name, driver.stream(step.rpc, run.request(step.request), run.options(step.options)));
+      return;
+    case "read":
+      return readEvents(run, step);
+    case "finish":
+      return finishStream(run, step);
+    case "hangUp":
+      return run.stream(step.name).hangUp();
+    case "release":
+      return gates.open(fill(step.gate, saved));
+    case "reached":
+      return gates.reached(fill(step.gate, saved));
+    case "tick": {
+      const now = Date.now();
+      while (Date.now() === now) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+function judge(run: Run, reply: Reply, { message, error, headers = {}, save }: Expectation): void {
+  checkError(run, reply.error, error, reply.message);
+  if (message !== undefined) check(differences(reply.message, message, run.saved));
+  check(differences(reply.headers, headers, run.saved, "headers"));
+  run.save(save, reply.message);
+}
+
+async function readEvents(run: Run, { name, events, save }: Step & { kind: "read" }): Promise<void> {
+  const messages: JsonValue[] = [];
+  for (const pattern of events) {
+    const item = await run.stream(name).next();
+    if (!("message" in item)) expect.fail(`The stream is over after ${messages.length} events: ${JSON.stringify(item)}`);
+    check(differences(item.message, pattern, run.saved, `event ${messages.length}`));
+    messages.push(item.message);
+  }
+  run.save(save, messages);
+}
+
+async function finishStream(run: Run, { name, events = [], error, headers }: Step & { kind: "finish" }): Promise<void> {
+  const reply = await run.stream(name).rest();
+  checkError(run, reply.error, error, reply.messages.slice());
+  check(differences(reply.messages.slice(), events, run.saved, "events"));
+  check(differences(reply.headers, headers ?? {}, run.saved, "headers"));
+}
+
+function checkError(
+  run: Run,
+  error: Reply["error"],
+  expected: ErrorPattern | undefined,
+  instead: JsonValue | undefined,
+): void {
+  if (expected === undefined) {
+    if (error !== undefined) expect.fail(`The call failed: ${JSON.stringify(error)}`);
+    return;
+  }
+  if (error === undefined) expect.fail(`No ${expected.reason}, but ${JSON.stringify(instead)}`);
+  check(errorDifferences(error, expected, run.driver.name, run.saved));
+}
+
+function check(faults: readonly string[]): void {
+  if (faults.length > 0) expect.fail(faults.join("\n"));
+}
+
+/** The value at a place such as `task.history[0].messageId`. */
+function valueAt(value: JsonValue | undefined, place: string): JsonValue | undefined {
+  let at = value;
+  for (const step of place.split(/[.[\]]+/).filter((name) => name !== "")) {
+    if (typeof at !== "object" || at === null) return undefined;
+    at = Array.isArray(at) ? at[Number(step)] : at[step];
+  }
+  return at;
+}

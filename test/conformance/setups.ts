@@ -1,0 +1,109 @@
+import type { Authenticator } from "../../src/auth/authenticator.js";
+import { type Caller, anonymous } from "../../src/core/caller.js";
+import type { Limits } from "../../src/core/limits.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { messenger, obedient, undecided } from "./agents.js";
+
+/** What a server of the table is made of, besides its store and its ports. */
+export interface Setup {
+  readonly agent?: Agent;
+  readonly agents?: Readonly<Record<string, Agent>>;
+  readonly tenants?: readonly string[];
+  readonly authenticator?: Authenticator;
+  readonly limits?: Partial<Limits>;
+  readonly strictVersion?: boolean;
+  readonly idempotentMessageIds?: boolean;
+}
+
+/** Callers by their bearer tokens: the token's first word is the owner, what follows the colon are scopes. */
+const tokens: Authenticator = {
+  challenge: 'Bearer realm="tests"',
+  authenticate(call) {
+    const header = call.header("authorization");
+    const [, owner, scopes = ""] = /^Bearer (alice|bob)(?::(\S+))?$/.exec(header ?? "") ?? [];
+    if (owner === undefined) return undefined;
+    return { owner, authenticated: true, scopes: scopes.split(",").filter((scope) => scope !== ""), claims: {} };
+  },
+};
+
+/** Lets callers without credentials in, as nobody. */
+const optionalTokens: Authenticator = {
+  ...tokens,
+  authenticate: (call) => (call.header("authorization") === undefined ? anonymous : tokens.authenticate(call)),
+};
+
+const bearer = { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } } as const;
+
+const secured = { securitySchemes: { bearer }, securityRequirements: [{ schemes: { bearer: { list: [] } } }] };
+
+const extraSkill = { id: "extra", name: "Extra", description: "For those who are known.", tags: ["extra"] };
+
+function extendedCard(caller: Caller): Agent["card"] | undefined {
+  if (caller.scopes.includes("none")) return undefined;
+  return { description: `For ${caller.owner} alone.`, skills: [extraSkill] };
+}
+
+const extension = (uri: string, required: boolean): { uri: string; description: string; required: boolean } => ({
+  uri,
+  description: "An extension of tests.",
+  required,
+});
+
+const may1 = extension("urn:example:ext:may:v1", false);
+const may2 = extension("urn:example:ext:may:v2", false);
+const must = extension("urn:example:ext:must:v1", true);
+
+/** The servers of the table, by name. */
+export const setups = {
+  /** One agent, no authentication, everything at its default. */
+  main: { agent: obedient("main", { capabilities: { extensions: [may1, may2] } }) },
+  /** An agent that answers with messages alone. */
+  message: { agent: messenger },
+  /** An agent that decides between message and task. */
+  either: { agent: undecided },
+  /** An agent that does not stream. */
+  unstreamed: { agent: obedient("unstreamed", { capabilities: { streaming: false } }) },
+  /** An agent that can only be called by those who know an extension. */
+  demanding: { agent: obedient("demanding", { capabilities: { extensions: [may1, must] } }) },
+  /** An agent that takes plain text and pictures. */
+  modes: {
+    agent: obedient("modes", {
+      defaultInputModes: ["text/plain"],
+      skills: [{ id: "see", name: "See", description: "Looks at pictures.", tags: ["image"], inputModes: ["image/*"] }],
+    }),
+  },
+  /** Callers are known by their tokens and see what is theirs; there is an extended card. */
+  owners: { agent: obedient("owners", secured, { extendedCard }), authenticator: tokens },
+  /** As before, and callers without a token are nobody. */
+  guests: { agent: obedient("guests", secured, { extendedCard }), authenticator: optionalTokens },
+  /** An extended card is announced that is not there. */
+  promising: { agent: obedient("promising", { capabilities: { extendedAgentCard: true } }) },
+  /** Two agents behind one endpoint. */
+  departments: { agents: { billing: obedient("billing"), support: obedient("support") } },
+  /** One agent for two tenants and for requests without one. */
+  tenants: { agent: obedient("tenants"), tenants: ["north", "süd"] },
+  /** Two tenants and callers with tokens. */
+  both: { agent: obedient("both", secured), tenants: ["north", "south"], authenticator: tokens },
+  /** A request without a version is one of version 0.3. */
+  strict: { agent: obedient("strict"), strictVersion: true },
+  /** Agents get next to no time to stop. */
+  impatient: { agent: obedient("impatient"), limits: { cancelGraceMs: 20 } },
+  /** Little of everything is allowed. */
+  narrow: {
+    agent: obedient("narrow"),
+    limits: {
+      maxRequestBytes: 64 * 1024,
+      maxIdLength: 40,
+      maxParts: 2,
+      maxReferences: 2,
+      maxExtensions: 2,
+      maxWaitingTurns: 1,
+      maxBlockingMs: 50,
+    },
+  },
+  /** The id of a message makes a send idempotent. */
+  messageIds: { agent: obedient("messageIds"), idempotentMessageIds: true },
+} satisfies Record<string, Setup>;
+
+/** Name of a server of the table. */
+export type SetupName = keyof typeof setups;

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer, type Server } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import type { Address, Driver } from "../support/driver.js";
+import type { Binding } from "../support/drivers.js";
+import { type Setup, type SetupName, setups } from "./setups.js";
+
+/** Where a server keeps its tasks. */
+export type StoreName = "memory" | "sqlite";
+
+/** A running server and where it is reached. */
+export interface World {
+  readonly server: Server;
+  readonly address: Address;
+  readonly driver: Driver;
+}
+
+/** Starts a server of the table on free ports. */
+export async function serve(setup: Setup, store: TaskStore): Promise<{ server: Server; address: Address }> {
+  const server = await createServer({
+    ...setup,
+    // Nothing that a case leaves behind is worth waiting for.
+    limits: { shutdownGraceMs: 50, ...setup.limits },
+    store,
+    host: "127.0.0.1",
+    port: 0,
+    grpcPort: 0,
+  });
+  return { server, address: { url: `http://127.0.0.1:${server.port}`, grpcPort: server.grpcPort ?? 0 } };
+}
+
+/** The servers of one binding: each is started when a case first needs it. */
+export class Worlds {
+  readonly #binding: Binding;
+  readonly #store: StoreName;
+  readonly #worlds = new Map<SetupName, Promise<World>>();
+  #directory: string | undefined;
+
+  constructor(binding: Binding, store: StoreName) {
+    this.#binding = binding;
+    this.#store = store;
+  }
+
+  get(name: SetupName): Promise<World> {
+    let world = this.#worlds.get(name);
+    if (world === undefined) {
+      world = this.#start(name);
+      this.#worlds.set(name, world);
+    }
+    return world;
+  }
+
+  async close(): Promise<void> {
+    for (const world of await Promise.all(this.#worlds.values())) {
+      world.driver.close();
+      await world.server.close();
+    }
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true });
+  }
+
+  async #start(name: SetupName): Promise<World> {
+    const { server, address } = await serve(setups[name], this.#storeOf(name));
+    return { server, address, driver: this.#binding.connect(address) };
+  }
+
+  #storeOf(name: SetupName): TaskStore {
+    if (this.#store === "memory") return memoryStore();
+    this.#directory ??= mkdtempSync(join(tmpdir(), "parley-"));
+    return sqliteStore(join(this.#directory, `${name}.db`));
+  }
+}

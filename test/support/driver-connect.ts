@@ -1,0 +1,92 @@
+import type { DescMethod, DescMethodStreaming, DescMethodUnary, JsonObject, Message } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { ConnectError, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { create } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import * as http from "node:http";
+import type { Address, BindingName, CallOptions, Wire } from "./driver.js";
+import { messageOf, normalOf } from "./proto-json.js";
+import { detailOf, statusName, WireFailure } from "./wire-error.js";
+
+/** The Connect protocol with JSON, over HTTP/2. */
+export function connectWire({ url }: Address): Wire {
+  const sessionManager = new Http2SessionManager(url);
+  const transport = createConnectTransport({ baseUrl: url, httpVersion: "2", sessionManager, useBinaryFormat: false });
+  return wireOf("connect", transport, () => sessionManager.abort());
+}
+
+/** gRPC-Web in binary, over HTTP/1.1. */
+export function grpcWebWire({ url }: Address): Wire {
+  const agent = new http.Agent({ keepAlive: true });
+  const transport = createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent } });
+  return wireOf("grpc-web", transport, () => agent.destroy());
+}
+
+function wireOf(name: BindingName, transport: Transport, close: () => void): Wire {
+  return {
+    name,
+    close,
+    async unary(method, request, options) {
+      const { signal, timeoutMs } = options;
+      const input = messageOf(method.input, request);
+      try {
+        const response = await transport.unary(method as DescMethodUnary, signal, timeoutMs, headersOf(options), input);
+        const headers = { ...Object.fromEntries(response.header), ...Object.fromEntries(response.trailer) };
+        return { message: normalOf(method.output, response.message), headers };
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+    async stream(method, request, options) {
+      const { signal, timeoutMs } = options;
+      const input = only(messageOf(method.input, request));
+      try {
+        const response = await transport.stream(
+          method as DescMethodStreaming,
+          signal,
+          timeoutMs,
+          headersOf(options),
+          input,
+        );
+        return { headers: Object.fromEntries(response.header), messages: messagesOf(method, response.message) };
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+  };
+}
+
+async function* only(message: Message): AsyncGenerator<Message> {
+  yield message;
+}
+
+async function* messagesOf(method: DescMethod, messages: AsyncIterable<Message>): AsyncGenerator<JsonObject> {
+  try {
+    for await (const message of messages) yield normalOf(method.output, message);
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+function failureOf(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  const details = error.details.map((detail) =>
+    detailOf(
+      "desc" in detail
+        ? anyPack(detail.desc, create(detail.desc, detail.value))
+        : create(AnySchema, { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value }),
+    ),
+  );
+  const wire = { native: error.code, status: statusName(error.code), message: error.rawMessage, details };
+  return new WireFailure(wire, Object.fromEntries(error.metadata));
+}
+
+function headersOf({ headers = {} }: CallOptions): Headers {
+  const out = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === null) continue;
+    for (const one of typeof value === "string" ? [value] : value) out.append(name, one);
+  }
+  return out;
+}

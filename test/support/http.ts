@@ -1,0 +1,73 @@
+import * as http from "node:http";
+
+/** Header values by name, in any case; an array is sent as repeated headers, null is not sent at all. */
+export type HeaderInput = Readonly<Record<string, string | readonly string[] | null>>;
+
+export interface Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: HeaderInput | undefined;
+  readonly body?: string | Uint8Array | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A response whose headers are here. */
+export interface Answer {
+  readonly status: number;
+  /** By lower-case name; repeated ones are joined by commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as it arrives. Leaving the loop closes the connection. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole body as text. */
+  text(): Promise<string>;
+}
+
+/** Connections of one client, kept between requests. */
+export class HttpClient {
+  readonly #agent = new http.Agent({ keepAlive: true });
+
+  /** Sends a request; resolves when the response's headers are here, rejects when the connection fails. */
+  exchange({ method, url, headers = {}, body, signal }: Exchange): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const request = http.request(url, {
+        method,
+        agent: this.#agent,
+        headers: sendable(headers, body),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      request.on("error", reject);
+      request.on("response", (response) => resolve(answerOf(response)));
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function sendable(headers: HeaderInput, body: string | Uint8Array | undefined): http.OutgoingHttpHeaders {
+  const out: http.OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== null) out[name] = typeof value === "string" ? value : [...value];
+  }
+  if (body !== undefined) out["content-length"] = Buffer.byteLength(body);
+  return out;
+}
+
+function answerOf(response: http.IncomingMessage): Answer {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return {
+    status: response.statusCode ?? 0,
+    headers,
+    body: response,
+    text: async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of response as AsyncIterable<Uint8Array>) chunks.push(chunk);
+      return Buffer.concat(chunks).toString();
+    },
+  };
+}
