@@ -100,7 +100,7 @@ export interface Usage {
 /** Where a server listens, and at which paths its bindings begin. */
 export interface Served {
   readonly http?: number;
-  readonly grpc?: number;
+  readonly grpc?: number | undefined;
   readonly rpcPath?: string;
   readonly restPath?: string;
 }

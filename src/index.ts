@@ -12,7 +12,7 @@ export { anonymous, type Caller } from "./core/caller.js";
 export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
-export { type Agent, type AgentCardInput, AgentError, Interruption, type Recovery, type Turn } from "./engine/agent.js";
+export { type Agent, type AgentCardInput, AgentError, type Recovery, type Turn } from "./engine/agent.js";
 export {
   type AgentEvent,
   type ArtifactEvent,
@@ -32,6 +32,7 @@ export {
   type StatusEvent,
   working,
 } from "./engine/event.js";
+export { Interruption } from "./engine/interruption.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { NextHandler, NodeHandler } from "./server/dispatch.js";

@@ -59,7 +59,7 @@ export class ResponseReader {
   #head(bytes: Buffer): number {
     const end = bytes.indexOf("\r\n\r\n");
     if (end < 0) return 0;
-    const head = bytes.latin1Slice(0, end);
+    const head = bytes.toString("latin1", 0, end);
     this.status = head.slice(9, 12);
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     this.#left = Number(length ?? 0);
@@ -81,7 +81,7 @@ export class ResponseReader {
   #size(bytes: Buffer): number {
     const end = bytes.indexOf("\r\n");
     if (end < 0) return 0;
-    this.#left = Number.parseInt(bytes.latin1Slice(0, end), 16);
+    this.#left = Number.parseInt(bytes.toString("latin1", 0, end), 16);
     this.#state = this.#left === 0 ? "trailers" : "chunk";
     return end + 2;
   }

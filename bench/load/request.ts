@@ -19,7 +19,7 @@ export class Numbered {
     const bytes = Buffer.from(this.#template);
     if (this.#at >= 0) {
       const number = this.#below === undefined ? counter++ : Math.floor(Math.random() * this.#below);
-      bytes.latin1Write(String(number).padStart(NUMBER.length, "0"), this.#at);
+      bytes.write(String(number).padStart(NUMBER.length, "0"), this.#at, "latin1");
     }
     return bytes;
   }

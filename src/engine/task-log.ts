@@ -13,6 +13,7 @@ import {
 } from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
+import { nextRound } from "./next-round.js";
 import { Tail } from "./tail.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */
@@ -124,7 +125,7 @@ export class TaskLog {
     const next = stateAfter(draft.event);
     const last = countsAsGeneration(draft.event) ? next !== undefined && next !== TaskState.WORKING : true;
     if (last) queueMicrotask(this.#begin);
-    else if (this.#queue.length === 1) setImmediate(this.#begin);
+    else if (this.#queue.length === 1) nextRound(this.#begin);
   }
 
   readonly #begin = (): void => {

@@ -31,6 +31,8 @@ export interface A2AOptions extends AgentsInput {
   readonly retentionMs?: number;
   /** How often one turn is run again after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
+  /** After this time without a sign of life a process's running tasks are taken over, in milliseconds. Default 15,000. */
+  readonly leaseMs?: number;
   /** URL under which clients reach the HTTP port; a path in it is kept. Default: see `PublicAddress`. */
   readonly publicUrl?: string;
   /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the port that listens. */
@@ -63,7 +65,7 @@ export interface ServerOptions extends A2AOptions {
 /** Options with their defaults, checked. */
 export interface Settings {
   /** What is meant for the engine alone. */
-  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts">;
+  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs">;
   /** What is meant for the service alone. */
   readonly service: Pick<ServiceOptions, "authenticator" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
@@ -90,7 +92,7 @@ export interface Settings {
 export function settle(options: ServerOptions): Settings {
   const faults: string[] = [];
   const settings: Omit<Settings, "agents"> = {
-    engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts }),
+    engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts, leaseMs: options.leaseMs }),
     service: given({
       authenticator: options.authenticator,
       strictVersion: options.strictVersion,
@@ -114,6 +116,7 @@ export function settle(options: ServerOptions): Settings {
   if (settings.host === "" || !(isIP(settings.host) || isHost(settings.host))) faults.push("host is no host");
   if (settings.port !== 0 && settings.port === settings.grpcPort) faults.push("port and grpcPort are the same");
   whole("retentionMs", options.retentionMs ?? 1, 1, Number.MAX_SAFE_INTEGER, faults);
+  whole("leaseMs", options.leaseMs ?? 15_000, 100, maxTime, faults);
   whole("maxRestarts", options.maxRestarts ?? 0, 0, maxTime, faults);
   const agents = agentsOf(options, faults);
   if (agents === undefined || faults.length > 0) throw new ConfigurationError("Invalid options", faults);

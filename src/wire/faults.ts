@@ -26,11 +26,12 @@ export class Faults {
     this.#path.pop();
   }
 
-  /** Notes what is wrong at the current place, or at the steps below it. */
-  add(description: string, ...below: (string | number)[]): void {
+  /** Notes what is wrong at the current place, or at the steps below it. Returns what readers give for no value. */
+  add(description: string, ...below: (string | number)[]): undefined {
     this.count++;
-    if (this.#found.length >= MAX_VIOLATIONS) return;
+    if (this.#found.length >= MAX_VIOLATIONS) return undefined;
     this.#found.push({ field: pathText([...this.#path, ...below]), description });
+    return undefined;
   }
 
   /** @throws A2AError with reason INVALID_REQUEST that names every violation, when there is one. */

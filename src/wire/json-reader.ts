@@ -43,8 +43,8 @@ function readerOf(desc: DescMessage): Read {
   const members = new Map<string, Member>();
   const blank = blankOf(desc);
   const read: Read = (json, at) => {
-    if (!isJsonObject(json)) return refuse(at, "must be an object");
-    if (at.depth >= MAX_DEPTH) return refuse(at, "is nested too deep");
+    if (!isJsonObject(json)) return at.add("must be an object");
+    if (at.depth >= MAX_DEPTH) return at.add("is nested too deep");
     const message = blank();
     at.depth++;
     for (const name of Object.keys(json)) members.get(name)?.(message, json[name], at, json);
@@ -59,11 +59,6 @@ function readerOf(desc: DescMessage): Read {
     members.set(field.jsonName, member);
   }
   return read;
-}
-
-function refuse(at: Faults, description: string): undefined {
-  at.add(description);
-  return undefined;
 }
 
 /**
@@ -140,12 +135,12 @@ function itemReader(field: DescField): Read {
 }
 
 function leafReader(leaf: Leaf): Read {
-  return (json, at) => leaf.read(json) ?? refuse(at, leaf.expectation);
+  return (json, at) => leaf.read(json) ?? at.add(leaf.expectation);
 }
 
 function listReader(read: Read): Read {
   return (json, at) => {
-    if (!Array.isArray(json)) return refuse(at, "must be an array");
+    if (!Array.isArray(json)) return at.add("must be an array");
     const items: unknown[] = [];
     for (let i = 0; i < json.length; i++) {
       at.enter(i);
@@ -159,7 +154,7 @@ function listReader(read: Read): Read {
 function mapReader(keyType: ScalarType, read: Read): Read {
   const keyOf = keyReader(keyType);
   return (json, at) => {
-    if (!isJsonObject(json)) return refuse(at, "must be an object");
+    if (!isJsonObject(json)) return at.add("must be an object");
     const map: Fields = {};
     for (const name of Object.keys(json)) {
       at.enter(name);
@@ -200,7 +195,7 @@ function wellKnown(desc: DescMessage): Read | undefined {
     try {
       return fromJson(desc, json as JsonValue, { ignoreUnknownFields: true });
     } catch {
-      return refuse(at, `must be a ${desc.typeName} in its JSON form`);
+      return at.add(`must be a ${desc.typeName} in its JSON form`);
     }
   };
 }

@@ -23,10 +23,7 @@ export function setOwn(target: Record<string, unknown>, name: string, value: unk
 
 /** A Struct in a field, where the message holds the JSON object itself: looked through, not copied. */
 export function readJsonObject(json: unknown, at: Faults): unknown {
-  if (!isJsonObject(json)) {
-    at.add("must be an object");
-    return undefined;
-  }
+  if (!isJsonObject(json)) return at.add("must be an object");
   return isSound(json, at) ? json : undefined;
 }
 
@@ -38,9 +35,8 @@ export function readStruct(json: unknown, at: Faults): Struct | undefined {
 
 /** google.protobuf.ListValue. */
 export function readListValue(json: unknown, at: Faults): ListValue | undefined {
-  if (Array.isArray(json)) return isSound(json, at) ? toListValue(json) : undefined;
-  at.add("must be an array");
-  return undefined;
+  if (!Array.isArray(json)) return at.add("must be an array");
+  return isSound(json, at) ? toListValue(json) : undefined;
 }
 
 /** google.protobuf.Value: any JSON, and `null` is its null value. */

@@ -1,18 +1,20 @@
 import { type DescField, type DescMessage, type Message, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Faults } from "./faults.js";
-import { hasImplicitPresence, zeroTest } from "./field-rules.js";
+import { accessTo } from "./field-access.js";
 import { type Leaf, leafOf } from "./json-leaf.js";
 import { formatTimestamp } from "./json-time.js";
-
-/** A message by property name. */
-type Fields = Record<string, unknown>;
 
 /** Puts the fields that a query string names into a message, and notes what is wrong with it. */
 export type QueryReader = (query: string, message: Message, at: Faults) => void;
 
 /** The query string with the fields of a message, without those that the path carries. */
 export type QueryWriter<Desc extends DescMessage> = (message: MessageShape<Desc>, inPath: readonly DescField[]) => string;
+
+const booleans = new Map<unknown, boolean>([
+  ["true", true],
+  ["false", false],
+]);
 
 /**
  * Reads values of a field (or of its items) from text, as queries and paths carry them (specification 11.5): strings as
@@ -22,7 +24,7 @@ export type QueryWriter<Desc extends DescMessage> = (message: MessageShape<Desc>
 export function textLeafOf(field: DescField): Leaf | undefined {
   const leaf = leafOf(field);
   if (leaf === undefined) return undefined;
-  if (field.scalar === ScalarType.BOOL) return { ...leaf, read: (text) => leaf.read(text === "true" || (text === "false" ? false : text)) };
+  if (field.scalar === ScalarType.BOOL) return { ...leaf, read: (text) => booleans.get(text) };
   if (field.enum === undefined) return leaf;
   return { ...leaf, read: (text) => leaf.read(/^-?\d{1,10}$/.test(text as string) ? Number(text) : text) };
 }
@@ -50,35 +52,35 @@ export function queryReader(desc: DescMessage): QueryReader {
     }
     for (const [field, given] of texts) {
       at.enter(field.jsonName);
-      puts.get(field)?.(message as unknown as Fields, given, at);
+      puts.get(field)?.(message, given, at);
       at.leave();
     }
   };
 }
 
 /** Puts what was given for a field into a message; the texts are still encoded. */
-type Put = (message: Fields, given: readonly string[], at: Faults) => void;
+type Put = (message: Message, given: readonly string[], at: Faults) => void;
 
 function putter(field: DescField): Put {
   const leaf = field.fieldKind === "map" ? undefined : textLeafOf(field);
   if (leaf === undefined) return (_message, _given, at) => at.add("cannot be given in a query");
+  const { set } = accessTo(field);
   if (field.fieldKind === "list") {
     return (message, given, at) => {
       const texts = given.flatMap((text) => (text === "" ? [] : text.split(",")));
-      message[field.localName] = texts.map((text) => readText(leaf, text, at));
+      set(message, texts.map((text) => readText(leaf, text, at)));
     };
   }
   return (message, given, at) => {
-    if (given.length > 1) at.add("is given more than once");
-    else setField(message, field, readText(leaf, given[0] ?? "", at));
+    const value = given.length > 1 ? at.add("is given more than once") : readText(leaf, given[0] ?? "", at);
+    if (value !== undefined) set(message, value);
   };
 }
 
 function readText(leaf: Leaf, encoded: string, at: Faults): unknown {
   const text = decode(encoded);
-  const value = text === undefined ? undefined : leaf.read(text);
-  if (value === undefined) at.add(text === undefined ? "must be percent-encoded UTF-8" : leaf.expectation);
-  return value;
+  if (text === undefined) return at.add("must be percent-encoded UTF-8");
+  return leaf.read(text) ?? at.add(leaf.expectation);
 }
 
 function decode(encoded: string): string | undefined {
@@ -89,30 +91,15 @@ function decode(encoded: string): string | undefined {
   }
 }
 
-/** Sets a field of any kind; a value of undefined, which stands for one that is at fault, is left out. */
-export function setField(message: Fields, field: DescField, value: unknown): void {
-  if (value === undefined) return;
-  if (field.oneof === undefined) message[field.localName] = value;
-  else message[field.oneof.localName] = { case: field.localName, value };
-}
-
-/** The value of a field that is set, else undefined. */
-export function getField(message: Fields, field: DescField): unknown {
-  if (field.oneof !== undefined) {
-    const chosen = message[field.oneof.localName] as { case?: string; value?: unknown };
-    return chosen.case === field.localName ? chosen.value : undefined;
-  }
-  const value = message[field.localName];
-  return hasImplicitPresence(field) && zeroTest(field)(value) ? undefined : value;
-}
-
 /** The writer that `queryReader` reads back. Fields of message types other than Timestamp are left out. */
 export function queryWriter<Desc extends DescMessage>(desc: Desc): QueryWriter<Desc> {
-  const writable = desc.fields.filter((field) => field.fieldKind !== "map" && textLeafOf(field) !== undefined);
+  const writable = desc.fields
+    .filter((field) => field.fieldKind !== "map" && textLeafOf(field) !== undefined)
+    .map((field) => ({ field, get: accessTo(field).get }));
   return (message, inPath) => {
     const pairs: string[] = [];
-    for (const field of writable) {
-      const value = inPath.includes(field) ? undefined : getField(message as unknown as Fields, field);
+    for (const { field, get } of writable) {
+      const value = inPath.includes(field) ? undefined : get(message);
       if (value === undefined) continue;
       for (const item of Array.isArray(value) ? value : [value]) {
         pairs.push(`${field.jsonName}=${encodeURIComponent(textOf(field, item))}`);

@@ -59,6 +59,7 @@ export class Router {
     if (segments.shift() !== "") return undefined;
     const last = segments.at(-1) ?? "";
     const colon = last.lastIndexOf(":");
+    if (colon === 0) return undefined;
     if (colon > 0) {
       const before = segments.with(-1, last.slice(0, colon));
       const match = this.#search(verb, last.slice(colon + 1), before);

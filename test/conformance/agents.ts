@@ -112,8 +112,21 @@ const waits: Record<string, Command> = {
   async *wait(rest, turn) {
     yield working("Waiting.");
     await gates.pass(rest, turn.signal);
+    if (turn.signal.aborted) return;
     yield artifact({ name: "after", text: "after the gate" });
     yield completed("Done.");
+  },
+  async *half(rest, turn) {
+    yield working("Begun.");
+    yield artifact({ name: "halves", text: "one" });
+    await gates.pass(rest, turn.signal);
+    yield artifact({ name: "halves", text: "two", append: true, lastChunk: true });
+    yield completed();
+  },
+  async *pause(rest, turn) {
+    yield working("Waiting.");
+    await gates.pass(rest, turn.signal);
+    yield artifact({ name: "paused", text: "goes on" });
   },
   async *silent(rest, turn) {
     await gates.pass(rest, turn.signal);

@@ -163,7 +163,13 @@ describe("recovery", () => {
 
 describe("two processes on one store", () => {
   it("see each other's entries and never lose one", async () => {
-    const store = Object.assign(Object.create(memoryStore()) as TaskStore, { shared: true });
+    const kept = memoryStore();
+    const store = new Proxy(kept, {
+      get(target, name) {
+        const value: unknown = name === "shared" ? true : Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
         yield inputRequired(`seen ${turn.text}`);

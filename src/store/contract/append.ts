@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { StoreErrorKind, TaskHead } from "../task-store.js";
+import type { StoreErrorKind } from "../task-store.js";
 import {
   bytesOf,
   countTo,
@@ -74,18 +74,6 @@ function accepting(contract: StoreContract): void {
       ids.map(async (taskId) => follow(store, await create(store, { taskId }), { state: TaskState.COMPLETED }, 3)),
     );
     for (const taskId of ids) expect(await readAll(store, taskId)).toEqual(countTo(4));
-  });
-
-  scenario(contract, "keeps the order of appends that one caller sends without waiting", async (store) => {
-    let head: TaskHead = headOf({ taskId: "a", position: 0, generation: 0 });
-    const sent: Promise<void>[] = [];
-    for (let turn = 0; turn < 50; turn++) {
-      const request = followRequest(head);
-      head = request.head;
-      sent.push(store.append(request));
-    }
-    await Promise.all(sent);
-    expect(await readAll(store, "a")).toEqual(countTo(50));
   });
 }
 

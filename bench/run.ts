@@ -1,0 +1,116 @@
+/**
+ * The numbers of the project, each beside its baseline, measured in the same run: `npm run bench -- --help`.
+ *
+ * Servers and the load generator are processes of their own that run compiled code; everything stays on loopback and
+ * is bounded in count and time. Rates are closed loops of 50 callers. The lanes of a scenario are measured by turns,
+ * several times, and medians are shown: ratios mean more than figures, and CPU time means more than either where the
+ * machine has other things to do. Ends with 0 whatever the numbers are, and with 1 when it could not measure.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { endAll, Load, TestServer } from "./harness/child.js";
+import { type Found, keep, summary, table } from "./harness/report.js";
+import type { Bench, Scenario, Section } from "./harness/scenario.js";
+import { type Options, readOptions, USAGE } from "./options.js";
+import { fanOut, idle } from "./scenarios/crowds.js";
+import { memory } from "./scenarios/memory.js";
+import { reads } from "./scenarios/reads.js";
+import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { grpcStreams, sseStreams } from "./scenarios/streams.js";
+import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
+
+const SCENARIOS: readonly Scenario[] = [
+  httpReplies,
+  grpcReplies,
+  connectReplies,
+  jsonRpcTasks,
+  restTasks,
+  grpcTasks,
+  sseStreams,
+  grpcStreams,
+  reads,
+  fanOut,
+  memory,
+  idle,
+];
+
+const ROOT = join(import.meta.dirname, "..");
+const SCRATCH = join(import.meta.dirname, "results", "tmp");
+
+function build(): void {
+  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
+  const { status } = spawnSync(compiler, ["-p", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
+  if (status !== 0) throw new Error("the build failed");
+}
+
+/** Runs a scenario with servers and files of its own. */
+async function measure(scenario: Scenario, options: Options, load: Load): Promise<Section> {
+  const servers: TestServer[] = [];
+  mkdirSync(SCRATCH, { recursive: true });
+  const directory = mkdtempSync(join(SCRATCH, "run-"));
+  let files = 0;
+  const bench: Bench = {
+    options,
+    load,
+    async start(program, ...args) {
+      const server = await TestServer.start(program, args);
+      servers.push(server);
+      return server;
+    },
+    database: () => join(directory, `${files++}.db`),
+  };
+  try {
+    return await scenario.run(bench);
+  } finally {
+    await Promise.all(servers.map((server) => server.end()));
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Runs all scenarios; one that cannot be measured does not keep the others from it. */
+async function measureAll(options: Options): Promise<boolean> {
+  const found: Record<string, Found[string]> = {};
+  let failed = false;
+  const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+  for (const scenario of chosen) {
+    const load = await Load.start();
+    try {
+      const section = await measure(scenario, options, load);
+      found[scenario.name] = section;
+      console.log(`\n[${scenario.name}] ${table(section)}`);
+    } catch (error) {
+      failed = true;
+      found[scenario.name] = { error: String(error) };
+      console.error(`\n[${scenario.name}] could not be measured:`, error);
+    } finally {
+      await load.end();
+    }
+  }
+  console.log(`\n${summary(found)}`);
+  if (options.only.length === 0) keep(options, found);
+  return !failed;
+}
+
+async function main(): Promise<number> {
+  if (process.argv.includes("--help")) {
+    console.log(USAGE);
+    return 0;
+  }
+  try {
+    const options = readOptions(
+      process.argv.slice(2),
+      SCENARIOS.map(({ name }) => name),
+    );
+    if (options.build) build();
+    return (await measureAll(options)) ? 0 : 1;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return 1;
+  }
+}
+
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+process.once("exit", endAll);
+process.exitCode = await main();

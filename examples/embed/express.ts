@@ -1,0 +1,25 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { createA2A } from "parley";
+import { memoryStore } from "parley/store/memory";
+import { greeter, type Running } from "./greeter.js";
+
+/** An agent beside the routes of an Express app, whose body parsers it copes with. */
+export async function start(port: number): Promise<Running> {
+  const a2a = createA2A({ agent: greeter, store: memoryStore() });
+  await a2a.start();
+  const app = express();
+  app.use(express.json());
+  app.get("/", (_request, response) => void response.send("An app of its own."));
+  app.use(a2a.handler);
+  const server = app.listen(port);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: async () => {
+      await a2a.close();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createA2A } from "parley";
+import { memoryStore } from "parley/store/memory";
+import { greeter, type Running } from "./greeter.js";
+
+/** An agent as the whole of a plain HTTP server. */
+export async function start(port: number): Promise<Running> {
+  const a2a = createA2A({ agent: greeter, store: memoryStore() });
+  await a2a.start();
+  const server = createServer(a2a.handler).listen(port);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: async () => {
+      await a2a.close();
+      server.close();
+    },
+  };
+}

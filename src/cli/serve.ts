@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { destination, pino } from "pino";
+import { createServer, type Server } from "../server/create-server.js";
+import type { ServerOptions } from "../server/options.js";
+import { memoryStore } from "../store/memory/index.js";
+import { sqliteStore } from "../store/sqlite/index.js";
+import type { TaskStore } from "../store/task-store.js";
+import { loadAgents } from "./agent-module.js";
+import { greeting } from "./greeting.js";
+import { endOnSignals } from "./signals.js";
+import { UsageError } from "./usage-error.js";
+
+/** What the command line and the environment say. */
+interface ServeFlags {
+  readonly port: number;
+  readonly grpcPort: number | false;
+  readonly host: string;
+  readonly store: string;
+  readonly publicUrl?: string;
+  readonly grpcPublicUrl?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly cors?: string | true;
+  readonly trustProxy?: string | true;
+  readonly leaseMs?: number;
+  readonly logLevel: string;
+}
+
+/** Adds `serve`. Every option has an environment variable: PARLEY_ and its name in capitals. */
+export function addServe(program: Command): void {
+  const option = (flags: string, description: string): Option => {
+    const made = new Option(flags, description);
+    return made.env(`PARLEY_${made.name().toUpperCase().replaceAll("-", "_")}`);
+  };
+  program
+    .command("serve")
+    .description("serve the agents of a module over every binding")
+    .argument("<module>", 'module that exports an agent as "default" or "agent", or several by tenant as "agents"')
+    .addOption(option("--port <number>", "HTTP port, 0 for any free one").argParser(portNumber).default(8080))
+    .addOption(option("--grpc-port <number>", "gRPC port, or off").argParser(portOrOff).default(50051))
+    .addOption(option("--host <address>", "address to listen on, 0.0.0.0 for all").default("127.0.0.1"))
+    .addOption(option("--store <file>", "SQLite file that keeps the tasks; memory forgets them").default("parley.db"))
+    .addOption(option("--public-url <url>", "URL under which clients reach the HTTP port"))
+    .addOption(option("--grpc-public-url <host:port>", "address under which clients reach gRPC"))
+    .addOption(option("--tls-cert <file>", "certificate chain (PEM), for TLS on both ports"))
+    .addOption(option("--tls-key <file>", "its private key (PEM)"))
+    .addOption(option("--cors [origins]", "origins whose scripts may call, with commas between; every one without"))
+    .addOption(option("--trust-proxy [networks]", "proxies whose Forwarded headers to believe; every peer without"))
+    .addOption(option("--lease-ms <number>", "when tasks of a crashed process are taken over").argParser(millis))
+    .addOption(option("--log-level <level>", "level of the log on stderr").choices(levels).default("info"))
+    .action(serve);
+}
+
+const levels = ["debug", "info", "warn", "error", "silent"];
+
+async function serve(module: string, flags: ServeFlags): Promise<void> {
+  const logger = pino({ level: flags.logLevel }, destination({ dest: 2, sync: true }));
+  let server: Server | undefined;
+  endOnSignals(async (signal) => {
+    logger.info({ signal }, "asked to end");
+    // Whoever is stopped while starting leaves things as a crash would, and the next start takes care of that.
+    return server === undefined ? 0 : close(server, logger);
+  });
+  process.on("uncaughtException", (error) => {
+    logger.error({ err: error }, "an error that nobody caught ends the process");
+    process.exit(1);
+  });
+  const agents = await loadAgents(module);
+  const options = optionsOf(flags);
+  server = await createServer({ ...options, ...agents, store: storeOf(flags.store, logger), logger });
+  const { url, grpcAddress, card } = server;
+  process.stdout.write(greeting({ url, grpcAddress, card, store: flags.store }));
+}
+
+async function close(server: Server, logger: pino.Logger): Promise<number> {
+  try {
+    await server.close();
+    return 0;
+  } catch (error) {
+    logger.error({ err: error }, "the server did not end in order");
+    return 1;
+  }
+}
+
+function storeOf(store: string, logger: pino.Logger): TaskStore {
+  return store === "memory" ? memoryStore() : sqliteStore({ path: store, logger });
+}
+
+function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
+  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy, leaseMs } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new UsageError("TLS needs both --tls-cert and --tls-key");
+  }
+  return {
+    port,
+    grpcPort,
+    host,
+    ...(publicUrl !== undefined && { publicUrl }),
+    ...(grpcPublicUrl !== undefined && { grpcPublicUrl }),
+    ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } }),
+    ...(cors !== undefined && { cors: listOf(cors) }),
+    ...(trustProxy !== undefined && { trustProxy: listOf(trustProxy) }),
+    ...(leaseMs !== undefined && { leaseMs }),
+  };
+}
+
+function pem(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    throw new UsageError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** In the environment an option that needs no value still has one. */
+function listOf(value: string | true): boolean | string[] {
+  if (value === true || value === "true") return true;
+  if (value === "false") return false;
+  return value
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+function portNumber(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError("It is not a port, a whole number from 0 to 65535.");
+  return port;
+}
+
+function millis(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It is not a number of milliseconds.");
+  return Number(text);
+}
+
+function portOrOff(text: string): number | false {
+  return text === "off" ? false : portNumber(text);
+}

@@ -1,0 +1,39 @@
+import { appendContract } from "./contract/append.js";
+import { closeContract } from "./contract/close.js";
+import { leaseContract } from "./contract/leases.js";
+import { listContract } from "./contract/list.js";
+import { modelContract } from "./contract/model.js";
+import { pagingContract } from "./contract/paging.js";
+import { pushContract } from "./contract/push.js";
+import { readContract } from "./contract/read.js";
+import { retentionContract } from "./contract/retention.js";
+import { sendContract } from "./contract/send.js";
+import type { StoreContract } from "./contract/setup.js";
+
+export type { StoreContract } from "./contract/setup.js";
+
+/**
+ * The suite that every store passes, unchanged: what `task-store.ts` promises, as tests. It takes the test runner
+ * and the library for properties from its caller, so that nothing of either is needed where stores are only used.
+ *
+ * ```ts
+ * import * as fc from "fast-check";
+ * import * as vitest from "vitest";
+ *
+ * storeContract({ name: "my store", open: () => myStore(), suite: vitest, fc });
+ * ```
+ */
+export function storeContract(contract: StoreContract): void {
+  contract.suite.describe(`${contract.name} keeps the contract of stores`, () => {
+    appendContract(contract);
+    sendContract(contract);
+    readContract(contract);
+    listContract(contract);
+    pagingContract(contract);
+    leaseContract(contract);
+    pushContract(contract);
+    retentionContract(contract);
+    closeContract(contract);
+    modelContract(contract);
+  });
+}

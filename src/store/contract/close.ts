@@ -1,0 +1,148 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TaskStore } from "../task-store.js";
+import {
+  bytesOf,
+  countTo,
+  create,
+  follow,
+  headOf,
+  leaseOf,
+  listAll,
+  numbered,
+  OWNER,
+  readAll,
+  type StoreContract,
+  scenario,
+} from "./setup.js";
+
+/** `close`, and what is still there afterwards in a store that outlives its process. */
+export function closeContract(contract: StoreContract): void {
+  contract.suite.describe("close()", () => closing(contract));
+  if (contract.durable !== undefined) {
+    const { reopen } = contract.durable;
+    contract.suite.describe("reopened", () => reopening(contract, reopen));
+  }
+}
+
+function closing(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "refuses every later call", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf() });
+    await store.close();
+    const key = { taskId: "a", configId: "x" };
+    const calls: (() => Promise<unknown>)[] = [
+      () => store.append({ head: headOf({ taskId: "b" }), expected: 0, entries: numbered(0, 1) }),
+      () => store.head({ taskId: "a" }),
+      () => store.load({ taskId: "a" }),
+      () => store.read({ taskId: "a", after: 0, limit: 1 }),
+      () => store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } }),
+      () => store.list({ ...OWNER, limit: 1 }),
+      () => store.findSend({ ...OWNER, key: "key" }),
+      () => store.claimLeases({ holder: "h", now: 1, until: 2, limit: 1 }),
+      () => store.renewLeases({ holder: "h", taskIds: ["a"], until: 2 }),
+      () => store.setLease({ taskId: "a", holder: "h", lease: null }),
+      () => store.putPushConfig({ ...key, config: { bytes: bytesOf("c"), position: 0 } }),
+      () => store.getPushConfig(key),
+      () => store.listPushConfigs({ taskId: "a", after: "", limit: 1 }),
+      () => store.deletePushConfig(key),
+      () => store.savePushPosition({ ...key, position: 1 }),
+      () => store.removeFinished({ before: 1, limit: 1 }),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ name: "StoreError", kind: "closed" });
+  });
+
+  scenario(contract, "may be called again", async (store) => {
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+  });
+
+  scenario(contract, "waits for what was appended", async (store) => {
+    const sent = Array.from({ length: 100 }, (_, index) => create(store, { taskId: `task-${index}` }));
+    const closed = store.close();
+    const settled = await Promise.allSettled(sent);
+    await closed;
+    expect(settled.filter((outcome) => outcome.status === "rejected")).toEqual([]);
+  });
+}
+
+function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore): void {
+  const { expect } = contract.suite;
+
+  /** A test in two lives of one store. */
+  function twoLives<T>(
+    name: string,
+    before: (store: TaskStore) => Promise<T>,
+    after: (store: TaskStore, known: T) => Promise<void>,
+  ): void {
+    scenario(contract, name, async (store) => {
+      const known = await before(store);
+      await store.close();
+      const second = await reopen(store);
+      try {
+        await after(second, known);
+      } finally {
+        await second.close();
+      }
+    });
+  }
+
+  twoLives(
+    "has the tasks, their logs and snapshots, and goes on with them",
+    async (store) => {
+      const head = await follow(store, await create(store, { taskId: "a", lease: leaseOf() }, 3), {}, 2);
+      await store.saveSnapshot({ taskId: "a", snapshot: { position: 4, bytes: bytesOf("fold") } });
+      await create(store, { taskId: "b", state: TaskState.COMPLETED });
+      return { head, loaded: await store.load({ taskId: "a" }) };
+    },
+    async (store, { head, loaded }) => {
+      expect(await store.load({ taskId: "a" })).toEqual(loaded);
+      expect(await readAll(store, "a")).toEqual(countTo(5));
+      await follow(store, head);
+      await expect(follow(store, head)).rejects.toMatchObject({ kind: "conflict" });
+      await expect(follow(store, headOf({ taskId: "b" }))).rejects.toMatchObject({ kind: "finished" });
+    },
+  );
+
+  twoLives(
+    "has its lists and totals",
+    async (store) => {
+      for (let index = 0; index < 20; index++) await create(store, { taskId: `${index}`, state: 2 + (index % 2) });
+      return listAll(store, { ...OWNER, limit: 7 });
+    },
+    async (store, ids) => {
+      expect(await listAll(store, { ...OWNER, limit: 6 })).toEqual(ids);
+      expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(20);
+      expect((await store.list({ ...OWNER, state: 3, limit: 1 })).total).toBe(10);
+    },
+  );
+
+  twoLives(
+    "has remembered sends, push configurations with their positions, and leases",
+    async (store) => {
+      const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
+      const head = headOf({ taskId: "a", lease: leaseOf({ until: 1 }) });
+      await store.append({ head, expected: 0, entries: numbered(0, 1), send });
+      await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
+      await store.savePushPosition({ taskId: "a", configId: "x", position: 1 });
+    },
+    async (store) => {
+      expect(await store.findSend({ ...OWNER, key: "key" })).toEqual({ fingerprint: "f", taskId: "a", position: 1 });
+      expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual({ bytes: bytesOf("c"), position: 1 });
+      const [claimed] = await store.claimLeases({ holder: "next life", now: 5_000, until: 9_000, limit: 10 });
+      expect(claimed?.lease).toEqual({ holder: "next life", until: 9_000, turn: 1, attempt: 2 });
+    },
+  );
+
+  twoLives(
+    "has what was appended right before it was closed",
+    async (store) => {
+      const sent = Array.from({ length: 50 }, (_, index) => create(store, { taskId: `task-${index}` }));
+      await store.close();
+      await Promise.all(sent);
+    },
+    async (store) => {
+      expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(50);
+    },
+  );
+}

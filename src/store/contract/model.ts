@@ -1,0 +1,205 @@
+import type { Arbitrary } from "fast-check";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../task/state.js";
+import type {
+  AppendRequest,
+  ListPage,
+  ListRequest,
+  RememberedSend,
+  StoreErrorKind,
+  StoredSnapshot,
+  TaskHead,
+  TaskStore,
+} from "../task-store.js";
+import { bytesOf, headOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
+
+/** One append; `off` is how far the expected position is from the right one. */
+interface AppendStep {
+  readonly task: number;
+  readonly off: number;
+  readonly state: TaskState;
+  readonly statusTime: number;
+  readonly count: number;
+  readonly key: number | undefined;
+}
+
+type Filters = Pick<ListRequest, "contextId" | "state" | "statusFrom">;
+
+type Step =
+  | { readonly do: "append together"; readonly appends: readonly AppendStep[] }
+  | { readonly do: "list"; readonly filters: Filters; readonly limit: number }
+  | { readonly do: "read"; readonly task: number; readonly after: number; readonly limit: number }
+  | { readonly do: "snapshot"; readonly task: number; readonly position: number }
+  | { readonly do: "remove"; readonly before: number };
+
+interface ModelTask {
+  head: TaskHead;
+  snapshot: StoredSnapshot | undefined;
+}
+
+/** The store as simple as it can be said: what every store has to agree with. Its logs are numbered entries. */
+class Model {
+  readonly tasks = new Map<string, ModelTask>();
+  readonly #sends = new Map<string, RememberedSend>();
+  readonly place: Pick<TaskHead, "tenant" | "owner">;
+
+  constructor(tenant: string) {
+    this.place = { tenant, owner: "owner" };
+  }
+
+  id(task: number): string {
+    return `${this.place.tenant}-${task}`;
+  }
+
+  request({ task, off, state, statusTime, count, key }: AppendStep): AppendRequest {
+    const taskId = this.id(task);
+    const contextId = `context-${task % 3}`;
+    const position = Math.max(0, (this.tasks.get(taskId)?.head.position ?? 0) + off);
+    const head = headOf({ taskId, ...this.place, contextId, state, statusTime, position: position + count });
+    const request = { head, expected: position, entries: numbered(position, count) };
+    if (key === undefined) return request;
+    const send = { ...this.place, key: `${task}-${key}`, fingerprint: `${off}`, taskId, position: position + count };
+    return { ...request, send };
+  }
+
+  append({ head, expected, send }: AppendRequest): StoreErrorKind | "stored" {
+    const task = this.tasks.get(head.taskId);
+    if (send !== undefined && this.#sends.has(send.key)) return "duplicate";
+    if (task !== undefined && isTerminal(task.head.state)) return "finished";
+    if ((task?.head.position ?? 0) !== expected) return "conflict";
+    this.tasks.set(head.taskId, { head, snapshot: task?.snapshot });
+    if (send !== undefined) this.#sends.set(send.key, send);
+    return "stored";
+  }
+
+  list(filters: Filters): TaskHead[] {
+    return [...this.tasks.values()]
+      .map(({ head }) => head)
+      .filter((head) => filters.contextId === undefined || head.contextId === filters.contextId)
+      .filter((head) => filters.state === undefined || head.state === filters.state)
+      .filter((head) => filters.statusFrom === undefined || head.statusTime >= filters.statusFrom)
+      .sort((a, b) => b.statusTime - a.statusTime || (a.taskId < b.taskId ? 1 : -1));
+  }
+
+  saveSnapshot(taskId: string, snapshot: StoredSnapshot): void {
+    const task = this.tasks.get(taskId);
+    if (task !== undefined && snapshot.position > (task.snapshot?.position ?? 0)) task.snapshot = snapshot;
+  }
+
+  remove(before: number): void {
+    for (const { head } of [...this.tasks.values()]) {
+      if (!isTerminal(head.state) || head.statusTime >= before) continue;
+      this.tasks.delete(head.taskId);
+      for (const [key, send] of this.#sends) if (send.taskId === head.taskId) this.#sends.delete(key);
+    }
+  }
+}
+
+/** Random histories of a few tasks, in which everything happens that can go wrong between two callers. */
+export function modelContract(contract: StoreContract): void {
+  const { suite, fc } = contract;
+  suite.describe("random histories", () => {
+    scenario(contract, "agree with a simple model", async (store) => {
+      let run = 0;
+      const property = fc.asyncProperty(fc.array(stepOf(fc), { maxLength: 40 }), async (steps) => {
+        const model = new Model(`run-${run++}`);
+        for (const step of steps) await follow(contract, store, model, step);
+        await compare(contract, store, model);
+      });
+      await fc.assert(property, { numRuns: 60 });
+    });
+  });
+}
+
+function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
+  const task = fc.nat(5);
+  const state = fc.integer({ min: 1, max: 8 });
+  const optional = <T>(arbitrary: Arbitrary<T>): Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+  const append = fc.record({
+    task,
+    off: fc.constantFrom(0, 0, 0, 0, 0, 0, -1, 1),
+    state: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(1, 2, 6, 8) }, { weight: 1, arbitrary: state }),
+    statusTime: fc.nat(6),
+    count: fc.integer({ min: 1, max: 3 }),
+    key: optional(fc.nat(2)),
+  });
+  const contextId = fc.nat(3).map((index) => `context-${index}`);
+  const filters = fc
+    .record({ contextId: optional(contextId), state: optional(state), statusFrom: optional(fc.nat(6)) })
+    .map(onlyNamed);
+  const appends = fc.uniqueArray(append, { minLength: 1, maxLength: 6, selector: (each) => each.task });
+  const together = appends.map((each): Step => ({ do: "append together", appends: each }));
+  return fc.oneof(
+    { weight: 6, arbitrary: together },
+    fc.record({ do: fc.constant("list" as const), filters, limit: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ do: fc.constant("read" as const), task, after: fc.nat(12), limit: fc.integer({ min: 1, max: 5 }) }),
+    fc.record({ do: fc.constant("snapshot" as const), task, position: fc.integer({ min: 1, max: 6 }) }),
+    fc.record({ do: fc.constant("remove" as const), before: fc.nat(6) }),
+  );
+}
+
+function onlyNamed(filters: { [K in keyof Filters]-?: Filters[K] | undefined }): Filters {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+}
+
+async function follow(contract: StoreContract, store: TaskStore, model: Model, step: Step): Promise<void> {
+  const { expect } = contract.suite;
+  switch (step.do) {
+    case "append together": {
+      // Different tasks, so whichever order the store takes them in, the outcome is one.
+      const requests = step.appends.map((append) => model.request(append));
+      const outcomes = await Promise.all(requests.map((request) => store.append(request).then(() => "stored", kindOf)));
+      expect(outcomes).toEqual(requests.map((request) => model.append(request)));
+      return;
+    }
+    case "list":
+      expect(await firstPage(store, model, step.filters, step.limit)).toEqual({
+        heads: model.list(step.filters).slice(0, step.limit),
+        total: model.list(step.filters).length,
+      });
+      return;
+    case "read": {
+      const { task, after, limit } = step;
+      const entries = (await store.read({ taskId: model.id(task), after, limit })).map(textOf);
+      const there = numbered(0, model.tasks.get(model.id(task))?.head.position ?? 0).map(textOf);
+      expect(entries).toEqual(there.slice(after, after + limit));
+      return;
+    }
+    case "snapshot": {
+      const position = Math.min(step.position, model.tasks.get(model.id(step.task))?.head.position ?? step.position);
+      const snapshot = { position, bytes: bytesOf(`${position}`) };
+      model.saveSnapshot(model.id(step.task), snapshot);
+      await store.saveSnapshot({ taskId: model.id(step.task), snapshot });
+      return;
+    }
+    case "remove":
+      model.remove(step.before);
+      await store.removeFinished({ before: step.before, limit: 10_000 });
+  }
+}
+
+async function compare(contract: StoreContract, store: TaskStore, model: Model): Promise<void> {
+  const { expect } = contract.suite;
+  for (let task = 0; task <= 5; task++) {
+    const taskId = model.id(task);
+    const expected = model.tasks.get(taskId);
+    expect(await store.head({ taskId })).toEqual(expected?.head);
+    const loaded = await store.load({ taskId });
+    expect(loaded?.snapshot).toEqual(expected?.snapshot);
+    const folded = expected?.snapshot?.position ?? 0;
+    const left = (expected?.head.position ?? 0) - folded;
+    expect((loaded?.entries ?? []).map(textOf)).toEqual(numbered(folded, left).map(textOf));
+  }
+  for (const filters of [{}, { contextId: "context-1" }, { state: TaskState.WORKING }, { statusFrom: 3 }]) {
+    const ids = await listAll(store, { ...model.place, ...filters, limit: 2 });
+    expect(ids).toEqual(model.list(filters).map((head) => head.taskId));
+  }
+}
+
+function firstPage(store: TaskStore, model: Model, filters: Filters, limit: number): Promise<ListPage> {
+  return store.list({ ...model.place, ...filters, limit });
+}
+
+function kindOf(error: unknown): unknown {
+  return error instanceof Error && "kind" in error ? error.kind : error;
+}

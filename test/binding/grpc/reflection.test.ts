@@ -1,0 +1,105 @@
+import { fromBinary, getExtension } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { type Client, type ServiceDefinition, status } from "@grpc/grpc-js";
+import { ReflectionService } from "@grpc/reflection";
+import { describe, expect, it } from "vitest";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import { field_behavior, FieldBehavior } from "../../../gen/google/api/field_behavior_pb.js";
+import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { addablesOf } from "../../../src/binding/grpc/infrastructure.js";
+import { serve, taskEvent } from "./support.js";
+
+interface Answer {
+  readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
+  /** Base64, as the package has its messages loaded. */
+  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly string[] };
+  readonly errorResponse?: { readonly errorCode: number };
+}
+
+/** The two versions of the reflection service, as a client sees them. */
+const versions: [string, ServiceDefinition][] = addablesOf((server) => new ReflectionService({}).addToServer(server)).map(
+  ({ definition }) => [Object.values(definition)[0]?.path.split("/")[1] ?? "", definition],
+);
+
+/** Asks the reflection service one question. */
+function ask(client: Client, definition: ServiceDefinition, question: object): Promise<Answer> {
+  const method = Object.values(definition)[0];
+  if (method === undefined) throw new Error("a service without a method");
+  const { path, requestSerialize, responseDeserialize } = method;
+  const stream = client.makeBidiStreamRequest<object, Answer>(path, requestSerialize, responseDeserialize);
+  return new Promise((resolve, reject) => {
+    stream.on("data", resolve);
+    stream.on("error", reject);
+    stream.end(question);
+  });
+}
+
+async function filesFor(client: Client, definition: ServiceDefinition, question: object): Promise<FileDescriptorProto[]> {
+  const { fileDescriptorResponse } = await ask(client, definition, question);
+  const files = fileDescriptorResponse?.fileDescriptorProto ?? [];
+  return files.map((file) => fromBinary(FileDescriptorProtoSchema, Buffer.from(file, "base64")));
+}
+
+const answering = () => taskEvent("0");
+
+describe.each(versions)("%s", (_name, definition) => {
+  it("lists our service, health and itself, and nothing else", async () => {
+    const { client } = await serve(answering);
+    const { listServicesResponse } = await ask(client, definition, { listServices: "*" });
+    expect(listServicesResponse?.service.map(({ name }) => name).sort()).toEqual([
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+      "lf.a2a.v1.A2AService",
+    ]);
+  });
+
+  it("gives the contract as it is, with HTTP rules and REQUIRED marks (SRV-GRPC-02)", async () => {
+    const { client } = await serve(answering);
+    const files = await filesFor(client, definition, { fileContainingSymbol: A2AService.typeName });
+    const contract = files.find((file) => file.name === A2AService.file.proto.name);
+    expect(contract).toEqual(A2AService.file.proto);
+    const method = contract?.service[0]?.method.find(({ name }) => name === A2AService.method.getTask.name);
+    expect(method?.options && getExtension(method.options, http).pattern).toEqual({ case: "get", value: "/tasks/{id=*}" });
+    const field = contract?.messageType.find(({ name }) => name === TaskSchema.name)?.field[0];
+    expect(field?.options && getExtension(field.options, field_behavior)).toEqual([FieldBehavior.REQUIRED]);
+  });
+
+  it("gives every file that another one imports", async () => {
+    const { client } = await serve(answering);
+    const missing = ["lf.a2a.v1.Task", "google.rpc.ErrorInfo", "grpc.health.v1.Health", "google.rpc.Status"].map(
+      async (symbol) => filesFor(client, definition, { fileContainingSymbol: symbol }),
+    );
+    const seen = new Set<string>();
+    const queue = (await Promise.all(missing)).flat();
+    expect(queue.length).toBeGreaterThanOrEqual(4);
+    for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+      seen.add(file.name);
+      for (const name of file.dependency.filter((dependency) => !seen.has(dependency))) {
+        const [imported] = await filesFor(client, definition, { fileByFilename: name });
+        expect(imported?.name).toBe(name);
+        if (imported !== undefined) queue.push(imported);
+      }
+    }
+    expect(seen).toContain("google/api/annotations.proto");
+    expect(seen).toContain("google/protobuf/struct.proto");
+  });
+
+  it("names the entries of maps as the compiler does", async () => {
+    const { client } = await serve(answering);
+    const [health] = await filesFor(client, definition, { fileContainingSymbol: "grpc.health.v1.Health" });
+    const entries = health?.messageType.flatMap(({ nestedType }) => nestedType).filter(({ options }) => options?.mapEntry);
+    expect(entries?.map(({ name }) => name)).toEqual(["StatusesEntry"]);
+  });
+
+  it("says so when it does not know a symbol", async () => {
+    const { client } = await serve(answering);
+    const { errorResponse } = await ask(client, definition, { fileContainingSymbol: "lf.a2a.v1.Nothing" });
+    expect(errorResponse?.errorCode).toBe(status.NOT_FOUND);
+  });
+
+  it("can be switched off", async () => {
+    const { client } = await serve(answering, { reflection: false });
+    await expect(ask(client, definition, { listServices: "*" })).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+  });
+});

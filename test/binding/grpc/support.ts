@@ -1,0 +1,190 @@
+import { type ClientHttp2Stream, connect } from "node:http2";
+import { create, fromBinary, type Message } from "@bufbuild/protobuf";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { afterEach } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
+import { encode } from "../../../src/binding/grpc/definition.js";
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
+import { defaultLimits } from "../../../src/core/limits.js";
+import type { Logger } from "../../../src/core/log.js";
+import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+
+export const unary = A2AService.method.getTask;
+export const streaming = A2AService.method.subscribeToTask;
+
+/** A line of a log. */
+export interface Line {
+  readonly level: keyof Logger;
+  readonly facts: Record<string, unknown>;
+  readonly message: string;
+}
+
+export function recordingLogger(): { logger: Logger; lines: Line[] } {
+  const lines: Line[] = [];
+  const at = (level: keyof Logger) => (facts: object, message: string) => {
+    lines.push({ level, facts: { ...facts }, message });
+  };
+  return { logger: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") }, lines };
+}
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** Runs when the test is over, last in, first out. */
+export function cleanup(clean: () => unknown): void {
+  cleanups.push(clean);
+}
+
+export interface Served {
+  readonly server: GrpcServer;
+  readonly port: number;
+  readonly client: Client;
+  readonly lines: Line[];
+}
+
+/** What stands for the service: an answer, or something that makes one. */
+export type Answering = (invocation: Invocation) => Answer | Promise<Answer>;
+
+/** A server on a free port, whose every method is answered by `answering`, and a client of it. */
+export async function serve(answering: Answering, options: Partial<GrpcServerOptions> = {}): Promise<Served> {
+  const { logger, lines } = recordingLogger();
+  const invoke: Invoke = async (invocation) => answering(invocation);
+  const shared = { service: A2AService, limits: defaultLimits, logger, ...options };
+  const binding = createGrpcBinding({ ...shared, invoke, encrypted: options.tls !== undefined });
+  const server = createGrpcServer({ host: "127.0.0.1", port: 0, binding, ...shared });
+  cleanup(() => server.drain(0));
+  const port = await server.listen();
+  return { server, port, client: clientOf(port), lines };
+}
+
+export function clientOf(port: number, secure = credentials.createInsecure()): Client {
+  const client = new Client(`127.0.0.1:${port}`, secure);
+  cleanup(() => client.close());
+  return client;
+}
+
+const bytes = (value: Buffer): Buffer => value;
+const path = (method: { name: string }): string => `/${A2AService.typeName}/${method.name}`;
+
+export interface UnaryResult {
+  readonly error: ServiceError | null;
+  readonly value: Buffer | undefined;
+  readonly headers: Metadata;
+}
+
+export interface UnaryCallOptions {
+  readonly metadata?: Metadata;
+  readonly deadline?: number;
+  readonly method?: { name: string };
+  /** Gets hold of the call, to cancel it. */
+  readonly started?: (call: { cancel(): void }) => void;
+}
+
+/** Calls a unary method with these bytes. Never rejects: the error is part of the result. */
+export function callUnary(client: Client, request: Buffer, options: UnaryCallOptions = {}): Promise<UnaryResult> {
+  return new Promise((resolve) => {
+    let headers = new Metadata();
+    const { metadata = new Metadata(), deadline, method = unary } = options;
+    const call = client.makeUnaryRequest<Buffer, Buffer>(
+      path(method),
+      bytes,
+      bytes,
+      request,
+      metadata,
+      deadline === undefined ? {} : { deadline },
+      (error, value) => setImmediate(() => resolve({ error, value, headers })),
+    );
+    call.on("metadata", (received: Metadata) => {
+      headers = received;
+    });
+    options.started?.(call);
+  });
+}
+
+export type ClientStream = ReturnType<Client["makeServerStreamRequest"]>;
+
+export function callStream(client: Client, deadline?: number): ClientStream {
+  return client.makeServerStreamRequest(
+    path(streaming),
+    bytes,
+    bytes,
+    encode(streaming.input, create(streaming.input, { id: "t" })),
+    new Metadata(),
+    deadline === undefined ? {} : { deadline },
+  );
+}
+
+/**
+ * A stream of a client that reads nothing until it is resumed. It speaks bare HTTP/2, because a client of grpc-js reads
+ * on while its stream is paused, and keeps it all.
+ */
+export function lazyStream(port: number): ClientHttp2Stream {
+  const session = connect(`http://127.0.0.1:${port}`);
+  cleanup(() => session.destroy());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path(streaming),
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => {});
+  stream.end(Buffer.alloc(5));
+  return stream;
+}
+
+/** What came of a stream: the ids of its messages in their order, and its error. */
+export async function drainStream(stream: ClientStream): Promise<{ ids: string[]; error: ServiceError | undefined }> {
+  const ids: string[] = [];
+  try {
+    for await (const chunk of stream) ids.push(idOf(chunk as Buffer));
+    return { ids, error: undefined };
+  } catch (error) {
+    return { ids, error: error as ServiceError };
+  }
+}
+
+export function taskEvent(id: string): Message {
+  return create(StreamResponseSchema, { payload: { case: "task", value: { id } } });
+}
+
+function idOf(chunk: Buffer): string {
+  const { payload } = fromBinary(StreamResponseSchema, chunk);
+  return payload.case === "task" ? payload.value.id : "";
+}
+
+export function requestFor(id: string): Buffer {
+  return encode(unary.input, create(unary.input, { id }));
+}
+
+/** The `google.rpc.Status` of an error, and its first two details as what they should be. */
+export function detailsOf(error: ServiceError | null | undefined) {
+  const [trailer] = error?.metadata.get("grpc-status-details-bin") ?? [];
+  if (!Buffer.isBuffer(trailer)) throw new Error("no details in the trailers");
+  const status = fromBinary(StatusSchema, trailer);
+  const types = status.details.map((any) => any.typeUrl);
+  const info = fromBinary(ErrorInfoSchema, status.details[0]?.value ?? new Uint8Array());
+  const bad = status.details
+    .filter((any) => any.typeUrl.endsWith(`/${BadRequestSchema.typeName}`))
+    .map((any) => fromBinary(BadRequestSchema, any.value))[0];
+  return { code: status.code, message: status.message, types, info, bad, size: trailer.length };
+}
+
+/** Resolves when the condition holds; fails the test after two seconds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 2_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("it did not come to that in time");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Resolves when nothing has changed for a while. */
+export async function settled(value: () => number): Promise<number> {
+  for (let last = Number.NaN; last !== value(); await new Promise((resolve) => setTimeout(resolve, 150))) last = value();
+  return value();
+}
