@@ -10,8 +10,7 @@ export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
 export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 
 /**
- * What gRPC tells about a call. Cheap to make: the peer and the signal cost something only when they are asked for.
- * The package of the service stands for protocol version 1.0 (specification 3.6.2, 10.1).
+ * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the service stands for protocol version 1.0 (specification 3.6.2, 10.1).
  */
 export class GrpcCallStart implements CallStart {
   readonly binding = "grpc";
@@ -24,7 +23,7 @@ export class GrpcCallStart implements CallStart {
 
   constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
     this.#grpc = grpc;
-    this.peer = new GrpcPeer(grpc, encrypted);
+    this.peer = { address: addressOf(grpc.getPeer()), encrypted };
     this.header = (name) => headerOf(grpc, name);
   }
 
@@ -57,21 +56,6 @@ export class GrpcCallStart implements CallStart {
 
   #abort(): void {
     if (!this.#finished) this.#controller?.abort(this.reason);
-  }
-}
-
-/** The other end of the connection; its address is looked up when somebody wants it. */
-class GrpcPeer implements Peer {
-  readonly encrypted: boolean;
-  readonly #grpc: UnaryCall | StreamCall;
-
-  constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
-    this.#grpc = grpc;
-    this.encrypted = encrypted;
-  }
-
-  get address(): string {
-    return addressOf(this.#grpc.getPeer());
   }
 }
 

@@ -11,8 +11,8 @@ import { serve, taskEvent } from "./support.js";
 
 interface Answer {
   readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
-  /** Base64, as the package has its messages loaded. */
-  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly string[] };
+  /** Bytes one by one, as the package has its messages loaded. */
+  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly (readonly number[])[] };
   readonly errorResponse?: { readonly errorCode: number };
 }
 
@@ -37,7 +37,7 @@ function ask(client: Client, definition: ServiceDefinition, question: object): P
 async function filesFor(client: Client, definition: ServiceDefinition, question: object): Promise<FileDescriptorProto[]> {
   const { fileDescriptorResponse } = await ask(client, definition, question);
   const files = fileDescriptorResponse?.fileDescriptorProto ?? [];
-  return files.map((file) => fromBinary(FileDescriptorProtoSchema, Buffer.from(file, "base64")));
+  return files.map((file) => fromBinary(FileDescriptorProtoSchema, Uint8Array.from(file)));
 }
 
 const answering = () => taskEvent("0");
