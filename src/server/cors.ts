@@ -37,7 +37,7 @@ export interface Cors {
   mark(request: NodeServerRequest, response: NodeServerResponse): void;
   /** The verb that a browser asks for ahead of the request itself, or undefined for any other request. */
   preflight(request: NodeServerRequest): string | undefined;
-  /** Answers such a question. */
+  /** Answers such a question; the answer is marked before. */
   answer(request: NodeServerRequest, response: NodeServerResponse): void;
 }
 
@@ -50,16 +50,15 @@ export function createCors(origins: true | readonly string[], more: readonly str
   const allowed = origins === true ? undefined : new Set(origins);
   const headers = [...requestHeaders, ...more];
   const known = new Set(headers.map((name) => name.toLowerCase()));
-  const mark = (request: NodeServerRequest, response: NodeServerResponse): boolean => {
-    const origin = headerOf(request, "origin");
-    if (allowed !== undefined) addVary(response, "Origin");
-    if (origin === undefined || allowed?.has(origin) === false) return false;
-    response.setHeader("access-control-allow-origin", allowed === undefined ? "*" : origin);
-    return true;
-  };
+  const allows = (origin: string | undefined): origin is string =>
+    origin !== undefined && allowed?.has(origin) !== false;
   return {
     mark: (request, response) => {
-      if (mark(request, response)) response.setHeader("access-control-expose-headers", responseHeaders);
+      if (allowed !== undefined) addVary(response, "Origin");
+      const origin = headerOf(request, "origin");
+      if (!allows(origin)) return;
+      response.setHeader("access-control-allow-origin", allowed === undefined ? "*" : origin);
+      response.setHeader("access-control-expose-headers", responseHeaders);
     },
     preflight: (request) =>
       request.method === "OPTIONS" && headerOf(request, "origin") !== undefined
@@ -68,7 +67,7 @@ export function createCors(origins: true | readonly string[], more: readonly str
     answer: (request, response) => {
       response.statusCode = 204;
       addVary(response, "Access-Control-Request-Headers");
-      if (mark(request, response)) {
+      if (allows(headerOf(request, "origin"))) {
         const asked = headerOf(request, "access-control-request-headers") ?? "";
         // Service parameters of extensions cannot be listed, as nobody knows them all.
         const ours = asked.split(",").filter((name) => /^\s*(?:a2a|parley)-[\w-]+\s*$/i.test(name));

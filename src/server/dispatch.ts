@@ -49,15 +49,19 @@ type Answerer = (response: NodeServerResponse) => Promise<void>;
 
 function answererOf(options: DispatchOptions, request: NodeServerRequest, target: Target): Answerer | undefined {
   const { bindings, cors, logger } = options;
+  const asked = cors?.preflight(request);
+  const answerAsked: Answerer = async (response) => cors?.answer(request, response);
   for (const page of options.pages) {
     const answer = page(target.path, request);
-    if (answer !== undefined) return async (response) => send(request, response, answer);
+    if (answer === undefined) continue;
+    if (asked !== undefined) return answerAsked;
+    const read = request.method === "GET" || request.method === "HEAD";
+    return async (response) => send(request, response, read ? answer : onlyRead);
   }
-  const asked = cors?.preflight(request);
   const verb = asked ?? request.method ?? "";
   const binding = bindings.find((candidate) => candidate.matches(verb, target.path));
   if (binding === undefined) return undefined;
-  if (asked !== undefined) return async (response) => cors?.answer(request, response);
+  if (asked !== undefined) return answerAsked;
   return (response) => {
     const readable = withBody(request);
     if (readable !== undefined) return binding.handle(readable, response, target);
@@ -66,6 +70,9 @@ function answererOf(options: DispatchOptions, request: NodeServerRequest, target
     return Promise.reject(new Error(why));
   };
 }
+
+/** A page can be read and nothing else. */
+const onlyRead: WholeAnswer = { status: 405, headers: { allow: "GET, HEAD" } };
 
 /** Bindings write their own errors; this is for what they did not foresee. */
 function fail(logger: Logger, error: unknown, response: NodeServerResponse): void {

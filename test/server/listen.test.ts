@@ -41,7 +41,10 @@ async function start(more: Partial<ListenOptions> = {}, timeoutMs = 60_000): Pro
     ...more,
   });
   opened.push(() => listener.close(0));
-  return { ...listener, answer: () => waiting.splice(0).forEach((go) => go()), waiting: () => waiting.length };
+  const answer = (): void => {
+    for (const go of waiting.splice(0)) go();
+  };
+  return { ...listener, answer, waiting: () => waiting.length };
 }
 
 interface Started extends Listener {

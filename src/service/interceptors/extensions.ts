@@ -1,5 +1,6 @@
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
 /** No list that came from outside may be longer. */
@@ -13,19 +14,19 @@ const maxHeaderLength = 8_192;
 export function extensions(limits: Limits): Interceptor {
   return (next) => async (invocation) => {
     const { call, served } = invocation;
-    const header = call.header("a2a-extensions");
+    const header = call.header(EXTENSIONS_PARAMETER);
     const declared = served?.card.capabilities?.extensions ?? [];
-    const asked = header === undefined ? noExtensions : parseExtensions(header, limits.maxExtensions);
-    const missing = declared.find((extension) => extension.required && !asked.has(extension.uri));
+    const wanted = header === undefined ? noExtensions : asked(header, limits.maxExtensions);
+    const missing = declared.find((extension) => extension.required && !wanted.has(extension.uri));
     if (missing !== undefined) {
       throw new A2AError("EXTENSION_SUPPORT_REQUIRED", `The agent requires the extension ${missing.uri}.`, {
         metadata: { extension: missing.uri },
       });
     }
-    if (asked.size > 0) {
-      const active = declared.map(({ uri }) => uri).filter((uri) => asked.has(uri));
+    if (wanted.size > 0) {
+      const active = declared.map(({ uri }) => uri).filter((uri) => wanted.has(uri));
       call.extensions = new Set(active);
-      if (active.length > 0) call.responseHeaders.set("a2a-extensions", active.join(","));
+      if (active.length > 0) call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
     }
     return next(invocation);
   };
@@ -33,10 +34,8 @@ export function extensions(limits: Limits): Interceptor {
 
 const noExtensions: ReadonlySet<string> = new Set();
 
-function parseExtensions(header: string, max: number): Set<string> {
-  const uris = header.length > maxHeaderLength ? undefined : header.split(",").map((uri) => uri.trim());
-  if (uris === undefined || uris.length > max) {
-    throw invalid([{ field: "A2A-Extensions", description: `asks for more than ${max} extensions` }]);
-  }
-  return new Set(uris.filter((uri) => uri !== ""));
+function asked(header: string, max: number): ReadonlySet<string> {
+  const uris = header.length > maxHeaderLength ? undefined : parseExtensions(header);
+  if (uris !== undefined && uris.length <= max) return new Set(uris);
+  throw invalid([{ field: EXTENSIONS_PARAMETER, description: `asks for more than ${max} extensions` }]);
 }

@@ -1,13 +1,6 @@
 import { A2AError } from "../../core/error.js";
+import { isSupportedVersion, supportedVersions, VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
-
-/** Versions of the protocol that are spoken here, without patch numbers (specification 3.6). */
-export const supportedVersions: readonly string[] = ["1.0"];
-
-/** What an empty value means (specification 3.6.2). */
-const emptyVersion = "0.3";
-
-const versionForm = /^(\d+\.\d+)(\.\d+)?$/;
 
 /**
  * Takes the version that the client asks for, by header, metadata or query parameter. Present but empty is 0.3. When
@@ -17,19 +10,17 @@ const versionForm = /^(\d+\.\d+)(\.\d+)?$/;
 export function version(strict: boolean): Interceptor {
   return (next) => async (invocation) => {
     const { call } = invocation;
-    const asked = call.header("a2a-version")?.trim();
-    const implied = strict ? undefined : call.impliedVersion;
-    const wanted = asked === undefined ? (implied ?? emptyVersion) : asked || emptyVersion;
-    const majorMinor = versionForm.exec(wanted)?.[1];
-    if (majorMinor === undefined || !supportedVersions.includes(majorMinor)) throw unsupported(wanted);
+    const asked = call.header(VERSION_PARAMETER) ?? (strict ? "" : (call.impliedVersion ?? ""));
+    if (!isSupportedVersion(asked)) throw unsupportedVersion(asked);
     return next(invocation);
   };
 }
 
-function unsupported(wanted: string): A2AError {
+/** The error for a version that is not spoken here; it names those that are. */
+function unsupportedVersion(asked: string): A2AError {
   const supported = supportedVersions.join(", ");
-  const shown = wanted.slice(0, 32);
+  const shown = asked.trim().slice(0, 32) || "0.3 (none given)";
   return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
-    metadata: { requestedVersion: shown, supportedVersions: supported },
+    metadata: { supportedVersions: supported },
   });
 }

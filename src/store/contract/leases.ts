@@ -41,7 +41,8 @@ function claiming(contract: StoreContract): void {
   });
 
   scenario(contract, "takes at most as many as asked for and leaves the others for later", async (store) => {
-    for (let index = 0; index < 10; index++) await create(store, { taskId: `${index}`, lease: leaseOf({ until: index }) });
+    for (let index = 0; index < 10; index++)
+      await create(store, { taskId: `${index}`, lease: leaseOf({ until: index }) });
     const first = await store.claimLeases({ ...claim, limit: 4 });
     const second = await store.claimLeases({ ...claim, limit: 100 });
     expect(first).toHaveLength(4);

@@ -111,7 +111,9 @@ function filtering(contract: StoreContract): void {
           const page = await store.list({ ...OWNER, ...filters, limit: 100 });
           expect(new Set(page.heads.map((head) => head.taskId))).toEqual(new Set(matching.map((head) => head.taskId)));
           expect(page.total).toBe(matching.length);
-          expect(await listAll(store, { ...OWNER, ...filters, limit: 3 })).toEqual(page.heads.map((head) => head.taskId));
+          expect(await listAll(store, { ...OWNER, ...filters, limit: 3 })).toEqual(
+            page.heads.map((head) => head.taskId),
+          );
         }
       }
     }
@@ -161,7 +163,9 @@ function counting(contract: StoreContract): void {
       ]),
     );
     expect(await total(store)).toBe(60);
-    expect(await total(store, TaskState.COMPLETED)).toBe((await listAll(store, { ...OWNER, state: 3, limit: 7 })).length);
+    expect(await total(store, TaskState.COMPLETED)).toBe(
+      (await listAll(store, { ...OWNER, state: 3, limit: 7 })).length,
+    );
   });
 }
 

@@ -6,8 +6,8 @@ import type {
   ListPage,
   ListRequest,
   RememberedSend,
-  StoreErrorKind,
   StoredSnapshot,
+  StoreErrorKind,
   TaskHead,
   TaskStore,
 } from "../task-store.js";

@@ -44,7 +44,9 @@ function keeping(contract: StoreContract): void {
     await store.deletePushConfig({ taskId: "a", configId: "x" });
     await store.deletePushConfig({ taskId: "unknown", configId: "x" });
     expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toBeUndefined();
-    expect((await store.listPushConfigs({ taskId: "a", after: "", limit: 10 })).map((it) => it.configId)).toEqual(["y"]);
+    expect((await store.listPushConfigs({ taskId: "a", after: "", limit: 10 })).map((it) => it.configId)).toEqual([
+      "y",
+    ]);
     await store.putPushConfig({ taskId: "a", configId: "x", config: config("again") });
     expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual(config("again", 0));
   });

@@ -106,7 +106,8 @@ function snapshots(contract: StoreContract): void {
     await create(store, { taskId: "a" }, 9);
     const save = (position: number, text: string): Promise<void> =>
       store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(text) } });
-    const kept = async (): Promise<string> => textOf((await store.load({ taskId: "a" }))?.snapshot?.bytes ?? bytesOf(""));
+    const kept = async (): Promise<string> =>
+      textOf((await store.load({ taskId: "a" }))?.snapshot?.bytes ?? bytesOf(""));
     await save(4, "four");
     expect(await kept()).toBe("four");
     await save(7, "seven");
@@ -119,7 +120,9 @@ function snapshots(contract: StoreContract): void {
   scenario(contract, "keeps the newest of several that arrive together", async (store) => {
     await create(store, { taskId: "a" }, 9);
     await Promise.all(
-      [3, 9, 1, 6].map((position) => store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(`${position}`) } })),
+      [3, 9, 1, 6].map((position) =>
+        store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(`${position}`) } }),
+      ),
     );
     expect((await store.load({ taskId: "a" }))?.snapshot).toEqual({ position: 9, bytes: bytesOf("9") });
   });

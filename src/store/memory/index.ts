@@ -10,9 +10,9 @@ import {
   type PushConfigKey,
   type RememberedSend,
   type SendKey,
-  StoreError,
   type StoredPushConfig,
   type StoredSnapshot,
+  StoreError,
   type TaskHead,
   type TaskStore,
 } from "../task-store.js";
@@ -136,7 +136,11 @@ class MemoryStore implements TaskStore {
     if (task?.head.lease?.holder === request.holder) this.#setLease(task, request.lease);
   }
 
-  async putPushConfig({ taskId, configId, config }: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void> {
+  async putPushConfig({
+    taskId,
+    configId,
+    config,
+  }: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void> {
     this.#task(taskId)?.configs.set(configId, { position: config.position, bytes: copy(config.bytes) });
   }
 

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import { StoreError } from "../task-store.js";
+import type { StoreError } from "../task-store.js";
 import { Appender } from "./append.js";
 import { Belongings } from "./belongings.js";
 import { Counters } from "./counters.js";

@@ -35,8 +35,12 @@ const REMOVAL_STEP = 64;
  * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
-  const { path, synchronous = "FULL", shared = false, logger = silentLogger }: SqliteStoreOptions =
-    typeof options === "string" ? { path: options } : options;
+  const {
+    path,
+    synchronous = "FULL",
+    shared = false,
+    logger = silentLogger,
+  }: SqliteStoreOptions = typeof options === "string" ? { path: options } : options;
   const file = prepareFile(path);
   if (file.before !== SCHEMA_VERSION) {
     logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, "the schema of the store was brought up");

@@ -158,7 +158,10 @@ function create(path: string): number {
     db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
     const mode = db.pragma("journal_mode = WAL", { simple: true });
     if (mode !== "wal") {
-      throw new StoreError("failed", `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`);
+      throw new StoreError(
+        "failed",
+        `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`,
+      );
     }
     db.pragma("synchronous = FULL");
     const before = migrate(db);

@@ -6,9 +6,9 @@ import {
   type PushConfigKey,
   type RememberedSend,
   type SendKey,
-  StoreError,
   type StoredPushConfig,
   type StoredSnapshot,
+  StoreError,
   type TaskHead,
 } from "../task-store.js";
 import { toStoreError } from "./errors.js";
@@ -77,7 +77,12 @@ export class Reader {
       const row = this.#head.get(taskId);
       if (row === undefined) return undefined;
       const snapshot = this.#loadSnapshot(taskId);
-      const entries = this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+      const entries = this.#entries(
+        taskId,
+        snapshot?.position ?? 0,
+        Number.POSITIVE_INFINITY,
+        Number.POSITIVE_INFINITY,
+      );
       return { head: toHead(row), snapshot, entries };
     });
   }

@@ -24,7 +24,6 @@ export type HeadRow = [
 /** The head that a row stands for. */
 export function toHead(row: HeadRow): TaskHead {
   const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, until, turn, attempt] = row;
-  const lease =
-    holder === null ? null : { holder, until: until ?? 0, turn: turn ?? 0, attempt: attempt ?? 0 };
+  const lease = holder === null ? null : { holder, until: until ?? 0, turn: turn ?? 0, attempt: attempt ?? 0 };
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }

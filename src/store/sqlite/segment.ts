@@ -60,12 +60,7 @@ export function writeEntries(target: Uint8Array, offset: number, entries: Iterab
  * `bytes`, which the caller must not share with anybody else.
  * @throws StoreError `damaged` when the bytes are not `count` entries.
  */
-export function readEntries(
-  segment: Segment,
-  skip: number,
-  limit: number,
-  into: Uint8Array[],
-): void {
+export function readEntries(segment: Segment, skip: number, limit: number, into: Uint8Array[]): void {
   const { bytes, count } = segment;
   let at = 0;
   for (let index = 0; index < count && into.length < limit; index++) {

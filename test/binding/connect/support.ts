@@ -1,0 +1,82 @@
+import * as http from "node:http";
+import * as http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
+import type { NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
+import { defaultLimits, type Limits } from "../../../src/core/limits.js";
+import { type Answering, cleanup, type Line, recordingLogger } from "../grpc/support.js";
+
+export interface Served {
+  readonly binding: ConnectBinding;
+  readonly lines: Line[];
+  /** HTTP/1.1. */
+  readonly h1: string;
+  /** Cleartext HTTP/2. */
+  readonly h2: string;
+  /** Requests whose handling has come to its end. */
+  readonly handled: string[];
+}
+
+/** The binding on two ports below `/mount`, its every method answered by `answering`. */
+export async function serve(answering: Answering, limits: Partial<Limits> = {}): Promise<Served> {
+  const { logger, lines } = recordingLogger();
+  const shared = { service: A2AService, limits: { ...defaultLimits, ...limits }, logger };
+  const binding = createConnectBinding({ ...shared, invoke: async (invocation) => answering(invocation) });
+  const handled: string[] = [];
+  const listener = (request: NodeServerRequest, response: NodeServerResponse): void => {
+    const [url = "", query = ""] = (request.url ?? "").split("?", 2);
+    const path = url.replace(/^\/mount/, "");
+    if (!binding.matches(request.method ?? "", path)) {
+      response.writeHead(418);
+      response.end();
+      return;
+    }
+    void binding.handle(request, response, { path, query }).then(() => handled.push(path));
+  };
+  const h1 = await listen(http.createServer(listener));
+  const h2 = await listen(http2.createServer(listener));
+  return { binding, lines, h1: `${h1}/mount`, h2: `${h2}/mount`, handled };
+}
+
+export async function listen(server: http.Server | http2.Http2Server): Promise<string> {
+  const sessions = new Set<http2.ServerHttp2Session>();
+  server.on("session", (session: http2.ServerHttp2Session) => sessions.add(session));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanup(() => {
+    server.close();
+    if (server instanceof http.Server) server.closeAllConnections();
+    for (const session of sessions) session.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Every protocol, codec and version of HTTP that goes together. */
+export const wires: [string, { binding: string; json: boolean }, (served: { h1: string; h2: string }) => Transport][] = [
+  ["Connect, JSON, HTTP/1.1", { binding: "connect", json: true }, ({ h1 }) => connectTransport(h1, "1.1", false)],
+  ["Connect, JSON, HTTP/2", { binding: "connect", json: true }, ({ h2 }) => connectTransport(h2, "2", false)],
+  ["Connect, binary, HTTP/1.1", { binding: "connect", json: false }, ({ h1 }) => connectTransport(h1, "1.1", true)],
+  ["Connect, binary, HTTP/2", { binding: "connect", json: false }, ({ h2 }) => connectTransport(h2, "2", true)],
+  ["gRPC-Web, binary, HTTP/1.1", { binding: "grpc-web", json: false }, ({ h1 }) => createGrpcWebTransport({ baseUrl: h1, httpVersion: "1.1" })],
+  ["gRPC-Web, JSON, HTTP/2", { binding: "grpc-web", json: true }, ({ h2 }) => createGrpcWebTransport({ ...over2(h2), useBinaryFormat: false })],
+  ["gRPC, binary, HTTP/2", { binding: "grpc", json: false }, ({ h2 }) => createGrpcTransport(over2(h2))],
+  ["gRPC, JSON, HTTP/2", { binding: "grpc", json: true }, ({ h2 }) => createGrpcTransport({ ...over2(h2), useBinaryFormat: false })],
+];
+
+export function connectTransport(baseUrl: string, httpVersion: "1.1" | "2", useBinaryFormat: boolean): Transport {
+  if (httpVersion === "1.1") return createConnectTransport({ baseUrl, httpVersion, useBinaryFormat });
+  return createConnectTransport({ ...over2(baseUrl), httpVersion, useBinaryFormat });
+}
+
+function over2(baseUrl: string): { baseUrl: string; sessionManager: Http2SessionManager } {
+  const sessionManager = new Http2SessionManager(baseUrl);
+  cleanup(() => sessionManager.abort());
+  return { baseUrl, sessionManager };
+}
