@@ -58,6 +58,7 @@ class Http2Socket {
   readonly #sink: FrameSink;
   #held: Buffer = Buffer.alloc(0);
   #consumed = 0;
+  #unsent: Buffer[] = [];
 
   constructor(socket: Socket, sink: FrameSink) {
     this.#socket = socket;
@@ -69,9 +70,15 @@ class Http2Socket {
     socket.on("close", () => sink.broken(new Error("the server closed the connection")));
   }
 
+  /** Calls that begin in the same moment leave together, as they do from other clients. */
   write(bytes: Buffer): void {
-    this.#socket.write(bytes);
+    if (this.#unsent.push(bytes) === 1) process.nextTick(this.#send);
   }
+
+  readonly #send = (): void => {
+    this.#socket.write(Buffer.concat(this.#unsent));
+    this.#unsent = [];
+  };
 
   close(): void {
     this.#socket.removeAllListeners("close");

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setLogger } from "@grpc/grpc-js";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { destination, pino } from "pino";
 import { createServer, type Server } from "../server/create-server.js";
@@ -56,6 +57,9 @@ const levels = ["debug", "info", "warn", "error", "silent"];
 
 async function serve(module: string, flags: ServeFlags): Promise<void> {
   const logger = pino({ level: flags.logLevel }, destination({ dest: 2, sync: true }));
+  // What grpc-js has to say about a port that is taken, this program says itself.
+  const grpcSays = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
+  setLogger({ error: grpcSays, info: grpcSays, debug: grpcSays });
   let server: Server | undefined;
   endOnSignals(async (signal) => {
     logger.info({ signal }, "asked to end");

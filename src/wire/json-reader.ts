@@ -23,13 +23,23 @@ const readers = new WeakMap<DescMessage, Read>();
  * @throws A2AError with reason INVALID_REQUEST that names every violation, up to 100, with its path.
  */
 export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
-  const read = readerOf(desc);
+  const read = collectingReader(desc);
   return (json) => {
     const at = new Faults();
     const message = read(json, at);
     at.throwIfAny();
     return message as MessageShape<Desc>;
   };
+}
+
+/**
+ * The same reader for input that has other parts as well: it adds its violations to those that are collected already.
+ * A message that is returned although there are some lacks the fields that they name.
+ */
+export function collectingReader<Desc extends DescMessage>(
+  desc: Desc,
+): (json: unknown, at: Faults) => MessageShape<Desc> | undefined {
+  return readerOf(desc) as (json: unknown, at: Faults) => MessageShape<Desc> | undefined;
 }
 
 function readerOf(desc: DescMessage): Read {

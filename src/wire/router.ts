@@ -1,14 +1,16 @@
 import type { Route } from "./routes.js";
 
 /** What a verb and a path lead to: a route, verbs that would lead to one, or (undefined) nothing. */
-export type RouteMatch = { readonly route: Route; readonly values: readonly string[] } | { readonly allow: readonly string[] };
+export type RouteMatch<R extends Route> =
+  | { readonly route: R; readonly values: readonly string[] }
+  | { readonly allow: readonly string[] };
 
 /** A place in the tree of paths. */
-interface Node {
-  readonly literals: Map<string, Node>;
-  variable: Node | undefined;
+interface Node<R> {
+  readonly literals: Map<string, Node<R>>;
+  variable: Node<R> | undefined;
   /** Routes that end here, by custom verb (empty: none) and HTTP verb. */
-  readonly ends: Map<string, Map<string, Route>>;
+  readonly ends: Map<string, Map<string, R>>;
 }
 
 /** What is looked for, and what was found on the way. */
@@ -22,29 +24,29 @@ interface Search {
   readonly allow: Set<string>;
 }
 
-const newNode = (): Node => ({ literals: new Map(), variable: undefined, ends: new Map() });
+const newNode = <R>(): Node<R> => ({ literals: new Map(), variable: undefined, ends: new Map() });
 
 /** Finds the route of a request in a tree, in a time that does not depend on the number of routes. */
-export class Router {
-  readonly #root = newNode();
+export class Router<R extends Route> {
+  readonly #root = newNode<R>();
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly R[]) {
     for (const route of routes) this.#add(route);
   }
 
-  #add(route: Route): void {
+  #add(route: R): void {
     let node = this.#root;
     for (const segment of route.template.segments) {
       if ("literal" in segment) {
-        const next = node.literals.get(segment.literal) ?? newNode();
+        const next = node.literals.get(segment.literal) ?? newNode<R>();
         node.literals.set(segment.literal, next);
         node = next;
       } else {
-        node.variable ??= newNode();
+        node.variable ??= newNode<R>();
         node = node.variable;
       }
     }
-    const verbs = node.ends.get(route.template.customVerb) ?? new Map<string, Route>();
+    const verbs = node.ends.get(route.template.customVerb) ?? new Map<string, R>();
     verbs.set(route.verb, route);
     node.ends.set(route.template.customVerb, verbs);
   }
@@ -54,7 +56,7 @@ export class Router {
    * tasks of a tenant. A custom verb is what follows the last colon, split off before anything is decoded; when no
    * route has that verb, the colon is part of the segment. Values are returned as they arrived.
    */
-  match(verb: string, path: string): RouteMatch | undefined {
+  match(verb: string, path: string): RouteMatch<R> | undefined {
     const segments = path.split("/");
     if (segments.shift() !== "") return undefined;
     const last = segments.at(-1) ?? "";
@@ -68,7 +70,7 @@ export class Router {
     return this.#search(verb, "", segments);
   }
 
-  #search(verb: string, customVerb: string, segments: readonly string[]): RouteMatch | undefined {
+  #search(verb: string, customVerb: string, segments: readonly string[]): RouteMatch<R> | undefined {
     const search: Search = { verb, customVerb, segments, values: [], allow: new Set() };
     const route = descend(this.#root, 0, search);
     if (route !== undefined) return { route, values: search.values };
@@ -77,7 +79,7 @@ export class Router {
 }
 
 /** Goes down from a node that stands for the first `depth` segments, literals first, and back where that leads nowhere. */
-function descend(node: Node, depth: number, search: Search): Route | undefined {
+function descend<R>(node: Node<R>, depth: number, search: Search): R | undefined {
   const segment = search.segments[depth];
   if (segment === undefined) return routeAt(node, search);
   const literal = node.literals.get(segment);
@@ -89,7 +91,7 @@ function descend(node: Node, depth: number, search: Search): Route | undefined {
   return below;
 }
 
-function routeAt(node: Node, { verb, customVerb, allow }: Search): Route | undefined {
+function routeAt<R>(node: Node<R>, { verb, customVerb, allow }: Search): R | undefined {
   const verbs = node.ends.get(customVerb);
   const route = verbs?.get(verb);
   if (route === undefined) for (const other of verbs?.keys() ?? []) allow.add(other);

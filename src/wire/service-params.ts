@@ -1,3 +1,5 @@
+import { A2AError } from "../core/error.js";
+
 /** Names of the service parameters (specification 3.2.6): HTTP headers and gRPC metadata, in lower case. */
 export const VERSION_PARAMETER = "a2a-version";
 export const EXTENSIONS_PARAMETER = "a2a-extensions";
@@ -23,6 +25,15 @@ export function parseVersion(value: string): string | undefined {
 export function isSupportedVersion(value: string): boolean {
   const version = parseVersion(value);
   return version !== undefined && supportedVersions.includes(version);
+}
+
+/** The error for a version that is not spoken here; it names those that are. */
+export function unsupportedVersion(asked: string): A2AError {
+  const supported = supportedVersions.join(", ");
+  const shown = asked.trim().slice(0, 32) || `${EMPTY_VERSION} (none given)`;
+  return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
+    metadata: { supportedVersions: supported },
+  });
 }
 
 /** The URIs of an `A2A-Extensions` value: a comma-separated list (specification 3.2.6), each URI once. */

@@ -225,7 +225,14 @@ export function obey(turn: Turn): AsyncIterable<AgentEvent> | Iterable<AgentEven
 function card(name: string, more: AgentCardInput = {}): AgentCardInput {
   const skill = { id: "obey", name: "Obey", description: "Does what the message says.", tags: ["test"] };
   const defaultInputModes = ["text/plain", "application/json"];
-  return { name, description: `The ${name} agent of tests.`, version: "1.2.3", defaultInputModes, skills: [skill], ...more };
+  return {
+    name,
+    description: `The ${name} agent of tests.`,
+    version: "1.2.3",
+    defaultInputModes,
+    skills: [skill],
+    ...more,
+  };
 }
 
 /** An agent that obeys. */

@@ -48,7 +48,7 @@ function detailDifferences({ details }: WireError, fields: readonly string[] | u
   if (details[0]?.["@type"] !== typeOf("ErrorInfo")) faults.push("error.details[0] is no ErrorInfo");
   const badRequest = details.find((detail) => detail["@type"] === typeOf("BadRequest"));
   if (fields === undefined) return faults;
-  const violations = (badRequest?.["fieldViolations"] ?? []) as { field?: string; description?: string }[];
+  const violations = (badRequest?.fieldViolations ?? []) as { field?: string; description?: string }[];
   const found = violations.map(({ field = "" }) => field).sort();
   const wanted = [...fields].sort();
   if (JSON.stringify(found) !== JSON.stringify(wanted)) {
@@ -60,5 +60,5 @@ function detailDifferences({ details }: WireError, fields: readonly string[] | u
 
 function infoOf({ details }: WireError): JsonObject {
   const info = details.find((detail) => detail["@type"] === typeOf("ErrorInfo"));
-  return (info?.["metadata"] ?? {}) as JsonObject;
+  return (info?.metadata ?? {}) as JsonObject;
 }

@@ -19,7 +19,7 @@ export interface RunOptions {
 
 /** Runs every case over every binding, against one server for each setup and binding. */
 export function runTable(cases: readonly Case[], { on = bindings, store = "memory" }: RunOptions = {}): void {
-  describe.each(on)("$name", (binding) => {
+  describe.each(on.map((binding) => [binding.name, binding] as const))("%s", (_name, binding) => {
     const worlds = new Worlds(binding, store);
     afterAll(() => worlds.close());
     for (const one of cases) {
@@ -138,7 +138,8 @@ async function readEvents(run: Run, { name, events, save }: Step & { kind: "read
   const messages: JsonValue[] = [];
   for (const pattern of events) {
     const item = await run.stream(name).next();
-    if (!("message" in item)) expect.fail(`The stream is over after ${messages.length} events: ${JSON.stringify(item)}`);
+    if (!("message" in item))
+      expect.fail(`The stream is over after ${messages.length} events: ${JSON.stringify(item)}`);
     check(differences(item.message, pattern, run.saved, `event ${messages.length}`));
     messages.push(item.message);
   }

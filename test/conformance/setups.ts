@@ -1,5 +1,5 @@
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { type Caller, anonymous } from "../../src/core/caller.js";
+import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { messenger, obedient, undecided } from "./agents.js";

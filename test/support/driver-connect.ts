@@ -1,10 +1,9 @@
+import * as http from "node:http";
 import type { DescMethod, DescMethodStreaming, DescMethodUnary, JsonObject, Message } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { create } from "@bufbuild/protobuf";
-import { AnySchema } from "@bufbuild/protobuf/wkt";
-import * as http from "node:http";
 import type { Address, BindingName, CallOptions, Wire } from "./driver.js";
 import { messageOf, normalOf } from "./proto-json.js";
 import { detailOf, statusName, WireFailure } from "./wire-error.js";

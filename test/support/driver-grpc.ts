@@ -1,9 +1,9 @@
 import { type DescMethod, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import {
-  type CallOptions as GrpcCallOptions,
   Client,
   type ClientReadableStream,
   credentials,
+  type CallOptions as GrpcCallOptions,
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";

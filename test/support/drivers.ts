@@ -1,5 +1,5 @@
-import { connectWire, grpcWebWire } from "./driver-connect.js";
 import { type Address, type BindingName, type Driver, driverOf } from "./driver.js";
+import { connectWire, grpcWebWire } from "./driver-connect.js";
 import { grpcWire } from "./driver-grpc.js";
 import { jsonRpcWire } from "./driver-jsonrpc.js";
 import { restWire } from "./driver-rest.js";

@@ -7,7 +7,14 @@ export type Saved = ReadonlyMap<string, string>;
  * What an answer should look like: JSON, of which objects need only have the members that are written down, while
  * lists have to be complete; with matchers in the place of values that cannot be known.
  */
-export type Pattern = Matcher | string | number | boolean | null | readonly Pattern[] | { readonly [k: string]: Pattern };
+export type Pattern =
+  | Matcher
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Pattern[]
+  | { readonly [k: string]: Pattern };
 
 /** Stands for a value that cannot be written down. */
 export class Matcher {
@@ -25,7 +32,8 @@ export function differences(value: JsonValue | undefined, pattern: Pattern, save
   if (typeof pattern === "string") return same(value, fill(pattern, saved), path);
   if (typeof pattern !== "object" || pattern === null) return same(value, pattern, path);
   if (isList(pattern)) return listDifferences(value, pattern, saved, path);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [`${at(path)} is no object: ${show(value)}`];
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return [`${at(path)} is no object: ${show(value)}`];
   return Object.entries(pattern).flatMap(([name, member]) =>
     differences(value[fill(name, saved)], member, saved, path === "" ? name : `${path}.${name}`),
   );
@@ -91,6 +99,11 @@ export const aTime: Matcher = judge(
 /** A text of a form. */
 export function like(form: RegExp): Matcher {
   return judge((value) => typeof value === "string" && form.test(value), `like ${form}`);
+}
+
+/** A number that is not less. */
+export function atLeast(least: number): Matcher {
+  return judge((value) => typeof value === "number" && value >= least, `at least ${least}`);
 }
 
 /** A list of so many items. */

@@ -1,7 +1,7 @@
 import { createRegistry, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
 import { Code } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
 
 /** An error as a client finds it on the wire, in the same form for all bindings. */
 export interface WireError {
@@ -26,7 +26,7 @@ export class WireFailure extends Error {
   constructor(error: Omit<WireError, "reason" | "domain">, headers: Readonly<Record<string, string>>) {
     super(`${error.status ?? error.native}: ${error.message}`);
     const info = error.details.find((detail) => detail["@type"] === "type.googleapis.com/google.rpc.ErrorInfo");
-    this.error = { ...error, reason: text(info?.["reason"]), domain: text(info?.["domain"]) };
+    this.error = { ...error, reason: text(info?.reason), domain: text(info?.domain) };
     this.headers = headers;
   }
 }

@@ -65,8 +65,9 @@ describe("expandPath()", () => {
         // Literal segments go before variables: a tenant of that name cannot be addressed by path.
         fc.pre(!["tasks", "extendedAgentCard"].includes(values.tenant ?? ""));
         const match = router.match(route.verb, expandPath(route.template, values));
-        expect(match !== undefined && "route" in match && match.route === route).toBe(true);
-        expect((match as { values: string[] }).values.map(decodeSegment)).toEqual(Object.values(values));
+        if (match === undefined || !("route" in match)) throw new Error("no match");
+        expect(match.route === route).toBe(true);
+        expect(match.values.map(decodeSegment)).toEqual(Object.values(values));
       }),
     );
   });

@@ -8,7 +8,7 @@ import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
 import { answer } from "./node.js";
-import { unlessAborted, untilAborted } from "./stream.js";
+import { answerUnlessAborted, untilAborted } from "./stream.js";
 
 export interface ConnectBinding extends HttpBinding {
   /**
@@ -83,7 +83,7 @@ function unary(method: DescMethod, { read, write }: Registration, { invoke, logg
   return async (request, context) => {
     const call = begin(context);
     try {
-      const answer = await unlessAborted(context.signal, invoke({ method, request: read(request), call }));
+      const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }));
       // The descriptor says unary, so this is a message; anything else cannot be written.
       return write(answer as Message);
     } catch (thrown) {
@@ -100,7 +100,10 @@ function serverStreaming(method: DescMethod, registration: Registration, options
     const call = begin(context);
     let begun = false;
     try {
-      const answer = await unlessAborted(context.signal, options.invoke({ method, request: read(request), call }));
+      const answer = await answerUnlessAborted(
+        context.signal,
+        options.invoke({ method, request: read(request), call }),
+      );
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
       for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {
         if (!begun) copyHeaders(call, context);

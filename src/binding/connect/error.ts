@@ -3,17 +3,18 @@ import type { Logger } from "../../core/log.js";
 
 /**
  * Anything thrown while a call was answered, as the error that Connect writes to the wire: code, message, details
- * with ErrorInfo first, and headers. What nobody foresaw is logged with its cause and leaves as an internal error;
- * what comes of a deadline or of the client's leaving is no failure.
+ * with ErrorInfo first, and headers. What leaves as an internal error is logged with its cause; what comes of a
+ * deadline or of the client's leaving is no failure.
  */
 export function failureOf(thrown: unknown, signal: AbortSignal, logger: Logger, facts: object): A2AError {
   const error = toA2AError(thrown);
-  if (error === thrown || error.reason !== "INTERNAL") return error;
+  if (error.reason !== "INTERNAL") return error;
+  const err = error.cause ?? error;
   if (signal.aborted) {
-    logger.debug({ ...facts, err: thrown }, "A call ended after its client had left.");
+    logger.debug({ ...facts, err }, "a call ended after its client had left");
     return reasonOf(signal);
   }
-  logger.error({ ...facts, err: thrown }, "A call failed for a reason nobody foresaw.");
+  logger.error({ ...facts, err }, "a call failed");
   return error;
 }
 

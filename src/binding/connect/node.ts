@@ -29,7 +29,7 @@ export async function answer(
     await Promise.race([answered, closed]);
   } catch (error) {
     if (!isClientGone(error))
-      logger.error({ err: error, path: handler.requestPath }, "A Connect response could not be written.");
+      logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
     if (response.headersSent) response.destroy();
     else refuse(response, 500);
   }

@@ -1,3 +1,5 @@
+import { type Answer, isStream } from "../../service/invoke.js";
+
 /** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
 export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -6,6 +8,22 @@ export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Prom
     signal.addEventListener("abort", abort);
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+/**
+ * The answer to a call, unless the signal is aborted first. An answer that comes too late is left at once when it is
+ * a stream: the service counts it as open until then.
+ */
+export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await unlessAborted(signal, answer);
+  } catch (error) {
+    answer.then(
+      (late) => isStream(late) && leave(late[Symbol.asyncIterator]()),
+      () => {},
+    );
+    throw error;
+  }
 }
 
 /**
@@ -18,20 +36,27 @@ export async function* untilAborted<T>(
   messages: AsyncIterable<T>,
 ): AsyncGenerator<T, void, undefined> {
   const iterator = messages[Symbol.asyncIterator]();
+  let open = true;
   const stop = (): void => {
-    // Nobody is left to be told what goes wrong while the iterable cleans up.
-    Promise.resolve(iterator.return?.()).catch(() => {});
+    if (open) leave(iterator);
+    open = false;
   };
   signal.addEventListener("abort", stop);
-  if (signal.aborted) stop();
   try {
+    signal.throwIfAborted();
     for (;;) {
       const next = await unlessAborted(signal, iterator.next());
       if (next.done === true) break;
       yield next.value;
     }
+    open = false;
   } finally {
     signal.removeEventListener("abort", stop);
     stop();
   }
+}
+
+function leave(iterator: AsyncIterator<unknown>): void {
+  // Nobody is left to be told what goes wrong while the iterable cleans up.
+  Promise.resolve(iterator.return?.()).catch(() => {});
 }

@@ -41,17 +41,18 @@ export function statusOf(error: A2AError): GrpcStatus {
 }
 
 /**
- * Anything thrown while a call was answered, as the error that may leave. What nobody foresaw is logged with its
- * cause and leaves as an internal error; what comes of the client's leaving is no failure.
+ * Anything thrown while a call was answered, as the error that may leave. What leaves as an internal error is logged
+ * with its cause; what comes of a deadline or of the client's leaving is no failure.
  */
 export function failureOf(thrown: unknown, start: GrpcCallStart, logger: Logger, facts: object): A2AError {
   const error = toA2AError(thrown);
-  if (error === thrown || error.reason !== "INTERNAL") return error;
+  if (error.reason !== "INTERNAL") return error;
+  const err = error.cause ?? error;
   if (start.gone) {
-    logger.debug({ ...facts, err: thrown }, "A call ended after its client had left.");
+    logger.debug({ ...facts, err }, "a call ended after its client had left");
     return start.reason;
   }
-  logger.error({ ...facts, err: thrown }, "A call failed for a reason nobody foresaw.");
+  logger.error({ ...facts, err }, "a call failed");
   return error;
 }
 

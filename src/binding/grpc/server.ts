@@ -102,7 +102,7 @@ function cannotListen(address: string, cause: Error): Error {
 function shutDown(server: Server, graceMs: number, logger: Logger): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => {
-      logger.warn({ graceMs }, "gRPC calls were broken off, their time to end was over.");
+      logger.warn({ graceMs }, "gRPC calls were broken off: their time to end was over");
       server.forceShutdown();
       resolve();
     }, graceMs);

@@ -51,7 +51,6 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
 }
 
 function compose(reader: Reader, writer: WriterLink, shared: boolean): SqliteStore {
-  let closed: Promise<void> | undefined;
   return {
     shared,
     get statistics() {
@@ -89,10 +88,10 @@ function compose(reader: Reader, writer: WriterLink, shared: boolean): SqliteSto
       }
       return removed;
     },
-    close() {
+    async close() {
       // The reader first: the last connection to go is the writer's, which then tidies the log away.
-      closed ??= (reader.close(), writer.close());
-      return closed;
+      reader.close();
+      await writer.close();
     },
   };
 }

@@ -1,8 +1,8 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { StoreError } from "../task-store.js";
-import { toStoreError } from "./errors.js";
+import { codeOf, toStoreError } from "./errors.js";
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
@@ -77,42 +77,41 @@ function checkPlace(path: string): void {
   if (!existsSync(directory)) {
     throw new StoreError("failed", `Cannot open ${path}: the directory ${directory} does not exist.`);
   }
-  const exists = existsSync(path);
-  if (exists && !statSync(path).isFile()) throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);
-  try {
-    accessSync(directory, constants.W_OK);
-    if (exists) accessSync(path, constants.R_OK | constants.W_OK);
-  } catch (cause) {
-    throw new StoreError("failed", `Cannot open ${path}: it may not be written, or its directory may not.`, { cause });
+  if (existsSync(path) && !statSync(path).isFile()) {
+    throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);
   }
 }
 
-/** The identity of a file, from its header or through a connection. */
+/** Whose a file is; undefined stands for nobody's, which has no tables yet. */
 interface Identity {
   readonly application: number;
   readonly version: number;
 }
 
 function inspect(path: string): void {
-  // Without a log beside it the header is the truth, and looking at it leaves nothing behind in the directory. With
-  // one the file is in use or was left by a crash; then a connection has to read it, and closing a descriptor of
-  // ours would drop the locks that another store of this process may hold on it.
-  if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
-  // Killed while it was created: only a connection that may write can take that back.
-  if (existsSync(`${path}-journal`)) return;
   let db: Database.Database | undefined;
   try {
+    // Without a log beside it the header is the truth, and looking at it leaves nothing behind in the directory.
+    // With one the file is in use or was left by a crash: then a connection has to read it, and closing a descriptor
+    // of ours would drop the locks that another store of this process may hold on it.
+    if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
+    // Killed while it was created: only a connection that may write can take that back.
+    if (existsSync(`${path}-journal`)) return;
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
-    const application = db.pragma("application_id", { simple: true }) as number;
-    const version = db.pragma("user_version", { simple: true }) as number;
-    const empty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-    if (!(empty && application === 0)) judge(path, { application, version });
+    judge(path, readIdentity(db));
     if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
   } catch (error) {
-    throw toStoreError(error, `Cannot open ${path}`);
+    throw refused(path, error);
   } finally {
     db?.close();
   }
+}
+
+function readIdentity(db: Database.Database): Identity | undefined {
+  const application = db.pragma("application_id", { simple: true }) as number;
+  const version = db.pragma("user_version", { simple: true }) as number;
+  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  return isEmpty && application === 0 ? undefined : { application, version };
 }
 
 /** Reads the first 100 bytes (https://www.sqlite.org/fileformat.html, section 1.3). */
@@ -164,12 +163,22 @@ function create(path: string): number {
       );
     }
     db.pragma("synchronous = FULL");
+    // Whether it may be written shows only when somebody is about to.
+    db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db);
     judge(path, { application: APPLICATION_ID, version: before });
     return before;
   } catch (error) {
-    throw toStoreError(error, `Cannot open ${path}`);
+    throw refused(path, error);
   } finally {
     db?.close();
   }
+}
+
+function refused(path: string, error: unknown): StoreError {
+  if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|EACCES|EPERM|EROFS)/.test(codeOf(error))) {
+    const message = `Cannot open ${path}: it may not be written, or its directory may not.`;
+    return new StoreError("failed", message, { cause: error });
+  }
+  return toStoreError(error, `Cannot open ${path}`);
 }

@@ -9,8 +9,8 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
+import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import { type Answering, cleanup, type Line, recordingLogger } from "../grpc/support.js";
 
@@ -59,16 +59,29 @@ export async function listen(server: http.Server | http2.Http2Server): Promise<s
 }
 
 /** Every protocol, codec and version of HTTP that goes together. */
-export const wires: [string, { binding: string; json: boolean }, (served: { h1: string; h2: string }) => Transport][] = [
-  ["Connect, JSON, HTTP/1.1", { binding: "connect", json: true }, ({ h1 }) => connectTransport(h1, "1.1", false)],
-  ["Connect, JSON, HTTP/2", { binding: "connect", json: true }, ({ h2 }) => connectTransport(h2, "2", false)],
-  ["Connect, binary, HTTP/1.1", { binding: "connect", json: false }, ({ h1 }) => connectTransport(h1, "1.1", true)],
-  ["Connect, binary, HTTP/2", { binding: "connect", json: false }, ({ h2 }) => connectTransport(h2, "2", true)],
-  ["gRPC-Web, binary, HTTP/1.1", { binding: "grpc-web", json: false }, ({ h1 }) => createGrpcWebTransport({ baseUrl: h1, httpVersion: "1.1" })],
-  ["gRPC-Web, JSON, HTTP/2", { binding: "grpc-web", json: true }, ({ h2 }) => createGrpcWebTransport({ ...over2(h2), useBinaryFormat: false })],
-  ["gRPC, binary, HTTP/2", { binding: "grpc", json: false }, ({ h2 }) => createGrpcTransport(over2(h2))],
-  ["gRPC, JSON, HTTP/2", { binding: "grpc", json: true }, ({ h2 }) => createGrpcTransport({ ...over2(h2), useBinaryFormat: false })],
-];
+export const wires: [string, { binding: string; json: boolean }, (served: { h1: string; h2: string }) => Transport][] =
+  [
+    ["Connect, JSON, HTTP/1.1", { binding: "connect", json: true }, ({ h1 }) => connectTransport(h1, "1.1", false)],
+    ["Connect, JSON, HTTP/2", { binding: "connect", json: true }, ({ h2 }) => connectTransport(h2, "2", false)],
+    ["Connect, binary, HTTP/1.1", { binding: "connect", json: false }, ({ h1 }) => connectTransport(h1, "1.1", true)],
+    ["Connect, binary, HTTP/2", { binding: "connect", json: false }, ({ h2 }) => connectTransport(h2, "2", true)],
+    [
+      "gRPC-Web, binary, HTTP/1.1",
+      { binding: "grpc-web", json: false },
+      ({ h1 }) => createGrpcWebTransport({ baseUrl: h1, httpVersion: "1.1" }),
+    ],
+    [
+      "gRPC-Web, JSON, HTTP/2",
+      { binding: "grpc-web", json: true },
+      ({ h2 }) => createGrpcWebTransport({ ...over2(h2), httpVersion: "2", useBinaryFormat: false }),
+    ],
+    ["gRPC, binary, HTTP/2", { binding: "grpc", json: false }, ({ h2 }) => createGrpcTransport(over2(h2))],
+    [
+      "gRPC, JSON, HTTP/2",
+      { binding: "grpc", json: true },
+      ({ h2 }) => createGrpcTransport({ ...over2(h2), useBinaryFormat: false }),
+    ],
+  ];
 
 export function connectTransport(baseUrl: string, httpVersion: "1.1" | "2", useBinaryFormat: boolean): Transport {
   if (httpVersion === "1.1") return createConnectTransport({ baseUrl, httpVersion, useBinaryFormat });

@@ -7,7 +7,17 @@ import { A2AError, invalid, taskNotFound } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { silentLogger } from "../../../src/core/log.js";
 import type { Invocation } from "../../../src/service/invoke.js";
-import { callStream, callUnary, detailsOf, drainStream, requestFor, serve, taskEvent, unary, until } from "./support.js";
+import {
+  callStream,
+  callUnary,
+  detailsOf,
+  drainStream,
+  requestFor,
+  serve,
+  taskEvent,
+  unary,
+  until,
+} from "./support.js";
 import { uploadService } from "./upload-service.js";
 
 const task = create(TaskSchema, { id: "t-1", status: { state: TaskState.WORKING } });
@@ -129,10 +139,13 @@ describe("createGrpcBinding()", () => {
   it("refuses a request over the limit, without asking the service", async () => {
     let asked = 0;
     const limits = { ...defaultLimits, maxRequestBytes: 1_000 };
-    const { client } = await serve(() => {
-      asked++;
-      return task;
-    }, { limits });
+    const { client } = await serve(
+      () => {
+        asked++;
+        return task;
+      },
+      { limits },
+    );
     expect((await callUnary(client, requestFor("x".repeat(900)))).error).toBeNull();
     expect((await callUnary(client, requestFor("x".repeat(1_100)))).error?.code).toBe(status.RESOURCE_EXHAUSTED);
     expect(asked).toBe(1);
@@ -146,7 +159,9 @@ describe("createGrpcBinding()", () => {
       return task;
     });
     const call: { cancel?(): void } = {};
-    const result = callUnary(client, requestFor("t-1"), { started: (started) => Object.assign(call, { cancel: () => started.cancel() }) });
+    const result = callUnary(client, requestFor("t-1"), {
+      started: (started) => Object.assign(call, { cancel: () => started.cancel() }),
+    });
     await until(() => signal !== undefined);
     call.cancel?.();
     expect((await result).error?.code).toBe(status.CANCELLED);
@@ -188,7 +203,11 @@ describe("createGrpcBinding()", () => {
     const shared = { limits: defaultLimits, logger: silentLogger };
     const { definition, implementation } = createGrpcBinding({ ...shared, invoke, service: uploadService() });
     expect(Object.keys(definition)).toEqual(["Upload", "Fetch"]);
-    expect(definition["Upload"]).toMatchObject({ path: "/test.Files/Upload", requestStream: true, responseStream: false });
+    expect(definition.Upload).toMatchObject({
+      path: "/test.Files/Upload",
+      requestStream: true,
+      responseStream: false,
+    });
     expect(Object.keys(implementation)).toEqual(["Fetch"]);
   });
 });

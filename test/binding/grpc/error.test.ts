@@ -23,7 +23,10 @@ describe("statusOf()", () => {
   });
 
   it("stays below what clients accept as metadata, however much is wrong", () => {
-    const violations = Array.from({ length: 1_000 }, (_, i) => ({ field: `message.parts[${i}]`, description: "ist zu schön" }));
+    const violations = Array.from({ length: 1_000 }, (_, i) => ({
+      field: `message.parts[${i}]`,
+      description: "ist zu schön",
+    }));
     const error = invalid(violations);
     const { status, size } = statusIn(error);
     expect(size).toBeLessThan(6_000);
@@ -35,7 +38,9 @@ describe("statusOf()", () => {
 
   it("leaves out a detail that is too large, and keeps the next", () => {
     const error = new A2AError("UNAVAILABLE", "Later.", { metadata: { a: "x".repeat(10_000) }, retryAfterMs: 1_000 });
-    expect(statusIn(error).status.details.map((any) => any.typeUrl)).toEqual(["type.googleapis.com/google.rpc.RetryInfo"]);
+    expect(statusIn(error).status.details.map((any) => any.typeUrl)).toEqual([
+      "type.googleapis.com/google.rpc.RetryInfo",
+    ]);
   });
 
   it("sends text that cannot be encoded as it stands", () => {

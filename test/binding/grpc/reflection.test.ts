@@ -4,7 +4,7 @@ import { type Client, type ServiceDefinition, status } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
 import { describe, expect, it } from "vitest";
 import { http } from "../../../gen/google/api/annotations_pb.js";
-import { field_behavior, FieldBehavior } from "../../../gen/google/api/field_behavior_pb.js";
+import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.js";
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { addablesOf } from "../../../src/binding/grpc/infrastructure.js";
 import { serve, taskEvent } from "./support.js";
@@ -17,9 +17,9 @@ interface Answer {
 }
 
 /** The two versions of the reflection service, as a client sees them. */
-const versions: [string, ServiceDefinition][] = addablesOf((server) => new ReflectionService({}).addToServer(server)).map(
-  ({ definition }) => [Object.values(definition)[0]?.path.split("/")[1] ?? "", definition],
-);
+const versions: [string, ServiceDefinition][] = addablesOf((server) =>
+  new ReflectionService({}).addToServer(server),
+).map(({ definition }) => [Object.values(definition)[0]?.path.split("/")[1] ?? "", definition]);
 
 /** Asks the reflection service one question. */
 function ask(client: Client, definition: ServiceDefinition, question: object): Promise<Answer> {
@@ -34,7 +34,11 @@ function ask(client: Client, definition: ServiceDefinition, question: object): P
   });
 }
 
-async function filesFor(client: Client, definition: ServiceDefinition, question: object): Promise<FileDescriptorProto[]> {
+async function filesFor(
+  client: Client,
+  definition: ServiceDefinition,
+  question: object,
+): Promise<FileDescriptorProto[]> {
   const { fileDescriptorResponse } = await ask(client, definition, question);
   const files = fileDescriptorResponse?.fileDescriptorProto ?? [];
   return files.map((file) => fromBinary(FileDescriptorProtoSchema, Uint8Array.from(file)));
@@ -60,7 +64,10 @@ describe.each(versions)("%s", (_name, definition) => {
     const contract = files.find((file) => file.name === A2AService.file.proto.name);
     expect(contract).toEqual(A2AService.file.proto);
     const method = contract?.service[0]?.method.find(({ name }) => name === A2AService.method.getTask.name);
-    expect(method?.options && getExtension(method.options, http).pattern).toEqual({ case: "get", value: "/tasks/{id=*}" });
+    expect(method?.options && getExtension(method.options, http).pattern).toEqual({
+      case: "get",
+      value: "/tasks/{id=*}",
+    });
     const field = contract?.messageType.find(({ name }) => name === TaskSchema.name)?.field[0];
     expect(field?.options && getExtension(field.options, field_behavior)).toEqual([FieldBehavior.REQUIRED]);
   });
@@ -88,7 +95,9 @@ describe.each(versions)("%s", (_name, definition) => {
   it("names the entries of maps as the compiler does", async () => {
     const { client } = await serve(answering);
     const [health] = await filesFor(client, definition, { fileContainingSymbol: "grpc.health.v1.Health" });
-    const entries = health?.messageType.flatMap(({ nestedType }) => nestedType).filter(({ options }) => options?.mapEntry);
+    const entries = health?.messageType
+      .flatMap(({ nestedType }) => nestedType)
+      .filter(({ options }) => options?.mapEntry);
     expect(entries?.map(({ name }) => name)).toEqual(["StatusesEntry"]);
   });
 

@@ -93,7 +93,10 @@ describe("a stream over gRPC", () => {
     const seen = { left: false, aborted: false };
     const { client } = await serve(({ call }) => ({
       [Symbol.asyncIterator]: () => ({
-        next: () => new Promise((resolve) => call.signal.addEventListener("abort", () => resolve({ done: true, value: undefined }))),
+        next: () =>
+          new Promise((resolve) =>
+            call.signal.addEventListener("abort", () => resolve({ done: true, value: undefined })),
+          ),
         return: async () => {
           seen.left = true;
           seen.aborted = call.signal.aborted;

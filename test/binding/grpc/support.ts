@@ -185,6 +185,7 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Resolves when nothing has changed for a while. */
 export async function settled(value: () => number): Promise<number> {
-  for (let last = Number.NaN; last !== value(); await new Promise((resolve) => setTimeout(resolve, 150))) last = value();
+  for (let last = Number.NaN; last !== value(); await new Promise((resolve) => setTimeout(resolve, 150)))
+    last = value();
   return value();
 }

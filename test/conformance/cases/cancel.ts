@@ -1,5 +1,18 @@
 import { absent, type Pattern, present } from "../../support/match.js";
-import { begin, type Case, call, finish, open, reached, read, release, say, sayAndGo, settle, type Step } from "../case.js";
+import {
+  begin,
+  type Case,
+  call,
+  finish,
+  open,
+  reached,
+  read,
+  release,
+  type Step,
+  say,
+  sayAndGo,
+  settle,
+} from "../case.js";
 import { asked, ended } from "./steps.js";
 
 const running = (text: string): readonly Step[] => [
@@ -16,7 +29,11 @@ export const cancelCases: readonly Case[] = [
     ids: ["SRV-CANC-01", "SRV-CANC-07"],
     steps: [
       ...running("wait {run}"),
-      call("CancelTask", { id: "{taskId}", metadata: { why: "no need" } }, { message: { ...(canceled as object), artifacts: absent } }),
+      call(
+        "CancelTask",
+        { id: "{taskId}", metadata: { why: "no need" } },
+        { message: { ...(canceled as object), artifacts: absent } },
+      ),
       call("GetTask", { id: "{taskId}" }, { message: canceled }),
     ],
   },
@@ -30,9 +47,15 @@ export const cancelCases: readonly Case[] = [
     ids: ["SRV-CANC-01"],
     steps: [
       ...running("wrapup {run}"),
-      call("CancelTask", { id: "{taskId}" }, {
-        message: { status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "Finished all the same." }] } } },
-      }),
+      call(
+        "CancelTask",
+        { id: "{taskId}" },
+        {
+          message: {
+            status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "Finished all the same." }] } },
+          },
+        },
+      ),
     ],
   },
   {
@@ -40,9 +63,13 @@ export const cancelCases: readonly Case[] = [
     ids: ["SRV-CANC-01"],
     steps: [
       ...running("stopped {run}"),
-      call("CancelTask", { id: "{taskId}" }, {
-        message: { status: { state: "TASK_STATE_CANCELED", message: { parts: [{ text: "Stopped on request." }] } } },
-      }),
+      call(
+        "CancelTask",
+        { id: "{taskId}" },
+        {
+          message: { status: { state: "TASK_STATE_CANCELED", message: { parts: [{ text: "Stopped on request." }] } } },
+        },
+      ),
     ],
   },
   {
@@ -63,7 +90,11 @@ export const cancelCases: readonly Case[] = [
       ids: ["SRV-CANC-02", "SRV-CANC-04", "SRV-ERR-06"],
       steps: [
         ...steps,
-        call("CancelTask", { id: "{taskId}" }, { error: { reason: "TASK_NOT_CANCELABLE", info: { taskId: "{taskId}" } } }),
+        call(
+          "CancelTask",
+          { id: "{taskId}" },
+          { error: { reason: "TASK_NOT_CANCELABLE", info: { taskId: "{taskId}" } } },
+        ),
         call("GetTask", { id: "{taskId}" }, { message: { status: { state } } }),
       ],
     }),

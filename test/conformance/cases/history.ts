@@ -1,6 +1,6 @@
-import { absent, anId, type Pattern } from "../../support/match.js";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Case, call, say, type Step } from "../case.js";
+import { absent, anId, type Pattern } from "../../support/match.js";
+import { type Case, call, type Step, say } from "../case.js";
 
 /** A task with three messages in its history and a fourth in its status. */
 const talked: readonly Step[] = [
@@ -25,11 +25,22 @@ const lengths: readonly (readonly [asked: JsonObject, history: Pattern])[] = [
   [{ historyLength: 2147483647 }, [first, question, second]],
 ];
 
-const title = (asked: JsonObject): string => `historyLength ${asked["historyLength"] ?? "unset"}`;
+const title = (asked: JsonObject): string => `historyLength ${asked.historyLength ?? "unset"}`;
 
 const got: readonly Case[] = lengths.map(([asked, history]) => ({
   name: `GetTask and ListTasks with ${title(asked)}`,
-  ids: ["SRV-HIST-01", "SRV-HIST-02", "SRV-HIST-03", "SRV-HIST-04", "SRV-HIST-05", "SRV-GET-01", "SRV-GET-04", "SRV-LIST-16", "SRV-GRPC-07", "SRV-GEN-12"],
+  ids: [
+    "SRV-HIST-01",
+    "SRV-HIST-02",
+    "SRV-HIST-03",
+    "SRV-HIST-04",
+    "SRV-HIST-05",
+    "SRV-GET-01",
+    "SRV-GET-04",
+    "SRV-LIST-16",
+    "SRV-GRPC-07",
+    "SRV-GEN-12",
+  ],
   steps: [
     ...talked,
     call("GetTask", { id: "{taskId}", ...asked }, { message: { history, status: stillAsking } }),
@@ -53,7 +64,11 @@ const negative: Case = {
   ids: ["SRV-HIST-04", "SRV-LIST-13"],
   steps: [
     ...talked,
-    call("GetTask", { id: "{taskId}", historyLength: -1 }, { error: { reason: "INVALID_REQUEST", fields: ["historyLength"] } }),
+    call(
+      "GetTask",
+      { id: "{taskId}", historyLength: -1 },
+      { error: { reason: "INVALID_REQUEST", fields: ["historyLength"] } },
+    ),
     call("ListTasks", { historyLength: -1 }, { error: { reason: "INVALID_REQUEST", fields: ["historyLength"] } }),
     call("SendMessage", say("echo hi", { contextId: "{run}-none" }, { configuration: { historyLength: -1 } }), {
       error: { reason: "INVALID_REQUEST", fields: ["configuration.historyLength"] },

@@ -1,5 +1,5 @@
 import { absent, anId, each, items, like, type Pattern, present, savedJson } from "../../support/match.js";
-import { type Case, call, say, type Step, tick } from "../case.js";
+import { type Case, call, type Step, say, tick } from "../case.js";
 import { asked, done } from "./steps.js";
 
 /** Tasks in the context of the case, saved as `t1`, `t2`, … in the order of their making. */
@@ -23,17 +23,29 @@ const pages: readonly Case[] = [
     ids: ["SRV-LIST-02", "SRV-LIST-03", "SRV-LIST-05", "SRV-LIST-06", "SRV-LIST-15"],
     steps: [
       ...echoes(5),
-      call("ListTasks", { ...here, pageSize: 2 }, {
-        message: { tasks: ids("t5", "t4"), nextPageToken: anId, pageSize: 2, totalSize: 5 },
-        save: { token: "nextPageToken" },
-      }),
-      call("ListTasks", { ...here, pageSize: 2, pageToken: "{token}" }, {
-        message: { tasks: ids("t3", "t2"), nextPageToken: anId, pageSize: 2, totalSize: 5 },
-        save: { token: "nextPageToken" },
-      }),
-      call("ListTasks", { ...here, pageSize: 2, pageToken: "{token}" }, {
-        message: { tasks: ids("t1"), nextPageToken: absent, pageSize: 2, totalSize: 5 },
-      }),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 2 },
+        {
+          message: { tasks: ids("t5", "t4"), nextPageToken: anId, pageSize: 2, totalSize: 5 },
+          save: { token: "nextPageToken" },
+        },
+      ),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 2, pageToken: "{token}" },
+        {
+          message: { tasks: ids("t3", "t2"), nextPageToken: anId, pageSize: 2, totalSize: 5 },
+          save: { token: "nextPageToken" },
+        },
+      ),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 2, pageToken: "{token}" },
+        {
+          message: { tasks: ids("t1"), nextPageToken: absent, pageSize: 2, totalSize: 5 },
+        },
+      ),
     ],
   },
   {
@@ -58,9 +70,17 @@ const pages: readonly Case[] = [
     ids: ["SRV-LIST-04"],
     steps: [
       ...echoes(3),
-      call("ListTasks", { ...here, pageSize: 2 }, { message: { tasks: ids("t3", "t2") }, save: { token: "nextPageToken" } }),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 2 },
+        { message: { tasks: ids("t3", "t2") }, save: { token: "nextPageToken" } },
+      ),
       call("SendMessage", say("echo new", here), { message: present }),
-      call("ListTasks", { ...here, pageSize: 2, pageToken: "{token}" }, { message: { tasks: ids("t1"), totalSize: 4 } }),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 2, pageToken: "{token}" },
+        { message: { tasks: ids("t1"), totalSize: 4 } },
+      ),
     ],
   },
   {
@@ -69,7 +89,11 @@ const pages: readonly Case[] = [
     steps: [
       ...Array.from({ length: 51 }, (): Step => call("SendMessage", say("quiet", here), { message: present })),
       call("ListTasks", here, { message: { tasks: items(50), pageSize: 50, totalSize: 51, nextPageToken: anId } }),
-      call("ListTasks", { ...here, pageSize: 100 }, { message: { tasks: items(51), pageSize: 100, nextPageToken: absent } }),
+      call(
+        "ListTasks",
+        { ...here, pageSize: 100 },
+        { message: { tasks: items(51), pageSize: 100, nextPageToken: absent } },
+      ),
     ],
   },
   {
@@ -85,9 +109,18 @@ const pages: readonly Case[] = [
     steps: [
       ...echoes(2),
       call("ListTasks", { ...here, pageSize: 1 }, { save: { token: "nextPageToken" } }),
-      ...[{}, { contextId: "other" }, { ...here, status: "TASK_STATE_COMPLETED" }, { ...here, statusTimestampAfter: "2020-01-01T00:00:00Z" }].map(
+      ...[
+        {},
+        { contextId: "other" },
+        { ...here, status: "TASK_STATE_COMPLETED" },
+        { ...here, statusTimestampAfter: "2020-01-01T00:00:00Z" },
+      ].map(
         (filter): Step =>
-          call("ListTasks", { ...filter, pageToken: "{token}" }, { error: { reason: "INVALID_REQUEST", fields: ["pageToken"] } }),
+          call(
+            "ListTasks",
+            { ...filter, pageToken: "{token}" },
+            { error: { reason: "INVALID_REQUEST", fields: ["pageToken"] } },
+          ),
       ),
       call("ListTasks", { ...here, pageToken: "{token}" }, { message: { tasks: ids("t1"), pageSize: 50 } }),
     ],
@@ -121,13 +154,25 @@ const filters: readonly Case[] = [
     steps: [
       ...tasks(["ask One?", "echo two", "fail No."]),
       done,
-      call("ListTasks", { ...here, status: "TASK_STATE_INPUT_REQUIRED" }, { message: { tasks: ids("t1"), totalSize: 1 } }),
+      call(
+        "ListTasks",
+        { ...here, status: "TASK_STATE_INPUT_REQUIRED" },
+        { message: { tasks: ids("t1"), totalSize: 1 } },
+      ),
       call("ListTasks", { ...here, status: "TASK_STATE_FAILED" }, { message: { tasks: ids("t3"), totalSize: 1 } }),
       call("ListTasks", { ...here, status: "TASK_STATE_WORKING" }, { message: { tasks: absent, totalSize: absent } }),
-      call("ListTasks", { ...here, status: "TASK_STATE_UNSPECIFIED" }, { message: { tasks: ids("t3", "t2", "t1"), totalSize: 3 } }),
-      call("ListTasks", { status: "TASK_STATE_FAILED", pageSize: 100 }, {
-        message: { tasks: each({ status: { state: "TASK_STATE_FAILED" } }) },
-      }),
+      call(
+        "ListTasks",
+        { ...here, status: "TASK_STATE_UNSPECIFIED" },
+        { message: { tasks: ids("t3", "t2", "t1"), totalSize: 3 } },
+      ),
+      call(
+        "ListTasks",
+        { status: "TASK_STATE_FAILED", pageSize: 100 },
+        {
+          message: { tasks: each({ status: { state: "TASK_STATE_FAILED" } }) },
+        },
+      ),
     ],
   },
   {
@@ -135,9 +180,17 @@ const filters: readonly Case[] = [
     ids: ["SRV-LIST-10"],
     steps: [
       asked,
-      call("ListTasks", { contextId: "{contextId}", status: "TASK_STATE_INPUT_REQUIRED" }, { message: { totalSize: 1 } }),
+      call(
+        "ListTasks",
+        { contextId: "{contextId}", status: "TASK_STATE_INPUT_REQUIRED" },
+        { message: { totalSize: 1 } },
+      ),
       call("SendMessage", say("echo blue", { taskId: "{taskId}" }), { message: present }),
-      call("ListTasks", { contextId: "{contextId}", status: "TASK_STATE_INPUT_REQUIRED" }, { message: { totalSize: absent } }),
+      call(
+        "ListTasks",
+        { contextId: "{contextId}", status: "TASK_STATE_INPUT_REQUIRED" },
+        { message: { totalSize: absent } },
+      ),
       call("ListTasks", { contextId: "{contextId}", status: "TASK_STATE_COMPLETED" }, { message: { totalSize: 1 } }),
     ],
   },
@@ -146,22 +199,33 @@ const filters: readonly Case[] = [
     ids: ["SRV-LIST-11", "SRV-TIME-05"],
     steps: [
       ...echoes(3),
-      call("ListTasks", { ...here, statusTimestampAfter: "{time2}" }, { message: { tasks: ids("t3", "t2"), totalSize: 2 } }),
+      call(
+        "ListTasks",
+        { ...here, statusTimestampAfter: "{time2}" },
+        { message: { tasks: ids("t3", "t2"), totalSize: 2 } },
+      ),
       call("GetTask", { id: "{t2}" }, { save: { later: ["status.timestamp", (time) => withNanos(time, "000001")] } }),
       call("ListTasks", { ...here, statusTimestampAfter: "{later}" }, { message: { tasks: ids("t3"), totalSize: 1 } }),
       call("ListTasks", { ...here, statusTimestampAfter: "1970-01-01T00:00:00Z" }, { message: { totalSize: 3 } }),
-      call("ListTasks", { ...here, statusTimestampAfter: "9999-12-31T23:59:59.999999999Z" }, { message: { totalSize: absent } }),
+      call(
+        "ListTasks",
+        { ...here, statusTimestampAfter: "9999-12-31T23:59:59.999999999Z" },
+        { message: { totalSize: absent } },
+      ),
     ],
   },
   {
     name: "what is wrong with a filter is told all at once",
     ids: ["SRV-LIST-13", "SRV-ERR-10"],
     steps: [
-      call("ListTasks", { pageSize: 0, historyLength: -1, status: 99 }, {
-        error: { reason: "INVALID_REQUEST", fields: ["pageSize", "historyLength", "status"] },
-      }),
+      call(
+        "ListTasks",
+        { pageSize: 0, historyLength: -1, status: 99 },
+        {
+          error: { reason: "INVALID_REQUEST", fields: ["pageSize", "historyLength", "status"] },
+        },
+      ),
     ],
-    except: { "grpc-web": "the same bytes as over grpc" },
   },
 ];
 
@@ -179,9 +243,13 @@ const contents: readonly Case[] = [
       ...tasks(["echo one"]),
       call("ListTasks", here, { message: { tasks: [{ artifacts: absent }] } }),
       call("ListTasks", { ...here, includeArtifacts: false }, { message: { tasks: [{ artifacts: absent }] } }),
-      call("ListTasks", { ...here, includeArtifacts: true }, {
-        message: { tasks: [{ artifacts: [{ name: "echo", parts: [{ text: "one" }] }] }] },
-      }),
+      call(
+        "ListTasks",
+        { ...here, includeArtifacts: true },
+        {
+          message: { tasks: [{ artifacts: [{ name: "echo", parts: [{ text: "one" }] }] }] },
+        },
+      ),
     ],
   },
   {
@@ -189,7 +257,11 @@ const contents: readonly Case[] = [
     ids: ["SRV-LIST-08", "SRV-GEN-04", "SRV-GEN-14"],
     steps: [
       ...tasks(["stream 2"]),
-      call("GetTask", { id: "{t1}" }, { message: { id: "{t1}", status: { timestamp: like(/Z$/) } }, save: { task: "" } }),
+      call(
+        "GetTask",
+        { id: "{t1}" },
+        { message: { id: "{t1}", status: { timestamp: like(/Z$/) } }, save: { task: "" } },
+      ),
       call("ListTasks", { ...here, includeArtifacts: true }, { message: { tasks: [savedJson("task")] } }),
       call("GetTask", { id: "{t1}" }, { message: savedJson("task") }),
       call("ListTasks", { ...here, includeArtifacts: true }, { message: { tasks: [savedJson("task")] } }),

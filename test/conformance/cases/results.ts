@@ -94,9 +94,16 @@ export const resultCases: readonly Case[] = [
         message: { task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: absent } },
         save: { taskId: "task.id" },
       }),
-      call("GetTask", { id: "{taskId}" }, {
-        message: { status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "Done." }] } }, artifacts: absent },
-      }),
+      call(
+        "GetTask",
+        { id: "{taskId}" },
+        {
+          message: {
+            status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "Done." }] } },
+            artifacts: absent,
+          },
+        },
+      ),
     ],
   },
 ];

@@ -1,10 +1,16 @@
-import { absent, all, anId, aTime, like, not, present, type Pattern } from "../../support/match.js";
-import { begin, type Case, call, finish, open, reached, read, release, say, sayAndGo, type Step } from "../case.js";
+import { absent, all, anId, aTime, like, not, type Pattern, present } from "../../support/match.js";
+import { begin, type Case, call, finish, open, reached, read, release, type Step, say, sayAndGo } from "../case.js";
 import { asked, done, ended } from "./steps.js";
 
 /** A send that comes back in a state, with the agent's words. */
 function comesBack(text: string, state: string, words: Pattern, ids: readonly string[]): Case {
-  const message = { messageId: anId, role: "ROLE_AGENT", taskId: "{taskId}", contextId: "{contextId}", parts: [{ text: words }] };
+  const message = {
+    messageId: anId,
+    role: "ROLE_AGENT",
+    taskId: "{taskId}",
+    contextId: "{contextId}",
+    parts: [{ text: words }],
+  };
   return {
     name: `"${text}" comes back as ${state}`,
     ids,
@@ -35,7 +41,19 @@ const states: readonly Case[] = [
 const blocking: readonly Case[] = [
   {
     name: "a task comes back complete, with ids that the server made",
-    ids: ["SRV-SEND-01", "SRV-SEND-02", "SRV-SEND-03", "SRV-SEND-04", "SRV-SEND-12", "SRV-SEND-13", "SRV-CTX-01", "SRV-CTX-02", "SRV-HIST-07", "SRV-GEN-08", "SRV-GEN-09"],
+    ids: [
+      "SRV-SEND-01",
+      "SRV-SEND-02",
+      "SRV-SEND-03",
+      "SRV-SEND-04",
+      "SRV-SEND-12",
+      "SRV-SEND-13",
+      "SRV-CTX-01",
+      "SRV-CTX-02",
+      "SRV-HIST-07",
+      "SRV-GEN-08",
+      "SRV-GEN-09",
+    ],
     steps: [
       call("SendMessage", say("echo hello"), {
         message: {
@@ -67,7 +85,9 @@ const blocking: readonly Case[] = [
         kind: "settle",
         name: "send",
         expect: {
-          message: { task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{ parts: [{ text: "after the gate" }] }] } },
+          message: {
+            task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{ parts: [{ text: "after the gate" }] }] },
+          },
         },
       },
     ]),
@@ -118,7 +138,11 @@ const blocking: readonly Case[] = [
             messageId: "{run}-m",
             contextId: "{run}-c",
             role: "ROLE_USER",
-            parts: [{ text: "turn" }, { data: { deep: [1, { x: null }] }, mediaType: "application/json" }, { data: null }],
+            parts: [
+              { text: "turn" },
+              { data: { deep: [1, { x: null }] }, mediaType: "application/json" },
+              { data: null },
+            ],
             metadata: { a: 1 },
           },
           configuration: { acceptedOutputModes: ["text/plain", "image/png"] },
@@ -168,10 +192,14 @@ const blocking: readonly Case[] = [
     setup: "narrow",
     steps: [
       call("SendMessage", say("silent {run}", { contextId: "{run}" }), { error: { reason: "DEADLINE_EXCEEDED" } }),
-      call("ListTasks", { contextId: "{run}" }, {
-        message: { tasks: [{ status: { state: "TASK_STATE_SUBMITTED" } }] },
-        save: { taskId: "tasks[0].id" },
-      }),
+      call(
+        "ListTasks",
+        { contextId: "{run}" },
+        {
+          message: { tasks: [{ status: { state: "TASK_STATE_SUBMITTED" } }] },
+          save: { taskId: "tasks[0].id" },
+        },
+      ),
       open("watch", "SubscribeToTask", { id: "{taskId}" }),
       read("watch", [{ task: present }]),
       release("{run}"),
@@ -237,9 +265,13 @@ const followUps: readonly Case[] = [
     steps: [
       call("SendMessage", sayAndGo("pause {run}"), { save: { taskId: "task.id" } }),
       reached("{run}"),
-      call("SendMessage", { ...sayAndGo("echo second", { taskId: "{taskId}" }) }, {
-        message: { task: { id: "{taskId}", status: { state: "TASK_STATE_WORKING" } } },
-      }),
+      call(
+        "SendMessage",
+        { ...sayAndGo("echo second", { taskId: "{taskId}" }) },
+        {
+          message: { task: { id: "{taskId}", status: { state: "TASK_STATE_WORKING" } } },
+        },
+      ),
       open("watch", "SubscribeToTask", { id: "{taskId}" }),
       read("watch", [{ task: { artifacts: absent } }]),
       release("{run}"),

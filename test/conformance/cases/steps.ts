@@ -1,4 +1,4 @@
-import { call, say, type Step } from "../case.js";
+import { call, type Step, say } from "../case.js";
 
 /** Steps that leave a task in each of the states that end one, its id saved as `taskId`. */
 export const ended: Readonly<Record<string, readonly Step[]>> = {
@@ -17,7 +17,10 @@ function endedBy(text: string, state: string): readonly Step[] {
 
 /** Sends a text and saves the id of its task as `taskId`. */
 export function asTask(text: string, task: { readonly status: { readonly state: string } }): Step {
-  return call("SendMessage", say(text), { message: { task }, save: { taskId: "task.id", contextId: "task.contextId" } });
+  return call("SendMessage", say(text), {
+    message: { task },
+    save: { taskId: "task.id", contextId: "task.contextId" },
+  });
 }
 
 /** A question whose task waits for its answer; `taskId` and `contextId` are saved. */

@@ -1,5 +1,18 @@
 import { absent, anId, aTime, type Pattern, present } from "../../support/match.js";
-import { type Case, call, finish, hangUp, open, reached, read, release, say, type Step, stream, tick } from "../case.js";
+import {
+  type Case,
+  call,
+  finish,
+  hangUp,
+  open,
+  reached,
+  read,
+  release,
+  type Step,
+  say,
+  stream,
+  tick,
+} from "../case.js";
 import { asked } from "./steps.js";
 
 /** An event that tells of a status. */
@@ -13,7 +26,16 @@ function status(state: string, words: Pattern = absent): Pattern {
 /** An event that brings a piece of an artifact. */
 function piece(name: string, text: string, more: { readonly [name: string]: Pattern } = {}): Pattern {
   const artifact = { artifactId: anId, name, parts: [{ text }] };
-  return { artifactUpdate: { taskId: "{taskId}", contextId: "{contextId}", append: absent, lastChunk: absent, artifact, ...more } };
+  return {
+    artifactUpdate: {
+      taskId: "{taskId}",
+      contextId: "{contextId}",
+      append: absent,
+      lastChunk: absent,
+      artifact,
+      ...more,
+    },
+  };
 }
 
 const completed = status("TASK_STATE_COMPLETED");
@@ -22,17 +44,31 @@ const completed = status("TASK_STATE_COMPLETED");
 function begun(name: string, text: string): readonly Step[] {
   return [
     open(name, "SendStreamingMessage", say(text)),
-    read(name, [{ task: { id: anId, contextId: anId, status: { state: "TASK_STATE_SUBMITTED" }, artifacts: absent } }], {
-      taskId: "[0].task.id",
-      contextId: "[0].task.contextId",
-    }),
+    read(
+      name,
+      [{ task: { id: anId, contextId: anId, status: { state: "TASK_STATE_SUBMITTED" }, artifacts: absent } }],
+      {
+        taskId: "[0].task.id",
+        contextId: "[0].task.contextId",
+      },
+    ),
   ];
 }
 
 const order: readonly Case[] = [
   {
     name: "a stream brings the task, then its events, then its end",
-    ids: ["SRV-STRM-02", "SRV-STRM-04", "SRV-STRM-05", "SRV-STRM-06", "SRV-STRM-16", "SRV-STRM-17", "SRV-STRM-18", "SRV-GRPC-06", "SRV-GEN-09"],
+    ids: [
+      "SRV-STRM-02",
+      "SRV-STRM-04",
+      "SRV-STRM-05",
+      "SRV-STRM-06",
+      "SRV-STRM-16",
+      "SRV-STRM-17",
+      "SRV-STRM-18",
+      "SRV-GRPC-06",
+      "SRV-GEN-09",
+    ],
     steps: [
       open("a", "SendStreamingMessage", say("stream 3", { messageId: "{run}-m" })),
       read(
@@ -80,7 +116,10 @@ const order: readonly Case[] = [
       finish("a", {
         events: [
           status("TASK_STATE_WORKING", "Begun."),
-          ...Array.from({ length: 300 }, (_, i): Pattern => ({ artifactUpdate: { artifact: { parts: [{ text: `piece ${i + 1}` }] } } })),
+          ...Array.from(
+            { length: 300 },
+            (_, i): Pattern => ({ artifactUpdate: { artifact: { parts: [{ text: `piece ${i + 1}` }] } } }),
+          ),
           status("TASK_STATE_COMPLETED", "Done."),
         ],
       }),
@@ -116,7 +155,11 @@ const order: readonly Case[] = [
     name: "a stream is not cut short by a client that does not want to wait",
     ids: ["SRV-SEND-06"],
     steps: stream("SendStreamingMessage", say("echo all", {}, { configuration: { returnImmediately: true } }), {
-      events: [{ task: present }, { artifactUpdate: present }, { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } }],
+      events: [
+        { task: present },
+        { artifactUpdate: present },
+        { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } },
+      ],
     }),
   },
   {
@@ -134,7 +177,13 @@ const order: readonly Case[] = [
       open("a", "SendStreamingMessage", say("echo blue", { taskId: "{taskId}" })),
       finish("a", {
         events: [
-          { task: { id: "{taskId}", contextId: "{contextId}", history: [{ role: "ROLE_USER" }, { role: "ROLE_AGENT" }, { role: "ROLE_USER" }] } },
+          {
+            task: {
+              id: "{taskId}",
+              contextId: "{contextId}",
+              history: [{ role: "ROLE_USER" }, { role: "ROLE_AGENT" }, { role: "ROLE_USER" }],
+            },
+          },
           piece("echo", "blue"),
           completed,
         ],
@@ -160,7 +209,10 @@ const pauses: readonly Case[] = [
   {
     name: "a stream ends when the task waits for the client",
     ids: ["SRV-STRM-20"],
-    steps: [...begun("a", "ask Which one?"), finish("a", { events: [status("TASK_STATE_INPUT_REQUIRED", "Which one?")] })],
+    steps: [
+      ...begun("a", "ask Which one?"),
+      finish("a", { events: [status("TASK_STATE_INPUT_REQUIRED", "Which one?")] }),
+    ],
   },
   {
     name: "a stream stays open while an agent that asked goes on",
@@ -184,7 +236,9 @@ const pauses: readonly Case[] = [
       ]),
       reached("{run}"),
       release("{run}"),
-      finish("a", { events: [status("TASK_STATE_WORKING", "Access was granted."), piece("calendar", "free"), completed] }),
+      finish("a", {
+        events: [status("TASK_STATE_WORKING", "Access was granted."), piece("calendar", "free"), completed],
+      }),
     ],
   },
   {

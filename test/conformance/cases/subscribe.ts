@@ -11,7 +11,9 @@ export const subscribeCases: readonly Case[] = [
     ids: ["SRV-SUB-04", "SRV-SUB-05", "SRV-SUB-06"],
     steps: [
       open("first", "SendStreamingMessage", say("half {run}")),
-      read("first", [{ task: present }, { statusUpdate: present }, { artifactUpdate: present }], { taskId: "[0].task.id" }),
+      read("first", [{ task: present }, { statusUpdate: present }, { artifactUpdate: present }], {
+        taskId: "[0].task.id",
+      }),
       open("a", "SubscribeToTask", { id: "{taskId}" }),
       read("a", [
         {
@@ -30,13 +32,20 @@ export const subscribeCases: readonly Case[] = [
     ([state, steps]): Case => ({
       name: `nobody can subscribe to a task in ${state}`,
       ids: ["SRV-SUB-02", "SRV-ERR-06"],
-      steps: [...steps, ...stream("SubscribeToTask", { id: "{taskId}" }, { error: { reason: "UNSUPPORTED_OPERATION" } })],
+      steps: [
+        ...steps,
+        ...stream("SubscribeToTask", { id: "{taskId}" }, { error: { reason: "UNSUPPORTED_OPERATION" } }),
+      ],
     }),
   ),
   {
     name: "nobody can subscribe to a task that does not exist",
     ids: ["SRV-SUB-03", "SRV-ERR-11"],
-    steps: stream("SubscribeToTask", { id: "unknown" }, { error: { reason: "TASK_NOT_FOUND", info: { taskId: "unknown" } } }),
+    steps: stream(
+      "SubscribeToTask",
+      { id: "unknown" },
+      { error: { reason: "TASK_NOT_FOUND", info: { taskId: "unknown" } } },
+    ),
   },
   {
     name: "a subscription to a task that waits for its client lasts until the end",
@@ -54,9 +63,17 @@ export const subscribeCases: readonly Case[] = [
     ids: ["SRV-SUB-07", "SRV-INTA-05"],
     steps: [
       open("first", "SendStreamingMessage", say("authwait {run}")),
-      read("first", [{ task: present }, { statusUpdate: present }, { statusUpdate: { status: { state: "TASK_STATE_AUTH_REQUIRED" } } }], {
-        taskId: "[0].task.id",
-      }),
+      read(
+        "first",
+        [
+          { task: present },
+          { statusUpdate: present },
+          { statusUpdate: { status: { state: "TASK_STATE_AUTH_REQUIRED" } } },
+        ],
+        {
+          taskId: "[0].task.id",
+        },
+      ),
       open("a", "SubscribeToTask", { id: "{taskId}" }),
       read("a", [{ task: { status: { state: "TASK_STATE_AUTH_REQUIRED" }, artifacts: absent } }]),
       release("{run}"),

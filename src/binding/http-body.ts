@@ -1,0 +1,65 @@
+import { isUtf8 } from "node:buffer";
+import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import type { NodeServerRequest } from "./binding.js";
+
+/** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
+export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
+
+/**
+ * Reads the JSON body of a request.
+ *
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; CANCELLED when the
+ * client goes away before the end.
+ */
+export async function readJsonBody(request: NodeServerRequest, limits: Limits): Promise<JsonBody> {
+  const bytes = await readBytes(request, limits.maxRequestBytes);
+  if (bytes.length === 0) return "empty";
+  if (!isUtf8(bytes)) return "malformed";
+  // A byte order mark may be ignored instead of refused.
+  const start = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  try {
+    return { json: JSON.parse(bytes.toString("utf8", start)) };
+  } catch {
+    return "malformed";
+  }
+}
+
+function readBytes(request: NodeServerRequest, max: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (error: A2AError | undefined): void => {
+      request.off("data", take).off("end", end).off("close", close).off("error", close);
+      if (error === undefined) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      else reject(error);
+    };
+    const tooLarge = (): void => {
+      settle(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
+      discard(request, max);
+    };
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > max) tooLarge();
+      else chunks.push(chunk);
+    };
+    const end = (): void => settle(undefined);
+    const close = (): void => settle(new A2AError("CANCELLED", "The client went away."));
+    request.on("data", take).on("end", end).on("close", close).on("error", close);
+    if (Number(request.headers["content-length"]) > max) tooLarge();
+    else if (request.destroyed) close();
+  });
+}
+
+/**
+ * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer; up to
+ * `budget` bytes, then it is cut off.
+ */
+export function discard(request: NodeServerRequest, budget: number): void {
+  let left = budget;
+  request.on("error", () => {});
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
+}

@@ -1,0 +1,62 @@
+import { A2AError } from "../../core/error.js";
+import { PARSE_ERROR } from "../../wire/jsonrpc-envelope.js";
+import type { BindingOptions, HttpBinding } from "../binding.js";
+import { failureOf } from "../failure.js";
+import { discard, readJsonBody } from "../http-body.js";
+import { HttpExchange } from "../http-exchange.js";
+import { checkBodyType, JSON_TYPE } from "../media-type.js";
+import { Calls } from "./calls.js";
+import { methodsOf } from "./methods.js";
+import { failed, invalidRequest, joined, type Outcome } from "./outcome.js";
+
+/**
+ * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those of the service by
+ * their names. Batches and notifications are served as JSON-RPC defines them.
+ */
+export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
+  const methods = methodsOf(options.service);
+  return {
+    matches: (_verb, path) => path === "/" || path === "",
+    handle: async (request, response, target) => {
+      const exchange = new HttpExchange(request, response, target);
+      const outcome = await answer(exchange, new Calls(exchange, methods, options), options);
+      if (outcome !== undefined) exchange.reply({ type: JSON_TYPE, ...outcome });
+      else if (!response.headersSent) exchange.reply({ status: 204 });
+    },
+  };
+}
+
+/** The answer as a whole; undefined when there is nothing to say or it has been sent as a stream. */
+async function answer(exchange: HttpExchange, calls: Calls, { limits, logger }: BindingOptions): Promise<Outcome | undefined> {
+  const { request } = exchange;
+  try {
+    checkRequest(exchange);
+  } catch (thrown) {
+    discard(request, limits.maxRequestBytes);
+    return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
+  }
+  try {
+    const body = await readJsonBody(request, limits);
+    if (body === "empty" || body === "malformed") {
+      return failed(null, new A2AError("INVALID_REQUEST", "Invalid JSON payload"), undefined, PARSE_ERROR);
+    }
+    return Array.isArray(body.json) ? await answerBatch(body.json, calls, limits.maxBatch) : await calls.alone(body.json);
+  } catch (thrown) {
+    return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
+  }
+}
+
+function checkRequest({ request, header }: HttpExchange): void {
+  if (request.method !== "POST") {
+    throw new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
+  }
+  checkBodyType(header);
+}
+
+async function answerBatch(batch: readonly unknown[], calls: Calls, maxBatch: number): Promise<Outcome | undefined> {
+  if (batch.length === 0) return invalidRequest(null, "a batch must not be empty");
+  if (batch.length > maxBatch) return invalidRequest(null, `a batch has at most ${maxBatch} members`);
+  const outcomes = await Promise.all(batch.map((json) => calls.member(json)));
+  const answers = outcomes.filter((outcome) => outcome !== undefined);
+  return answers.length === 0 ? undefined : joined(answers);
+}

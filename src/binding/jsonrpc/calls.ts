@@ -1,0 +1,121 @@
+import type { Call } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
+import { errorEnvelope, parseRequest, type RequestId, type RpcRequest, resultPrefix } from "../../wire/jsonrpc-envelope.js";
+import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
+import { messageOf, messagesOf } from "../answer.js";
+import type { BindingOptions } from "../binding.js";
+import { failureOf, type Place } from "../failure.js";
+import type { HttpExchange } from "../http-exchange.js";
+import { sendEvents } from "../sse-response.js";
+import type { RpcMethod } from "./methods.js";
+import { failed, invalidRequest, type Outcome } from "./outcome.js";
+
+const BINDING = "jsonrpc";
+
+/** These method names exist since 1.0, so they tell the version without doubt (specification 3.6.2). */
+const IMPLIED_VERSION = "1.0";
+
+/** Answers the request objects of one HTTP request. */
+export class Calls {
+  readonly #exchange: HttpExchange;
+  readonly #methods: ReadonlyMap<string, RpcMethod>;
+  readonly #options: BindingOptions;
+
+  constructor(exchange: HttpExchange, methods: ReadonlyMap<string, RpcMethod>, options: BindingOptions) {
+    this.#exchange = exchange;
+    this.#methods = methods;
+    this.#options = options;
+  }
+
+  /** The answer to a request object that came alone; undefined when there is none or it has been sent as a stream. */
+  async alone(json: unknown): Promise<Outcome | undefined> {
+    const asked = this.#resolve(json);
+    if (!("method" in asked)) return asked.answer;
+    const { request, method } = asked;
+    if (!method.isStream) return this.#run(request, method);
+    if (request.id === undefined) return invalidRequest(null, `a stream needs an id to answer to`);
+    return this.#stream(request.id, request, method);
+  }
+
+  /** The answer to a member of a batch, undefined when there is none. A batch has one answer, so it cannot stream. */
+  async member(json: unknown): Promise<Outcome | undefined> {
+    const asked = this.#resolve(json);
+    if (!("method" in asked)) return asked.answer;
+    const { request, method } = asked;
+    if (!method.isStream) return this.#run(request, method);
+    return request.id === undefined ? undefined : invalidRequest(request.id, "a stream cannot be part of a batch");
+  }
+
+  /** The method that is asked for, or the answer where there is none to run. */
+  #resolve(json: unknown): { request: RpcRequest; method: RpcMethod } | { answer: Outcome | undefined } {
+    const request = parseRequest(json);
+    if ("fault" in request) return { answer: invalidRequest(request.id, request.fault) };
+    const method = this.#methods.get(request.method);
+    if (method !== undefined) return { request, method };
+    return { answer: request.id === undefined ? undefined : failed(request.id, this.#unknownMethod()) };
+  }
+
+  /** A method that only another version has is better explained by the version. */
+  #unknownMethod(): A2AError {
+    const version = this.#exchange.header(VERSION_PARAMETER);
+    if (version !== undefined && !isSupportedVersion(version)) return unsupportedVersion(version);
+    return new A2AError("METHOD_NOT_FOUND", "Method not found");
+  }
+
+  /** Runs a unary method. Nobody waits for a notification: it has no answer. */
+  async #run(request: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
+    if (request.id !== undefined) return this.#unary(request.id, request, method);
+    void this.#notify(request, method);
+    return undefined;
+  }
+
+  async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome> {
+    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+    try {
+      const answer = await this.#options.invoke({ method: method.desc, request: method.read(params), call });
+      const body = `${resultPrefix(id)}${method.write(messageOf(answer))}}`;
+      return { status: 200, body, headers: call.responseHeaders };
+    } catch (thrown) {
+      return failed(id, this.#failure(thrown, method, call), call);
+    }
+  }
+
+  async #notify({ params }: RpcRequest, method: RpcMethod): Promise<void> {
+    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+    try {
+      await this.#options.invoke({ method: method.desc, request: method.read(params), call });
+    } catch (thrown) {
+      const { reason, row, rawMessage } = this.#failure(thrown, method, call);
+      // Those of the server itself are in the log already.
+      if (row.http >= 500) return;
+      const facts = { binding: BINDING, method: method.desc.name, requestId: call.requestId, reason };
+      this.#options.logger.warn(facts, `A notification failed: ${rawMessage}`);
+    }
+  }
+
+  async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
+    const { invoke, limits } = this.#options;
+    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+    const prefix = resultPrefix(id);
+    try {
+      const answer = await invoke({ method: method.desc, request: method.read(params), call });
+      await sendEvents(this.#exchange, {
+        call,
+        messages: messagesOf(answer),
+        keepAliveMs: limits.keepAliveMs,
+        format: {
+          data: (message) => `${prefix}${method.write(message)}}`,
+          failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
+        },
+      });
+      return undefined;
+    } catch (thrown) {
+      return failed(id, this.#failure(thrown, method, call), call);
+    }
+  }
+
+  #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
+    const place: Place = { exchange: this.#exchange, logger: this.#options.logger, binding: BINDING, method: method.desc.name, call };
+    return failureOf(thrown, place);
+  }
+}

@@ -1,0 +1,60 @@
+import { A2AError } from "../core/error.js";
+
+/** Media type of JSON-RPC (specification 9.1). */
+export const JSON_TYPE = "application/json";
+
+/** Media type of the protocol's JSON (specification 11.1, 14.1). */
+export const A2A_JSON_TYPE = "application/a2a+json";
+
+const typePattern = /^\s*application\/(?:json|a2a\+json)\s*(;.*)?$/i;
+const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+
+/**
+ * Refuses a body that does not say it is JSON in UTF-8 (specification 14.1.1). Both media types are taken on every
+ * binding, with any parameters; a body that says nothing is taken as well.
+ *
+ * @throws A2AError with reason MEDIA_TYPE_NOT_SUPPORTED.
+ */
+export function checkBodyType(header: (name: string) => string | undefined): void {
+  const type = header("content-type");
+  if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
+    const parameters = typePattern.exec(type);
+    const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");
+    if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
+  }
+  if (!/^(?:identity)?$/i.test(header("content-encoding") ?? "")) throw unsupported("a body without content coding");
+}
+
+function unsupported(expected: string): A2AError {
+  return new A2AError("MEDIA_TYPE_NOT_SUPPORTED", `Unsupported media type: this takes ${expected}.`);
+}
+
+/**
+ * The JSON media type to answer with: that of the protocol, unless the client prefers plain JSON (RFC 9110, 12.5.1).
+ * A client that wants neither gets the protocol's, which it can still read.
+ */
+export function answerType(accept: string | undefined): string {
+  if (accept === undefined || accept === "*/*") return A2A_JSON_TYPE;
+  const ranges = accept.toLowerCase().split(",").map(rangeOf);
+  return qualityOf(JSON_TYPE, ranges) > qualityOf(A2A_JSON_TYPE, ranges) ? JSON_TYPE : A2A_JSON_TYPE;
+}
+
+interface Range {
+  readonly type: string;
+  readonly quality: number;
+}
+
+function rangeOf(text: string): Range {
+  const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
+  const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+  return { type, quality: quality === undefined ? 1 : Number(quality) || 0 };
+}
+
+/** What the most specific range that fits says. */
+function qualityOf(type: string, ranges: readonly Range[]): number {
+  for (const candidate of [type, "application/*", "*/*"]) {
+    const range = ranges.find((each) => each.type === candidate);
+    if (range !== undefined) return range.quality;
+  }
+  return 0;
+}

@@ -1,0 +1,101 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "../../core/call.js";
+import { A2AError, invalid } from "../../core/error.js";
+import { restError } from "../../wire/rest-error.js";
+import { Router } from "../../wire/router.js";
+import { routesOf } from "../../wire/routes.js";
+import { messageOf, messagesOf } from "../answer.js";
+import type { BindingOptions, HttpBinding, Target } from "../binding.js";
+import { errorHeaders, failureOf } from "../failure.js";
+import { discard, readJsonBody } from "../http-body.js";
+import { HttpExchange } from "../http-exchange.js";
+import { answerType, checkBodyType } from "../media-type.js";
+import { sendEvents } from "../sse-response.js";
+import { type Endpoint, endpointOf } from "./endpoint.js";
+
+const BINDING = "rest";
+
+/** Paths of this form exist since 1.0, so they tell the version without doubt (specification 3.6.2). */
+const IMPLIED_VERSION = "1.0";
+
+/** A task is another one a moment later, and it is nobody else's business. */
+const headersOfRead = [["cache-control", "no-store"]] as const;
+
+/** HTTP+JSON (specification 11): routes, parameters and bodies follow the `google.api.http` rules of the service. */
+export function createRestBinding(options: BindingOptions): HttpBinding {
+  const router = new Router(routesOf(options.service).map(endpointOf));
+  return {
+    matches: (verb, path) => router.match(verb, path) !== undefined,
+    handle: async (request, response, target) => {
+      const exchange = new HttpExchange(request, response, target);
+      const match = router.match(request.method ?? "", target.path);
+      if (match !== undefined && "route" in match) await serve({ exchange, ...match, target, options });
+      else refuse(exchange, match?.allow, options);
+    },
+  };
+}
+
+/** A path that is served by no route, or not with this verb. */
+function refuse(exchange: HttpExchange, allow: readonly string[] | undefined, { limits }: BindingOptions): void {
+  discard(exchange.request, limits.maxRequestBytes);
+  const error =
+    allow === undefined
+      ? new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.")
+      : new A2AError("METHOD_NOT_ALLOWED", `This path is served with ${allow.join(", ")}.`, {
+          headers: { allow: allow.join(", ") },
+        });
+  replyError(exchange, error);
+}
+
+interface Serving {
+  readonly exchange: HttpExchange;
+  readonly route: Endpoint;
+  readonly values: readonly string[];
+  readonly target: Target;
+  readonly options: BindingOptions;
+}
+
+async function serve(serving: Serving): Promise<void> {
+  const { exchange, route, options } = serving;
+  const { invoke, limits, logger } = options;
+  const call = exchange.call(BINDING, IMPLIED_VERSION);
+  const failed = (thrown: unknown): A2AError =>
+    failureOf(thrown, { exchange, logger, binding: BINDING, method: route.method.name, call });
+  try {
+    const request = await read(serving);
+    const answer = await invoke({ method: route.method, request, call });
+    if (!route.isStream) return reply(exchange, route, call, messageOf(answer));
+    const format = { data: route.write, failure: (thrown: unknown) => restError(failed(thrown)) };
+    await sendEvents(exchange, { call, messages: messagesOf(answer), format, keepAliveMs: limits.keepAliveMs });
+  } catch (thrown) {
+    replyError(exchange, failed(thrown), call);
+  }
+}
+
+async function read({ exchange, route, values, target, options }: Serving): Promise<Message> {
+  const { query } = target;
+  if (!route.hasBody) return route.read({ values, query, body: undefined });
+  const { request } = exchange;
+  try {
+    // Without a body its type does not matter.
+    if (request.headers["content-length"] !== "0") checkBodyType(exchange.header);
+  } catch (error) {
+    discard(request, options.limits.maxRequestBytes);
+    throw error;
+  }
+  const body = await readJsonBody(request, options.limits);
+  if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
+  // Where the path says all there is to say, a client need not send an empty object.
+  return route.read({ values, query, body: body === "empty" ? {} : body.json });
+}
+
+function reply(exchange: HttpExchange, route: Endpoint, call: Call, answer: Message): void {
+  const body = route.write(answer);
+  const type = answerType(exchange.header("accept"));
+  exchange.reply({ status: 200, type, body, headers: [...headersOfRead, ...call.responseHeaders] });
+}
+
+function replyError(exchange: HttpExchange, error: A2AError, call?: Call): void {
+  const type = answerType(exchange.header("accept"));
+  exchange.reply({ status: error.row.http, type, body: restError(error), headers: errorHeaders(error, call) });
+}

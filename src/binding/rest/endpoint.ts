@@ -1,0 +1,69 @@
+import { create, type DescField, type Message } from "@bufbuild/protobuf";
+import { accessTo, type FieldAccess } from "../../wire/field-access.js";
+import { Faults } from "../../wire/faults.js";
+import { collectingReader } from "../../wire/json-reader.js";
+import type { Leaf } from "../../wire/json-leaf.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { decodeSegment } from "../../wire/path-template.js";
+import { queryReader, textLeafOf } from "../../wire/query.js";
+import type { Route } from "../../wire/routes.js";
+
+/** A route with what reads its requests and writes its answers. */
+export interface Endpoint extends Route {
+  readonly isStream: boolean;
+  /**
+   * Puts a request together. Exactly one of body and query is looked at, then the values from the path are added.
+   *
+   * @throws A2AError with reason INVALID_REQUEST that names all violations.
+   */
+  readonly read: (source: Source) => Message;
+  readonly write: (answer: Message) => string;
+}
+
+/** The parts of an HTTP request that carry fields. */
+export interface Source {
+  /** Percent-encoded values of the path's variables, in their order. */
+  readonly values: readonly string[];
+  readonly query: string;
+  /** The JSON body; undefined for a request without one. */
+  readonly body: unknown;
+}
+
+/** Compiles what a route needs, once. */
+export function endpointOf(route: Route): Endpoint {
+  const { input, output, methodKind } = route.method;
+  const readBody = collectingReader(input);
+  const readQuery = queryReader(input);
+  const pathFields = route.fields.map(pathField);
+  return {
+    ...route,
+    isStream: methodKind === "server_streaming",
+    write: jsonWriter(output),
+    read: ({ values, query, body }) => {
+      const at = new Faults();
+      const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);
+      if (!route.hasBody) readQuery(query, message, at);
+      for (const [i, put] of pathFields.entries()) put(message, values[i] ?? "", at);
+      at.throwIfAny();
+      return message;
+    },
+  };
+}
+
+type PutPathValue = (message: Message, raw: string, at: Faults) => void;
+
+/** Fills a field from the path. The same field in body or query has to agree, for one of them would go unheard. */
+function pathField(field: DescField): PutPathValue {
+  const { get, set }: FieldAccess = accessTo(field);
+  // Variables stand for scalars, which all have a text form.
+  const leaf = textLeafOf(field) as Leaf;
+  return (message, raw, at) => {
+    const text = decodeSegment(raw);
+    const value = text === undefined ? undefined : leaf.read(text);
+    const other = get(message);
+    if (text === undefined) at.add("must be percent-encoded UTF-8 in the path", field.jsonName);
+    else if (value === undefined) at.add(leaf.expectation, field.jsonName);
+    else if (other !== undefined && other !== value) at.add("differs from its value in the path", field.jsonName);
+    else set(message, value);
+  };
+}

@@ -1,0 +1,169 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "../core/call.js";
+import { generationOf } from "../wire/generation.js";
+import { SSE_KEEP_ALIVE, sseFrame } from "../wire/sse.js";
+import type { HttpExchange } from "./http-exchange.js";
+
+/** What a binding puts into the events of a stream. */
+export interface EventFormat {
+  /** One message, as JSON. */
+  readonly data: (message: Message) => string;
+  /** What is said, as JSON, when the stream fails after its first event. */
+  readonly failure: (thrown: unknown) => string;
+}
+
+export interface EventStream {
+  readonly call: Call;
+  readonly messages: AsyncIterable<Message>;
+  readonly format: EventFormat;
+  /** Between two signs of life on a silent stream, in milliseconds. */
+  readonly keepAliveMs: number;
+}
+
+/** Characters that are put together at most before they are written, and other connections get their turn. */
+const FLUSH_AT = 32 * 1024;
+
+/** Neither caches nor proxies may hold back or change a stream of events. */
+const streamHeaders: readonly (readonly [string, string])[] = [
+  ["content-type", "text/event-stream"],
+  ["cache-control", "no-cache, no-transform"],
+  ["x-accel-buffering", "no"],
+];
+
+/**
+ * Writes a stream as server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is asked for
+ * when there is room for it, so a slow reader costs no memory. Nothing is sent before the first message is there.
+ *
+ * @returns when the stream has ended or the client is gone; the iterator has been told of either.
+ * @throws whatever the stream throws before its first message, for then an ordinary error reply can still be sent.
+ */
+export async function sendEvents(exchange: HttpExchange, stream: EventStream): Promise<void> {
+  const iterator = stream.messages[Symbol.asyncIterator]();
+  const sink = new EventSink(exchange, stream.keepAliveMs);
+  const gone = new Promise<void>((resolve) => {
+    if (exchange.gone) resolve();
+    else exchange.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const pumping = pump(iterator, sink, stream);
+  try {
+    await Promise.race([pumping, gone]);
+  } finally {
+    sink.stop();
+    // Where the race was lost, the message that is still waited for comes for nobody.
+    pumping.catch(() => {});
+    if (!sink.isComplete) void close(iterator);
+  }
+}
+
+async function pump(iterator: AsyncIterator<Message>, sink: EventSink, stream: EventStream): Promise<void> {
+  const { format, call } = stream;
+  try {
+    for (;;) {
+      const next = await iterator.next();
+      if (sink.isStopped) return;
+      if (next.done === true) break;
+      const frame = sseFrame(format.data(next.value), generationOf(next.value));
+      sink.begin(call);
+      sink.write(frame);
+      if (sink.isFull) await sink.room();
+      if (sink.isStopped) return;
+    }
+    sink.isComplete = true;
+  } catch (thrown) {
+    if (!sink.hasBegun) throw thrown;
+    sink.write(sseFrame(format.failure(thrown)));
+  }
+  sink.begin(call);
+  sink.end();
+}
+
+/** Tells an iterator that nobody reads on. */
+async function close(iterator: AsyncIterator<Message>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The reader is gone; there is nobody to tell.
+  }
+}
+
+/** Puts frames together that become ready in the same tick, writes them, and keeps a silent connection open. */
+class EventSink {
+  hasBegun = false;
+  /** Nothing is written any more. */
+  isStopped = false;
+  /** The iterator has come to its end and need not be closed. */
+  isComplete = false;
+  readonly #exchange: HttpExchange;
+  readonly #keepAliveMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #pending = "";
+  #isFlushDue = false;
+  /** The connection takes no more for the moment. */
+  #isBlocked = false;
+
+  constructor(exchange: HttpExchange, keepAliveMs: number) {
+    this.#exchange = exchange;
+    this.#keepAliveMs = keepAliveMs;
+  }
+
+  get isFull(): boolean {
+    return this.#isBlocked || this.#pending.length >= FLUSH_AT;
+  }
+
+  /** Sends the headers, the first time. */
+  begin(call: Call): void {
+    if (this.hasBegun || this.isStopped) return;
+    this.hasBegun = true;
+    this.#exchange.begin(200, [...call.responseHeaders, ...streamHeaders]);
+    this.#exchange.response.on("drain", () => {
+      this.#isBlocked = false;
+    });
+    this.#timer = setInterval(() => this.#keepAlive(), this.#keepAliveMs);
+  }
+
+  write(frame: string): void {
+    this.#pending += frame;
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    process.nextTick(() => {
+      this.#isFlushDue = false;
+      this.#flush();
+    });
+  }
+
+  /** Waits until more may be written, and lets others have their turn meanwhile. */
+  async room(): Promise<void> {
+    this.#flush();
+    const { response } = this.#exchange;
+    if (!this.#isBlocked) return new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => {
+      const proceed = (): void => {
+        response.off("drain", proceed).off("close", proceed);
+        resolve();
+      };
+      response.on("drain", proceed).on("close", proceed);
+    });
+  }
+
+  end(): void {
+    this.#flush();
+    if (!this.isStopped) this.#exchange.end();
+    this.stop();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  #flush(): void {
+    if (this.#pending === "" || this.isStopped) return;
+    this.#isBlocked = !this.#exchange.write(this.#pending);
+    this.#pending = "";
+    this.#timer?.refresh();
+  }
+
+  #keepAlive(): void {
+    if (!this.#isBlocked) this.#isBlocked = !this.#exchange.write(SSE_KEEP_ALIVE);
+  }
+}

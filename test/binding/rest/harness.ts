@@ -1,0 +1,189 @@
+import * as http from "node:http";
+import * as http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { afterEach } from "vitest";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
+import { defaultLimits, type Limits } from "../../../src/core/limits.js";
+import type { Logger } from "../../../src/core/log.js";
+import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+
+export type Protocol = "HTTP/1.1" | "HTTP/2";
+export const protocols: readonly Protocol[] = ["HTTP/1.1", "HTTP/2"];
+
+/** One line that was logged. */
+export interface Line {
+  readonly level: string;
+  readonly facts: Record<string, unknown>;
+  readonly message: string;
+}
+
+/** A server of one binding, with a service that is told what to answer. */
+export interface Served {
+  readonly port: number;
+  readonly protocol: Protocol;
+  readonly lines: Line[];
+  /** Calls that reached the service. */
+  readonly calls: Invocation[];
+  /** Rejections of `handle()`, which there must never be. */
+  readonly broken: unknown[];
+  readonly binding: HttpBinding;
+}
+
+export interface Setup {
+  readonly protocol?: Protocol;
+  readonly limits?: Partial<Limits>;
+  readonly invoke?: (invocation: Invocation) => Promise<Answer> | Answer;
+}
+
+const cleanups: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export const method = (localName: string): DescMethod => A2AService.methods.find((each) => each.localName === localName) as DescMethod;
+
+/** What methods answer unless a test says otherwise: nothing in particular. */
+export async function blank({ method }: Invocation): Promise<Answer> {
+  return method.methodKind === "unary" ? create(method.output) : (async function* () {})();
+}
+
+/** Starts a server on a free port; it ends with the test. */
+export async function serve(make: (options: BindingOptions) => HttpBinding, setup: Setup = {}): Promise<Served> {
+  const { protocol = "HTTP/1.1", invoke = blank } = setup;
+  const [lines, calls, broken]: [Line[], Invocation[], unknown[]] = [[], [], []];
+  const log = (level: string) => (facts: object, message: string) => void lines.push({ level, facts: facts as Line["facts"], message });
+  const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+  const noted: Invoke = async (invocation) => {
+    calls.push(invocation);
+    return invoke(invocation);
+  };
+  const limits = { ...defaultLimits, ...setup.limits };
+  const binding = make({ service: A2AService, invoke: noted, limits, logger });
+  const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {
+    const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s);
+    binding.handle(request, response, { path, query }).catch((error: unknown) => broken.push(error));
+  };
+  const server = protocol === "HTTP/2" ? http2.createServer(handler) : http.createServer(handler);
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise<void>((resolve) => void server.close(() => resolve()));
+  });
+  return { port: (server.address() as AddressInfo).port, protocol, lines, calls, broken, binding };
+}
+
+export interface Sent {
+  readonly verb?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string | string[]>;
+  readonly body?: string | Uint8Array | undefined;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+}
+
+/** A response whose body is still coming. */
+export interface Open {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: AsyncIterable<Buffer> & { pause(): void; resume(): void };
+  /** Goes away without saying goodbye. */
+  readonly leave: () => void;
+}
+
+/** Sends a request as it is written here, without the changes that URL parsers make to paths. */
+export function open(served: Served, sent: Sent): Promise<Open> {
+  return served.protocol === "HTTP/2" ? openHttp2(served, sent) : openHttp1(served, sent);
+}
+
+function openHttp1({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Promise<Open> {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ port, host: "127.0.0.1", method: verb, path, headers, agent: false });
+    cleanups.push(() => void request.destroy());
+    request.on("error", reject);
+    request.on("response", (response) =>
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers as Record<string, string>,
+        body: response,
+        leave: () => request.destroy(),
+      }),
+    );
+    request.end(body);
+  });
+}
+
+function openHttp2({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Promise<Open> {
+  return new Promise((resolve, reject) => {
+    const session = http2.connect(`http://127.0.0.1:${port}`);
+    cleanups.push(() => session.destroy());
+    session.on("error", reject);
+    const stream = session.request({ ":method": verb, ":path": path, ...headers }, { endStream: false });
+    stream.on("error", reject);
+    stream.on("response", ({ ":status": status = 0, ...rest }) =>
+      resolve({ status, headers: rest as Record<string, string>, body: stream, leave: () => session.destroy() }),
+    );
+    stream.end(body);
+  });
+}
+
+/** Sends a request and waits for the whole answer. */
+export async function send(served: Served, sent: Sent): Promise<Received> {
+  const { status, headers, body } = await open(served, sent);
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return { status, headers, text: Buffer.concat(chunks).toString() };
+}
+
+/** A promise with its handles outside. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** A stream that is fed by hand and tells when its reader has left. */
+export function feed(): { messages: AsyncIterable<Message>; push: (...items: (Message | Error | "end")[]) => void; closed: Promise<void>; asked: () => number } {
+  const [items, waiting]: [(Message | Error | "end")[], (() => void)[]] = [[], []];
+  const closed = deferred();
+  let asked = 0;
+  const next = async (): Promise<IteratorResult<Message>> => {
+    asked++;
+    while (items.length === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+    const item = items.shift();
+    if (item instanceof Error) throw item;
+    return item === "end" || item === undefined ? { done: true, value: undefined } : { done: false, value: item };
+  };
+  const close = async (): Promise<IteratorResult<Message>> => {
+    closed.resolve();
+    return { done: true, value: undefined };
+  };
+  return {
+    messages: { [Symbol.asyncIterator]: () => ({ next, return: close }) },
+    push: (...more) => {
+      items.push(...more);
+      for (const wake of waiting.splice(0)) wake();
+    },
+    closed: closed.promise,
+    asked: () => asked,
+  };
+}
+
+/** Waits until something holds, or fails after two seconds. */
+export async function until(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 2_000;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error("waited in vain");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

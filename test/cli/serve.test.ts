@@ -1,0 +1,234 @@
+import { existsSync, writeFileSync } from "node:fs";
+import * as http from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { fixture, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
+
+const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
+const anyPort = ["--port", "0", "--grpc-port", "0"];
+const json = { "content-type": "application/json" };
+
+let cwd = "";
+let clean = (): void => {};
+const started: Run[] = [];
+beforeEach(() => {
+  ({ path: cwd, clean } = workplace());
+});
+afterEach(async () => {
+  for (const { child, exited } of started.splice(0)) {
+    child.kill("SIGKILL");
+    await exited;
+  }
+  clean();
+});
+
+function parley(args: readonly string[], env?: Record<string, string>): Run {
+  const one = run(args, cwd, env);
+  started.push(one);
+  return one;
+}
+
+const serve = (args: readonly string[] = [], env?: Record<string, string>): Promise<Served> =>
+  ready(parley(["serve", probe, ...anyPort, ...args], env));
+
+/** Sends a text by HTTP+JSON, and gives what became of it. */
+async function send(url: string, text: string, returnImmediately = false): Promise<{ id: string; state: string }> {
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text }] };
+  const body = JSON.stringify({ message, configuration: { returnImmediately } });
+  const response = await fetch(`${url}/message:send`, { method: "POST", headers: json, body });
+  const { task } = (await response.json()) as { task: { id: string; status: { state: string } } };
+  return { id: task.id, state: task.status.state };
+}
+
+async function stateOf(url: string, id: string): Promise<string> {
+  const response = await fetch(`${url}/tasks/${id}`);
+  return ((await response.json()) as { status: { state: string } }).status.state;
+}
+
+describe("parley serve", () => {
+  it("says where it listens and what to try, and that works", async () => {
+    const server = await serve();
+    const said = server.stdout();
+    expect(said).toMatch(/^Probe 1\.0\.0 is ready\./);
+    expect(said).toContain(`Card   ${server.url}/.well-known/agent-card.json`);
+    expect(said).toContain(`${server.grpcAddress} lf.a2a.v1.A2AService/SendMessage`);
+    const [grpc, unary, streaming] = [...said.matchAll(/-d '(.*)'/g)].map(([, body = ""]) => body);
+    const transport = createGrpcTransport({ baseUrl: `http://${server.grpcAddress}` });
+    const { message } = JSON.parse(grpc ?? "") as { message: { messageId: string; parts: { text: string }[] } };
+    const parts = message.parts.map(({ text }) => ({ content: { case: "text" as const, value: text } }));
+    const { payload } = await createClient(A2AService, transport).sendMessage({
+      message: { messageId: "1", role: 1, parts },
+    });
+    expect(payload.case).toBe("task");
+    const post = (path: string, body = ""): Promise<Response> =>
+      fetch(`${server.url}/${path}`, { method: "POST", headers: json, body });
+    expect(await (await post("message:send", unary)).text()).toContain('"TASK_STATE_COMPLETED"');
+    const events = await (await post("message:stream", streaming)).text();
+    expect(events.match(/^data:/gm)?.length).toBeGreaterThan(5);
+  }, 20_000);
+
+  it("keeps tasks in parley.db, and finds them again", async () => {
+    const first = await serve();
+    const { id } = await send(first.url, "echo hello");
+    first.child.kill("SIGTERM");
+    expect(await first.exited).toBe(0);
+    expect(existsSync(join(cwd, "parley.db"))).toBe(true);
+    const second = await serve();
+    expect(await stateOf(second.url, id)).toBe("TASK_STATE_COMPLETED");
+  }, 20_000);
+
+  it("keeps them elsewhere, or nowhere, when told so", async () => {
+    await serve(["--store", "other.db"]);
+    expect(existsSync(join(cwd, "other.db"))).toBe(true);
+    await serve(["--store", "memory"]);
+    expect(existsSync(join(cwd, "parley.db"))).toBe(false);
+  }, 20_000);
+
+  it("takes every option from the environment, too", async () => {
+    const env = { PARLEY_PUBLIC_URL: "https://example.org", PARLEY_CORS: "true", PARLEY_STORE: "memory" };
+    const server = await ready(parley(["serve", probe], { ...env, PARLEY_PORT: "0", PARLEY_GRPC_PORT: "off" }));
+    expect(server.grpcAddress).toBe("none");
+    expect(server.stdout()).toContain(`curl ${server.url}/lf.a2a.v1.A2AService/SendMessage`);
+    const response = await fetch(`${server.url}/.well-known/agent-card.json`, {
+      headers: { origin: "https://a.example" },
+    });
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(await response.text()).toContain('"https://example.org"');
+  }, 20_000);
+
+  it("speaks TLS", async () => {
+    const { url } = await serve(["--tls-cert", tls("cert"), "--tls-key", tls("key"), "--store", "memory"]);
+    expect(url).toMatch(/^https:/);
+  }, 20_000);
+
+  it("believes proxies and allows origins as it is told", async () => {
+    const trust = ["--trust-proxy", "loopback,10.0.0.0/8"];
+    const server = await serve([...trust, "--cors", "https://a.example, https://b.example", "--store", "memory"]);
+    const headers = { origin: "https://b.example", "x-forwarded-host": "example.org", "x-forwarded-proto": "https" };
+    const response = await fetch(`${server.url}/.well-known/agent-card.json`, { headers });
+    expect(response.headers.get("access-control-allow-origin")).toBe("https://b.example");
+    expect(await response.text()).toContain('"https://example.org"');
+  }, 20_000);
+
+  it("logs as JSON on stderr, at the level it is told", async () => {
+    const server = await serve(["--store", "memory"]);
+    const lines = server.stderr().trim().split("\n");
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: 30, msg: "the server is ready" });
+    const silent = await serve(["--store", "memory", "--log-level", "error"]);
+    expect(silent.stderr()).toBe("");
+  }, 20_000);
+
+  it("serves an agent by name, and several by tenant", async () => {
+    const named = await ready(parley(["serve", fixture("named"), ...anyPort, "--store", "memory"]));
+    expect(named.stdout()).toMatch(/^Named 1\.0\.0/);
+    const several = await ready(parley(["serve", fixture("several"), ...anyPort, "--store", "memory"]));
+    expect(several.stdout()).toContain(`curl ${several.url}/billing/message:send`);
+    expect(several.stdout()).toContain(`'{"tenant":"billing","message":`);
+    expect(several.stdout()).toContain(`"It'\\''s me"`);
+    const card = await fetch(`${several.url}/support/.well-known/agent-card.json`);
+    expect(((await card.json()) as { name: string }).name).toBe("Support");
+  }, 20_000);
+});
+
+describe("parley serve, when something is wrong,", () => {
+  const refused = async (args: readonly string[], env?: Record<string, string>): Promise<string> => {
+    const one = parley(args, env);
+    expect({ args, code: await one.exited, stdout: one.stdout() }).toEqual({ args, code: 2, stdout: "" });
+    expect(one.stderr().trimEnd().split("\n")).toHaveLength(1);
+    return one.stderr();
+  };
+  const quiet = ["--log-level", "silent"];
+
+  it("names an option in one line", async () => {
+    expect(await refused(["serve", probe, "--nonsense"])).toContain("parley: unknown option '--nonsense'");
+    expect(await refused(["serve"])).toContain("missing required argument 'module'");
+    expect(await refused(["serve", probe, "--port", "x"])).toContain("'--port <number>' argument 'x' is invalid");
+    expect(await refused(["serve", probe], { PARLEY_GRPC_PORT: "65536" })).toContain("from env 'PARLEY_GRPC_PORT'");
+    expect(await refused(["serve", probe, "--log-level", "loud"])).toContain("Allowed choices are");
+    expect(await refused(["serve", probe, "--tls-cert", "x"])).toContain("TLS needs both --tls-cert and --tls-key");
+    expect(await refused(["serve", probe, "--tls-cert", "x", "--tls-key", "y"])).toContain("cannot read x");
+    const wrong = ["--cors", "example.org", "--trust-proxy", "nobody", "--public-url", "x", ...quiet];
+    expect(await refused(["serve", probe, ...wrong])).toMatch(/trustProxy.*cors.*publicUrl/);
+    expect(await refused(["nonsense"])).toContain("unknown command 'nonsense'");
+  }, 30_000);
+
+  it("names a module", async () => {
+    expect(await refused(["serve", "nowhere.js"])).toContain("the agent module nowhere.js does not exist");
+    expect(await refused(["serve", fixture("none")])).toContain("exports no agent");
+    expect(await refused(["serve", fixture("broken")])).toContain("cannot be loaded: the module has a fault");
+    writeFileSync(join(cwd, "agent.unknown"), "");
+    expect(await refused(["serve", "agent.unknown"])).toContain("it is not JavaScript");
+    const card = await refused(["serve", fixture("invalid-card"), ...quiet]);
+    expect(card).toBe("parley: Invalid options: name is empty; description is empty\n");
+  }, 30_000);
+
+  it("names a port that is taken", async () => {
+    const server = http.createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.on("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const taken = `Cannot listen: port ${port} on 127.0.0.1 is already in use`;
+    expect(await refused(["serve", probe, "--port", `${port}`, "--grpc-port", "0", ...quiet])).toContain(taken);
+    expect(await refused(["serve", probe, "--port", "0", "--grpc-port", `${port}`, ...quiet])).toContain(taken);
+    server.close();
+  }, 30_000);
+
+  it("names a store that cannot be used", async () => {
+    writeFileSync(join(cwd, "damaged.db"), "this is no database, and was never one".repeat(10));
+    expect(await refused(["serve", probe, ...anyPort, "--store", "damaged.db"])).toContain("damaged.db is damaged");
+    const first = await serve();
+    first.child.kill("SIGTERM");
+    await first.exited;
+    const db = new Database(join(cwd, "parley.db"));
+    db.pragma("user_version = 99");
+    db.close();
+    expect(await refused(["serve", probe, ...anyPort])).toContain("its schema is version 99");
+    expect(await refused(["serve", probe, ...anyPort, "--store", "no/such/dir.db"])).toContain("does not exist");
+  }, 30_000);
+});
+
+describe("a signal", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "%s ends the server in order",
+    async (signal) => {
+      const server = await serve(["--store", "memory"]);
+      const running = send(server.url, "wait 500");
+      await sleep(200);
+      server.child.kill(signal);
+      expect((await running).state).toBe("TASK_STATE_COMPLETED");
+      expect(await server.exited).toBe(0);
+    },
+    20_000,
+  );
+
+  it("that comes twice ends it at once, and the next start goes on", async () => {
+    const server = await serve(["--lease-ms", "500"]);
+    const { id } = await send(server.url, "wait 3000", true);
+    server.child.kill("SIGTERM");
+    // What comes at the same moment is the same key, passed on by a terminal and by npm.
+    server.child.kill("SIGINT");
+    await sleep(600);
+    expect(server.child.exitCode).toBeNull();
+    server.child.kill("SIGTERM");
+    expect(await server.exited).toBe(143);
+    const again = await serve(["--lease-ms", "500"]);
+    await expect.poll(() => stateOf(again.url, id), { timeout: 15_000 }).toBe("TASK_STATE_COMPLETED");
+  }, 30_000);
+});
+
+describe("parley", () => {
+  it("tells its version and its commands", async () => {
+    const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+    const one = parley(["--version"]);
+    expect([await one.exited, one.stdout()]).toEqual([0, `${version}\n`]);
+    const help = parley(["serve", "--help"]);
+    expect(await help.exited).toBe(0);
+    for (const name of ["--port", "PARLEY_PORT", "--store", "parley.db"]) expect(help.stdout()).toContain(name);
+  }, 20_000);
+});

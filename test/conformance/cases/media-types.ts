@@ -1,0 +1,34 @@
+import { present } from "../../support/match.js";
+import { type Case, call, refused, type Step, say } from "../case.js";
+
+const setup = "modes";
+const part = (mediaType: string) => ({ parts: [{ text: "echo hi" }, { raw: "AAEC", mediaType }] });
+
+const taken = ["text/plain", "text/plain; charset=utf-8", "image/png", "image/svg+xml", "IMAGE/PNG"];
+const refusedTypes = ["application/json", "audio/mpeg", "text/html", "imagery/png", "image"];
+
+/** The media types of parts: those that the agent takes and others. */
+export const mediaTypeCases: readonly Case[] = [
+  {
+    name: "parts of a type that the card names are taken, and parts without one",
+    ids: ["SRV-SEND-08", "SRV-CARD-12", "SRV-SEC-05"],
+    setup,
+    steps: [
+      call("SendMessage", say("echo hi"), { message: { task: present } }),
+      ...taken.map((type): Step => call("SendMessage", say("", part(type)), { message: { task: present } })),
+    ],
+  },
+  ...refusedTypes.map(
+    (type): Case => ({
+      name: `a part of type ${type} is refused`,
+      ids: ["SRV-SEND-08", "SRV-STRM-08", "SRV-ERR-06", "SRV-SEC-05"],
+      setup,
+      steps: ["SendMessage", "SendStreamingMessage"].flatMap((rpc) =>
+        refused(rpc, say("", part(type)), {
+          reason: "CONTENT_TYPE_NOT_SUPPORTED",
+          info: { supported: "text/plain, image/*" },
+        }),
+      ),
+    }),
+  ),
+];

@@ -1,0 +1,125 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Driver, Reply } from "../support/driver.js";
+import { bindings } from "../support/drivers.js";
+import { Home, type ServerProcess, within } from "./support/server-process.js";
+import { type Ending, resuming, say, settled, stateOf, Story, taskOf } from "./support/story.js";
+
+let home: Home;
+let server: ServerProcess;
+let drivers: Driver[];
+
+beforeEach(async () => {
+  home = new Home("--lease-ms", "500");
+  await startAgain();
+});
+
+afterEach(async () => {
+  for (const driver of drivers) driver.close();
+  await home.leave();
+});
+
+async function startAgain(): Promise<void> {
+  server = await home.start();
+  drivers = bindings.map((binding) => binding.connect(server));
+}
+
+/** A stream that has begun, and how it is going to end. */
+interface Following {
+  readonly story: Story;
+  readonly ended: Promise<Ending>;
+}
+
+/** Begins a task for each binding and follows it; resolves when all agents are at work. */
+async function followEach(text: string): Promise<Following[]> {
+  const following = drivers.map((driver) => {
+    const story = new Story();
+    return { story, ended: story.follow(driver.stream("SendStreamingMessage", say(text), resuming())) };
+  });
+  await Promise.all(following.map(({ story }) => story.has(1)));
+  return following;
+}
+
+/** Sends a message for each binding whose answer has to be waited for; resolves when all agents are at work. */
+async function sendEach(text: string): Promise<Promise<Reply>[]> {
+  const replies = drivers.map((driver) => driver.call("SendMessage", say(text, { contextId: "sent" }), resuming()));
+  for (const reply of replies) reply.catch(() => {});
+  const [driver] = drivers as [Driver];
+  for (let size: unknown = 0; size !== drivers.length; ) {
+    const { message } = await driver.call("ListTasks", { contextId: "sent", status: "TASK_STATE_WORKING" });
+    size = message?.["totalSize"];
+  }
+  return replies;
+}
+
+describe("a server that is asked to end", () => {
+  it("ends streams with UNAVAILABLE, lets agents finish, and exits with 0", async () => {
+    const following = await followEach("wait 1500");
+    const replies = await sendEach("wait 1500");
+    const exit = await server.stop();
+    expect(exit).toEqual({ code: 0, signal: null });
+    for (const [i, { ended }] of following.entries()) {
+      // JSON-RPC has no name for it but its own code for errors of the server.
+      const status = drivers[i]?.name === "jsonrpc" ? "-32603" : "UNAVAILABLE";
+      expect(await ended, drivers[i]?.name).toEqual({ status });
+    }
+    for (const reply of replies) {
+      const { message } = await reply;
+      expect(stateOf(message?.["task"] as JsonObject)).toBe("TASK_STATE_COMPLETED");
+    }
+    await startAgain();
+    for (const [i, { story }] of following.entries()) {
+      const driver = drivers[i] as Driver;
+      expect(stateOf(await taskOf(driver, story.taskId))).toBe("TASK_STATE_COMPLETED");
+      const parameter = { "Parley-After-Generation": `${story.generation}` };
+      const rest = driver.stream("SubscribeToTask", { id: story.taskId }, resuming(parameter));
+      expect(await story.follow(rest)).toEqual({ end: true });
+      expect([...story.events.keys()]).toEqual([2, 3]);
+    }
+  }, 60_000);
+
+  it("is not ready any more and refuses calls while agents finish", async () => {
+    await followEach("wait 1500");
+    // A connection that a call is open on stays open, and so tells what becomes of the calls after it.
+    const ready = await fetch(`${server.url}/readyz`);
+    expect(ready.status).toBe(200);
+    server.signal("SIGTERM");
+    const [grpc] = drivers as [Driver];
+    await expect.poll(() => refusal(grpc), { timeout: 5_000 }).toBe("UNAVAILABLE");
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  }, 60_000);
+
+  it("ends at once at the second signal, and the next start has everything", async () => {
+    const following = await followEach("wait 60000");
+    const [paused] = await followEach("ask Which colour?");
+    server.signal("SIGTERM");
+    // What comes within this time of the first signal counts as the same key.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    server.signal("SIGTERM");
+    const exit = await within(5_000, server.exited, () => "The server does not end.");
+    expect(exit).toEqual({ code: 128 + 15, signal: null });
+    await startAgain();
+    for (const [i, { story }] of following.entries()) {
+      const driver = drivers[i] as Driver;
+      const parameter = { "Parley-After-Generation": "2", "Parley-Wait": "10" };
+      const task = await taskOf(driver, story.taskId, parameter);
+      expect(JSON.stringify(task["status"])).toContain("Waiting again, for the 2. time.");
+      const { message } = await driver.call("CancelTask", { id: story.taskId });
+      expect(stateOf(message ?? {})).toBe("TASK_STATE_CANCELED");
+    }
+    const driver = drivers[0] as Driver;
+    expect(stateOf(await settled(driver, paused?.story.taskId ?? ""))).toBe("TASK_STATE_INPUT_REQUIRED");
+  }, 60_000);
+
+  it("ends in the same way at SIGINT", async () => {
+    await followEach("ask Which colour?");
+    server.signal("SIGINT");
+    expect(await within(10_000, server.exited, () => server.output)).toEqual({ code: 0, signal: null });
+  }, 30_000);
+});
+
+/** How a new call is refused, if it is. */
+async function refusal(driver: Driver): Promise<string | undefined> {
+  const { error } = await driver.call("ListTasks", {});
+  return error?.status;
+}

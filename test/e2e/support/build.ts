@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+
+/** The repository. */
+export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
+
+const stamp = join(root, "dist", ".built");
+
+/** What ends up in `dist`, and how. */
+const sources = ["src", "gen", "examples", "tsconfig.json", "tsconfig.build.json", "package.json"];
+
+/**
+ * Compiles the command line and the examples, unless all that was compiled is younger than its sources. Several test
+ * files may ask for it at the same time: a lock lets one of them do it while the others wait. The lock is that of a
+ * database file, because the system lifts it when its holder dies.
+ */
+export function build(): void {
+  mkdirSync(join(root, ".cache"), { recursive: true });
+  const lock = new Database(join(root, ".cache", "build.db"), { timeout: 120_000 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    const begun = Date.now();
+    if (existsSync(stamp) && statSync(stamp).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))))) return;
+    rmSync(stamp, { force: true });
+    compile();
+    writeFileSync(stamp, "");
+    // A source that changed while it was compiled has to be compiled again.
+    if (Math.max(...sources.map((path) => youngest(join(root, path)))) > begun) rmSync(stamp, { force: true });
+  } finally {
+    lock.close();
+  }
+}
+
+function compile(): void {
+  const compiler = join(root, "node_modules", ".bin", "tsc");
+  try {
+    execFileSync(compiler, ["-p", "tsconfig.build.json"], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    const { stdout } = error as { stdout?: Buffer };
+    throw new Error(`The project does not compile:\n${stdout?.toString() ?? String(error)}`, { cause: error });
+  }
+}
+
+/** When a file, or the youngest file in a folder, was changed last, in milliseconds. */
+function youngest(path: string): number {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => youngest(join(path, name))));
+}

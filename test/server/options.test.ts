@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/engine/agent.js";
+import { completed } from "../../src/engine/event.js";
+import { type ServerOptions, settle } from "../../src/server/options.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { testTls } from "./tls.js";
+
+const agent: Agent = {
+  card: { name: "Probe", description: "Answers.", version: "1.0.0" },
+  async *execute() {
+    yield completed();
+  },
+};
+const plain: ServerOptions = { agent, store: memoryStore() };
+const faultsOf = (options: object): string => {
+  try {
+    settle({ ...plain, ...options } as ServerOptions);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe("settle()", () => {
+  it("has a default for everything but the agent and the store", () => {
+    expect(settle(plain)).toMatchObject({
+      host: "127.0.0.1",
+      port: 8080,
+      grpcPort: 50051,
+      tls: undefined,
+      cors: undefined,
+      trust: undefined,
+      publicUrl: undefined,
+      cardMaxAgeSeconds: 300,
+      basePath: "",
+      engine: {},
+      service: {},
+    });
+  });
+
+  it("takes what is given", () => {
+    const settings = settle({
+      ...plain,
+      limits: { maxParts: 5, shutdownGraceMs: 0 },
+      publicUrl: "https://example.org/agents/",
+      grpcPublicUrl: "grpc.example.org:443",
+      grpcPort: false,
+      tls: testTls,
+      cors: ["https://a.example", "*"],
+      trustProxy: ["loopback", "10.0.0.0/8"],
+      strictVersion: true,
+      retentionMs: 1_000,
+    });
+    expect(settings).toMatchObject({
+      limits: { maxParts: 5, shutdownGraceMs: 0, maxReferences: 100 },
+      publicUrl: "https://example.org/agents",
+      grpcPort: undefined,
+      cors: true,
+      service: { strictVersion: true },
+      engine: { retentionMs: 1_000 },
+    });
+    const trusted = ["127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3", "11.0.0.1", "", "no address"];
+    expect(trusted.map((address) => settings.trust?.(address))).toEqual([true, true, true, true, false, false, false]);
+  });
+
+  it("trusts every proxy, or none", () => {
+    expect(settle({ ...plain, trustProxy: true }).trust?.("192.0.2.1")).toBe(true);
+    for (const trustProxy of [false, [], ""]) expect(settle({ ...plain, trustProxy }).trust).toBeUndefined();
+  });
+
+  it("declares the extension that the server brings", () => {
+    const [served] = settle(plain).agents.all;
+    expect(served?.card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(["urn:parley:ext:resume:v1"]);
+  });
+
+  it.each([
+    [{ store: undefined }, "store is missing: sqliteStore(path) or memoryStore()"],
+    [{ port: 65_536 }, "port is 65536, not a whole number from 0 to 65535"],
+    [{ grpcPort: 1.5 }, "grpcPort is 1.5, not a whole number from 0 to 65535"],
+    [{ port: 80, grpcPort: 80 }, "port and grpcPort are the same"],
+    [{ host: "a b" }, "host is no host"],
+    [{ host: "" }, "host is no host"],
+    [{ limits: { maxParts: 0 } }, "limits.maxParts is 0, not a whole number from 1 to 2147483647"],
+    [{ limits: { maxPart: 1 } }, "limits.maxPart is not a limit"],
+    [{ publicUrl: "example.org" }, 'publicUrl "example.org" is not an absolute http or https URL'],
+    [{ publicUrl: "https://a:b@example.org" }, "publicUrl"],
+    [{ publicUrl: "https://example.org/?a" }, "publicUrl"],
+    [{ publicUrl: "ftp://example.org" }, "publicUrl"],
+    [{ grpcPublicUrl: "https://example.org" }, 'grpcPublicUrl "https://example.org" is not of the form host:port'],
+    [{ grpcPublicUrl: "example.org" }, "grpcPublicUrl"],
+    [{ tls: { key: "k", cert: "" } }, "tls needs both key and cert"],
+    [{ tls: { key: "k", cert: "c" } }, "tls: key and cert cannot be used"],
+    [{ cors: ["console.example.org"] }, 'cors: "console.example.org" is not an origin'],
+    [{ cors: ["https://console.example.org/"] }, "is not an origin"],
+    [{ trustProxy: "nowhere" }, "trustProxy: invalid IP address: nowhere"],
+    [{ cardMaxAgeSeconds: -1 }, "cardMaxAgeSeconds is -1"],
+    [{ retentionMs: 0 }, "retentionMs is 0"],
+    [{ maxRestarts: -1 }, "maxRestarts is -1"],
+    [{ basePath: "agents" }, 'basePath "agents" is not of the form /path'],
+    [{ basePath: "/agents/" }, "basePath"],
+    [{ tenants: ["tasks"] }, 'the tenant "tasks" is reserved'],
+  ])("refuses %o", (options, fault) => {
+    expect(faultsOf(options)).toContain(fault);
+  });
+
+  it("names everything that is wrong at once, the card included", () => {
+    const card = { ...agent.card, name: "" };
+    expect(faultsOf({ agent: { ...agent, card }, port: -1, cors: ["x"] })).toBe(
+      'Invalid options: cors: "x" is not an origin such as https://console.example.org; ' +
+        "port is -1, not a whole number from 0 to 65535; name is empty",
+    );
+  });
+});

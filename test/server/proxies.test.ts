@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Call, type Peer } from "../../src/core/call.js";
+import { createProxies } from "../../src/server/proxies.js";
+import type { Answer } from "../../src/service/invoke.js";
+
+const method = A2AService.method.getTask;
+const peer: Peer = { address: "10.0.0.1", encrypted: false };
+
+/** The call as it comes out of the interceptor, and how it arrived. */
+async function through(headers: Record<string, string>, trust?: (address: string) => boolean): Promise<unknown[]> {
+  const { intercept, arrivalOf } = createProxies(trust);
+  const call = new Call({
+    binding: "rest",
+    header: (name) => headers[name],
+    peer,
+    signal: new AbortController().signal,
+  });
+  const answer = {} as Answer;
+  expect(await intercept(async () => answer)({ method, request: {} as never, call })).toBe(answer);
+  const { address, encrypted } = arrivalOf(call);
+  return [call.peer, { address, encrypted }];
+}
+
+describe("createProxies()", () => {
+  const trust = (address: string): boolean => address.startsWith("10.");
+
+  it("takes every peer for the client where no proxy is trusted", async () => {
+    expect(await through({ "x-forwarded-for": "192.0.2.1" })).toEqual([peer, peer]);
+    expect(await through({ "x-forwarded-for": "192.0.2.1" }, () => false)).toEqual([peer, peer]);
+  });
+
+  it("puts the client in the place of the proxy, and remembers the proxy", async () => {
+    const client = { address: "192.0.2.1", encrypted: true };
+    expect(await through({ forwarded: "for=192.0.2.1;proto=https" }, trust)).toEqual([client, peer]);
+    const headers = { "x-forwarded-for": "192.0.2.1", "x-forwarded-proto": "https" };
+    expect(await through(headers, trust)).toEqual([client, peer]);
+  });
+
+  it("leaves what a proxy does not tell", async () => {
+    expect(await through({}, trust)).toEqual([peer, peer]);
+    expect(await through({ "x-forwarded-for": "192.0.2.1" }, trust)).toEqual([{ ...peer, address: "192.0.2.1" }, peer]);
+    expect(await through({ "x-forwarded-proto": "https" }, trust)).toEqual([{ ...peer, encrypted: true }, peer]);
+  });
+});

@@ -1,0 +1,78 @@
+import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+
+/**
+ * What the tests run in a process of its own: `child.ts <what> <file> [<name>]`. It says on its output what it was
+ * told was done, one line each.
+ */
+const [what, path = "", name = ""] = process.argv.slice(2);
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+switch (what) {
+  case "append for ever":
+    await appendForEver();
+    break;
+  case "append and close":
+    await appendAndClose();
+    break;
+  case "append and wait for nothing":
+    await appendAndLeave();
+    break;
+  case "open and leave":
+    sqliteStore(path);
+    say("opened");
+    break;
+  case "race":
+    await race();
+    break;
+  default:
+    throw new Error(`nothing is called ${what}`);
+}
+
+/** Eight callers whose tasks grow without end; each line is a task and the position that was acknowledged. */
+async function appendForEver(): Promise<void> {
+  const store = sqliteStore(path);
+  const grow = async (caller: number): Promise<void> => {
+    for (let task = 0; ; task++) {
+      let head = await create(store, { taskId: `${name}-${caller}-${task}`, state: 1 });
+      say(`${head.taskId} ${head.position}`);
+      for (let turn = 0; turn < 5; turn++) {
+        head = await follow(store, head, { state: turn === 4 ? 3 : 2, statusTime: 1_000 + turn }, 1 + (turn % 3));
+        say(`${head.taskId} ${head.position}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, caller) => grow(caller)));
+}
+
+async function appendAndClose(): Promise<void> {
+  const store = sqliteStore(path);
+  await create(store, { taskId: "a" });
+  await store.close();
+  say("closed");
+}
+
+/** Nothing but the append itself keeps this process alive, and nothing ends it but its end. */
+async function appendAndLeave(): Promise<void> {
+  const store = sqliteStore(path);
+  await create(store, { taskId: "a" });
+  say("appended");
+}
+
+/** One of several processes on one file: claims what it can get, and tries to be the one that writes each position. */
+async function race(): Promise<void> {
+  const store = sqliteStore({ path, shared: true });
+  for (let round = 0; round < 20; round++) {
+    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ until: 1 }) });
+    const head = await store.head({ taskId: "contested" });
+    if (head === undefined) continue;
+    const won = await follow(store, head, {}).then(
+      () => true,
+      () => false,
+    );
+    if (won) say(`won ${head.position + 1}`);
+    const claimed = await store.claimLeases({ holder: name, now: 5_000, until: 9_000, limit: 3 });
+    for (const { taskId } of claimed) say(`claimed ${taskId}`);
+  }
+  await store.close();
+}

@@ -1,0 +1,185 @@
+import Database from "better-sqlite3";
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import { headOf, leaseOf, numbered, OWNER } from "../../../src/store/contract/setup.js";
+import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
+import { migrate } from "../../../src/store/sqlite/migrations.js";
+import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
+import type { AppendWrite } from "../../../src/store/sqlite/write.js";
+import type { TaskHead } from "../../../src/store/task-store.js";
+import { temporaryFile } from "./files.js";
+
+let statements: string[] = [];
+let db: Database.Database;
+let committer: Committer;
+
+beforeEach(() => {
+  statements = [];
+  db = new Database(":memory:", { verbose: (sql) => statements.push(String(sql)) });
+  migrate(db);
+  committer = new Committer(db);
+  statements = [];
+});
+
+/** An append of numbered entries as the writer gets it. */
+function append(named: Partial<TaskHead> & Pick<TaskHead, "taskId">, expected = 0, size = 0): AppendWrite {
+  const head = headOf({ position: expected + 1, ...named });
+  const entries = size === 0 ? numbered(expected, head.position - expected) : [new Uint8Array(size)];
+  const [plan] = planSegments(entries);
+  const bytes = new Uint8Array(plan?.bytes ?? 0);
+  writeEntries(bytes, 0, entries);
+  const finishes = head.state === 3;
+  return { method: "append", head, expected, finishes, segments: [{ count: entries.length, bytes }], send: undefined };
+}
+
+function kinds(outcomes: readonly Outcome[]): unknown[] {
+  return outcomes.map((outcome) => ("error" in outcome ? outcome.error.kind : outcome.result));
+}
+
+const count = (sql: string): number => statements.filter((statement) => statement.startsWith(sql)).length;
+const tasks = (): unknown => db.prepare("SELECT task_id FROM head ORDER BY task_id").pluck().all();
+
+/** The counters as they are, and as counting the tasks would make them. */
+function counters(): { kept: unknown; counted: unknown } {
+  return {
+    kept: db.prepare("SELECT tenant, owner, state, tasks FROM counter WHERE tasks <> 0 ORDER BY 1, 2, 3").all(),
+    counted: db
+      .prepare("SELECT tenant, owner, state, count(*) AS tasks FROM head GROUP BY 1, 2, 3 ORDER BY 1, 2, 3")
+      .all(),
+  };
+}
+
+describe("Committer.commit()", () => {
+  it("does many writes in one transaction", () => {
+    const writes = Array.from({ length: 100 }, (_, index) => append({ taskId: `${index}` }));
+    expect(kinds(committer.commit(writes))).toEqual(writes.map(() => undefined));
+    expect(count("BEGIN IMMEDIATE")).toBe(1);
+    expect(count("COMMIT")).toBe(1);
+    expect(tasks()).toHaveLength(100);
+  });
+
+  it("writes each counter once, however many tasks it counts", () => {
+    committer.commit(Array.from({ length: 100 }, (_, index) => append({ taskId: `${index}`, state: 1 + (index % 2) })));
+    expect(count("INSERT INTO counter")).toBe(2);
+    statements = [];
+    committer.commit([
+      append({ taskId: "0", state: 2, position: 2 }, 1),
+      append({ taskId: "1", state: 1, position: 2 }, 1),
+    ]);
+    expect(count("INSERT INTO counter")).toBe(0);
+    expect(counters().kept).toEqual(counters().counted);
+  });
+
+  it("answers with the results of the methods, in order", () => {
+    const outcomes = committer.commit([
+      append({ taskId: "a", lease: leaseOf({ until: 1 }) }),
+      { method: "claimLeases", request: { holder: "new", now: 5, until: 9, limit: 10 } },
+      { method: "renewLeases", request: { holder: "new", taskIds: ["a", "b"], until: 20 } },
+      append({ taskId: "b", state: 3, statusTime: 1 }),
+      { method: "removeFinished", request: { before: 5, limit: 10 } },
+    ]);
+    const lease = { holder: "new", until: 9, turn: 1, attempt: 2 };
+    expect(kinds(outcomes)).toEqual([undefined, [headOf({ taskId: "a", lease })], ["a"], undefined, 1]);
+    expect(tasks()).toEqual(["a"]);
+  });
+
+  it("refuses one alone, and lets later writes of the same transaction see the earlier ones", () => {
+    const outcomes = committer.commit([
+      append({ taskId: "a" }),
+      append({ taskId: "a" }),
+      append({ taskId: "a", position: 2, state: 3 }, 1),
+      append({ taskId: "a", position: 3 }, 2),
+      append({ taskId: "b" }),
+    ]);
+    expect(kinds(outcomes)).toEqual([undefined, "conflict", undefined, "finished", undefined]);
+    expect(count("COMMIT")).toBe(1);
+    expect(count("ROLLBACK")).toBe(0);
+  });
+
+  it("touches no index when only the position moves", () => {
+    committer.commit([append({ taskId: "a", lease: leaseOf() })]);
+    statements = [];
+    committer.commit([append({ taskId: "a", lease: leaseOf(), position: 2, generation: 2 }, 1)]);
+    const updates = statements.filter((statement) => statement.startsWith("UPDATE head"));
+    expect(updates).toHaveLength(1);
+    expect(updates[0]).toMatch(/^UPDATE head SET position = \S+, generation = \S+ WHERE/);
+  });
+});
+
+describe("Committer.commit() when SQLite fails", () => {
+  it("fails alone what SQLite cannot store", () => {
+    const outcomes = committer.commit([
+      append({ taskId: "a" }),
+      append({ taskId: "b", statusTime: Number.NaN }),
+      append({ taskId: "c" }),
+    ]);
+    expect(kinds(outcomes)).toEqual([undefined, "failed", undefined]);
+    expect(tasks()).toEqual(["a", "c"]);
+    expect(counters().kept).toEqual(counters().counted);
+  });
+
+  it("fails alone what does not fit on the disk", () => {
+    const pages = db.pragma("page_count", { simple: true }) as number;
+    db.pragma(`max_page_count = ${pages + 8}`);
+    const outcomes = committer.commit([
+      append({ taskId: "a" }),
+      append({ taskId: "b" }, 0, 90_000),
+      append({ taskId: "c" }),
+    ]);
+    expect(kinds(outcomes)).toEqual([undefined, "failed", undefined]);
+    expect(tasks()).toEqual(["a", "c"]);
+    expect(counters().kept).toEqual(counters().counted);
+    expect(db.inTransaction).toBe(false);
+  });
+
+  it("fails all when there is no transaction to be had, and goes on when there is", () => {
+    const path = temporaryFile();
+    const mine = new Database(path, { timeout: 0 });
+    const other = new Database(path);
+    migrate(mine);
+    other.exec("BEGIN IMMEDIATE");
+    const blocked = new Committer(mine);
+    expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual(["failed", "failed"]);
+    other.exec("ROLLBACK");
+    expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual([undefined, undefined]);
+    mine.close();
+    other.close();
+  });
+
+  it("says what SQLite said", () => {
+    const [outcome] = committer.commit([append({ taskId: "a", statusTime: Number.NaN })]);
+    const error = outcome !== undefined && "error" in outcome ? outcome.error : undefined;
+    expect(error?.message).toContain("NOT NULL constraint failed: head.status_time");
+    expect(error?.cause).toBeInstanceOf(Database.SqliteError);
+  });
+});
+
+describe("the counters", () => {
+  it("agree with the tasks whatever happens", () => {
+    const write = fc.record({
+      task: fc.nat(8),
+      owner: fc.constantFrom("x", "y"),
+      state: fc.integer({ min: 1, max: 5 }),
+      statusTime: fc.nat(9),
+      broken: fc.boolean(),
+    });
+    let run = 0;
+    const property = fc.property(fc.array(fc.array(write, { maxLength: 8 }), { maxLength: 8 }), (commits) => {
+      const tenant = `run-${run++}`;
+      for (const writes of commits) {
+        committer.commit(
+          writes.map(({ task, owner, state, statusTime, broken }) => {
+            const taskId = `${tenant}-${owner}-${task}`;
+            const position = db.prepare("SELECT position FROM head WHERE task_id = ?").pluck().get(taskId) as number;
+            const time = broken && task === 0 ? Number.NaN : statusTime;
+            const named = { ...OWNER, tenant, owner, taskId, state, statusTime: time };
+            return append({ ...named, position: (position ?? 0) + 1 }, position ?? 0);
+          }),
+        );
+        committer.commit([{ method: "removeFinished", request: { before: 3, limit: 2 } }]);
+      }
+      expect(counters().kept).toEqual(counters().counted);
+    });
+    fc.assert(property, { numRuns: 50 });
+  });
+});

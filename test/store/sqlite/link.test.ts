@@ -1,0 +1,185 @@
+import { Worker } from "node:worker_threads";
+import Database from "better-sqlite3";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { silentLogger } from "../../../src/core/log.js";
+import { create, followRequest, headOf, numbered, readAll } from "../../../src/store/contract/setup.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { startWriter, WriterLink } from "../../../src/store/sqlite/link.js";
+import type { AppendRequest } from "../../../src/store/task-store.js";
+import { temporaryFile } from "./files.js";
+import { startChild } from "./process.js";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const append = (taskId: string): AppendRequest => ({
+  head: headOf({ taskId }),
+  expected: 0,
+  entries: numbered(0, 1),
+});
+
+const failed = { name: "StoreError", kind: "failed" };
+
+/** A link whose writer is the given JavaScript instead of the real one. */
+function linkTo(script: string): { link: WriterLink; worker: Worker; log: string[] } {
+  const log: string[] = [];
+  const keep = (_: object, message: string): number => log.push(message);
+  const worker = new Worker(script, { eval: true });
+  return { link: new WriterLink(worker, { ...silentLogger, error: keep }), worker, log };
+}
+
+describe("group commit", () => {
+  it("makes one commit of what arrives in one turn of the event loop", async () => {
+    const store = sqliteStore(temporaryFile());
+    const ids = Array.from({ length: 300 }, (_, index) => `task-${index}`);
+    await Promise.all(ids.map((taskId) => create(store, { taskId })));
+    expect(store.statistics).toEqual({ commits: 1, writes: 300 });
+    await store.close();
+  });
+
+  it("makes one commit of everything that arrives while another one is under way", async () => {
+    const path = temporaryFile();
+    const store = sqliteStore(path);
+    await create(store, { taskId: "first" });
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const sent: Promise<unknown>[] = [];
+    for (let turn = 0; turn < 50; turn++) {
+      sent.push(create(store, { taskId: `task-${turn}` }));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(store.statistics.commits).toBe(1);
+    other.exec("COMMIT");
+    other.close();
+    await Promise.all(sent);
+    // The one that waited for the lock, and one for all others.
+    expect(store.statistics.commits).toBeLessThanOrEqual(3);
+    expect(store.statistics.writes).toBe(51);
+    await store.close();
+  });
+
+  it("divides what is too much for one commit, and loses nothing", async () => {
+    const store = sqliteStore(temporaryFile());
+    const large = new Uint8Array(300_000);
+    const sent = Array.from({ length: 20 }, (_, index) =>
+      store.append({ ...append(`large-${index}`), entries: [large] }),
+    );
+    await Promise.all([...sent, ...Array.from({ length: 3_000 }, (_, index) => create(store, { taskId: `${index}` }))]);
+    expect(store.statistics.commits).toBeGreaterThan(1);
+    expect(store.statistics.commits).toBeLessThan(20);
+    expect(store.statistics.writes).toBe(3_020);
+    expect((await store.list({ tenant: "tenant", owner: "owner", limit: 1 })).total).toBe(3_020);
+    await store.close();
+  });
+
+  it("tells each caller of its own write", async () => {
+    const store = sqliteStore(temporaryFile());
+    const head = await create(store, { taskId: "a" });
+    const outcomes = await Promise.allSettled([
+      store.append(append("b")),
+      store.append(append("a")),
+      store.renewLeases({ holder: "nobody", taskIds: ["a"], until: 1 }),
+      store.append(followRequest(head)),
+      store.append({ ...append("c"), head: headOf({ taskId: "c", statusTime: Number.NaN }) }),
+      store.removeFinished({ before: 0, limit: 5 }),
+    ]);
+    expect(outcomes.map((each) => (each.status === "fulfilled" ? each.value : each.reason.kind))).toEqual([
+      undefined,
+      "conflict",
+      [],
+      undefined,
+      "failed",
+      0,
+    ]);
+    await store.close();
+  });
+});
+
+describe("a writer that dies", () => {
+  it("fails everything that waits and everything that comes, and lets the store close", async () => {
+    const workers: Worker[] = [];
+    const post = Worker.prototype.postMessage;
+    vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...args) {
+      workers.push(this);
+      post.apply(this, args);
+    });
+    const path = temporaryFile();
+    const store = sqliteStore(path);
+    await create(store, { taskId: "a" });
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const waiting = Array.from({ length: 5 }, (_, index) => store.append(append(`waiting-${index}`)));
+    await new Promise((resolve) => setImmediate(resolve));
+    waiting.push(store.append(append("not yet sent")));
+    const refused = Promise.allSettled(waiting);
+    void workers[0]?.terminate();
+    other.exec("ROLLBACK");
+    other.close();
+    for (const outcome of await refused) expect(outcome).toMatchObject({ status: "rejected", reason: failed });
+    await expect(store.append(append("late"))).rejects.toMatchObject(failed);
+    await expect(store.removeFinished({ before: 1, limit: 1 })).rejects.toMatchObject(failed);
+    expect(await readAll(store, "a")).toEqual(["1"]);
+    await store.close();
+    await expect(store.head({ taskId: "a" })).rejects.toMatchObject({ kind: "closed" });
+  });
+
+  it("says what broke it, once in the log", async () => {
+    const { link, log } = linkTo(`
+      require("node:worker_threads").parentPort.on("message", () => { throw new Error("out of luck"); });
+    `);
+    const error: unknown = await link.append(append("a")).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ ...failed, cause: expect.objectContaining({ message: "out of luck" }) });
+    await expect(link.append(append("b"))).rejects.toMatchObject(failed);
+    await link.close();
+    expect(log).toEqual(["the store is out of order"]);
+  });
+
+  it("fails everything when it ends without a word", async () => {
+    const { link } = linkTo(`
+      require("node:worker_threads").parentPort.on("message", () => process.exit(7));
+    `);
+    await expect(link.append(append("a"))).rejects.toMatchObject({ ...failed, message: /code 7/ });
+    await link.close();
+  });
+
+  it("fails everything when it cannot even begin", async () => {
+    const link = new WriterLink(startWriter({ path: "/nowhere/tasks.db", synchronous: "FULL" }), silentLogger);
+    await expect(link.append(append("a"))).rejects.toMatchObject(failed);
+    await link.close();
+  });
+
+  it("fails what waits when it ends without having done it", async () => {
+    const { link } = linkTo(`
+      const { parentPort } = require("node:worker_threads");
+      parentPort.on("message", (message) => { if (message === "close") parentPort.close(); });
+    `);
+    const waiting = link.append(append("a"));
+    const closed = link.close();
+    await expect(waiting).rejects.toMatchObject(failed);
+    await closed;
+  });
+
+  it("fails alone what cannot be sent to another thread", async () => {
+    const store = sqliteStore(temporaryFile());
+    const wrong = { ...append("a"), head: { ...headOf({ taskId: "a" }), owner: (() => "") as unknown as string } };
+    await expect(store.append(wrong)).rejects.toMatchObject(failed);
+    await create(store, { taskId: "b" });
+    expect(await readAll(store, "b")).toEqual(["1"]);
+    await store.close();
+  });
+});
+
+describe("the writer and the life of its process", () => {
+  for (const [what, line] of [
+    ["append and close", "closed"],
+    ["append and wait for nothing", "appended"],
+    ["open and leave", "opened"],
+  ] as const) {
+    it(`lets a process end by itself: ${what}`, async () => {
+      const child = startChild(what, temporaryFile());
+      expect(await child.ended).toBe(0);
+      expect(child.lines).toEqual([line]);
+    }, 30_000);
+  }
+});

@@ -1,0 +1,90 @@
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { Committer } from "../../../src/store/sqlite/commit.js";
+import { type ListShape, listSql, pageValues, shapeOf, totalValues } from "../../../src/store/sqlite/list.js";
+import { migrate } from "../../../src/store/sqlite/migrations.js";
+import { Reader } from "../../../src/store/sqlite/reader.js";
+import type { ListRequest } from "../../../src/store/task-store.js";
+
+const flags = [false, true];
+const shapes: ListShape[] = flags.flatMap((context) =>
+  flags.flatMap((state) => flags.flatMap((from) => flags.map((after) => ({ context, state, from, after })))),
+);
+
+function requestOf(shape: ListShape): ListRequest {
+  return {
+    tenant: "t",
+    owner: "o",
+    limit: 10,
+    ...(shape.context && { contextId: "c" }),
+    ...(shape.state && { state: 2 }),
+    ...(shape.from && { statusFrom: 5 }),
+    ...(shape.after && { after: { statusTime: 9, taskId: "x" } }),
+  };
+}
+
+function planOf(db: Database.Database, sql: string, values: (string | number)[]): string[] {
+  const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+  return rows.map((row) => row.detail);
+}
+
+describe("listSql()", () => {
+  const db = new Database(":memory:");
+  migrate(db);
+
+  for (const shape of shapes) {
+    const name = Object.entries(shape)
+      .flatMap(([filter, on]) => (on ? [filter] : []))
+      .join(", ");
+    const request = requestOf(shape);
+
+    it(`reads a page off one index, in its order, from where it begins (${name || "no filter"})`, () => {
+      expect(shapeOf(request)).toEqual(shape);
+      const plan = planOf(db, listSql(shape).page, pageValues(request));
+      expect(plan).toHaveLength(1);
+      expect(plan[0]).toMatch(/^SEARCH head USING INDEX head_by_(owner|state|context) \(tenant=\? AND owner=\?/);
+      expect(plan[0]).toContain(shape.context ? "context_id=?" : shape.state ? "state=?" : "owner=?");
+      if (shape.from) expect(plan[0]).toContain("status_time>?");
+      if (shape.after) expect(plan[0]).toContain("(status_time,task_id)<(?,?)");
+    });
+
+    it(`counts without a look at the tasks themselves (${name || "no filter"})`, () => {
+      const plan = planOf(db, listSql(shape).total, totalValues(request));
+      expect(plan).toHaveLength(1);
+      const expected =
+        shape.context || shape.from
+          ? /^SEARCH head USING COVERING INDEX head_by_/
+          : /^SEARCH counter USING PRIMARY KEY \(tenant=\? AND owner=\?/;
+      expect(plan[0]).toMatch(expected);
+    });
+  }
+});
+
+describe("every statement of the store", () => {
+  const db = new Database(":memory:");
+  migrate(db);
+  const prepared: string[] = [];
+  const prepare = db.prepare.bind(db);
+  db.prepare = ((sql: string) => {
+    prepared.push(sql);
+    return prepare(sql);
+  }) as typeof db.prepare;
+  new Reader(db);
+  new Committer(db);
+  const statements = prepared.filter((sql) => /^(SELECT|INSERT|UPDATE|DELETE)/.test(sql));
+
+  it("is looked at here", () => {
+    expect(statements.length).toBeGreaterThan(20);
+  });
+
+  for (const sql of statements) {
+    it(`finds its rows by a key or an index, without sorting: ${sql.slice(0, 60)}…`, () => {
+      const values = Array.from(sql.matchAll(/\?/g), () => 1);
+      const plan = planOf(db, sql, values);
+      for (const step of plan) {
+        expect(step).not.toMatch(/TEMP B-TREE/);
+        expect(step).toMatch(/^(SEARCH |SCAN CONSTANT ROW|SCALAR SUBQUERY)/);
+      }
+    });
+  }
+});

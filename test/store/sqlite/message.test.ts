@@ -1,0 +1,132 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bytesOf, headOf, leaseOf } from "../../../src/store/contract/setup.js";
+import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/message.js";
+import { readEntries } from "../../../src/store/sqlite/segment.js";
+import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";
+import type { AppendRequest, StoredSnapshot } from "../../../src/store/task-store.js";
+
+/** What a message is when it arrives in another thread. */
+function arrived(message: Message): Message {
+  return structuredClone(message, { transfer: [message.bytes] });
+}
+
+const bytes = fc.uint8Array({ maxLength: 3_000 });
+const text = fc.string({ unit: "binary", maxLength: 12 });
+const time = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+const append: fc.Arbitrary<AppendRequest> = fc
+  .record({
+    taskId: text,
+    tenant: text,
+    owner: text,
+    contextId: text,
+    state: fc.nat(8),
+    statusTime: time,
+    expected: fc.nat(1_000_000),
+    generation: fc.nat(1_000_000),
+    lease: fc.option(fc.record({ holder: text, until: time, turn: fc.nat(9), attempt: fc.nat(9) })),
+    entries: fc.array(bytes, { minLength: 1, maxLength: 6 }),
+    send: fc.option(
+      fc.record({ tenant: text, owner: text, key: text, fingerprint: text, taskId: text, position: fc.nat(9) }),
+      { nil: undefined },
+    ),
+  })
+  .map(({ expected, entries, send, ...head }) => ({
+    head: { ...head, position: expected + entries.length },
+    expected,
+    entries,
+    ...(send && { send }),
+  }));
+
+const snapshot = fc.record({ taskId: text, snapshot: fc.record({ position: fc.nat(), bytes }) });
+
+const other: fc.Arbitrary<OtherWrite> = fc.oneof(
+  fc.record({
+    method: fc.constant("renewLeases" as const),
+    request: fc.record({ holder: text, taskIds: fc.array(text, { maxLength: 3 }), until: time }),
+  }),
+  fc.record({
+    method: fc.constant("savePushPosition" as const),
+    request: fc.record({ taskId: text, configId: text, position: fc.nat() }),
+  }),
+);
+
+type Sent =
+  | { append: AppendRequest }
+  | { snapshot: { taskId: string; snapshot: StoredSnapshot } }
+  | { other: OtherWrite };
+
+const sent: fc.Arbitrary<Sent> = fc.oneof(
+  append.map((each) => ({ append: each })),
+  snapshot.map((each) => ({ snapshot: each })),
+  other.map((each) => ({ other: each })),
+);
+
+function build(builder: MessageBuilder, sent: readonly Sent[]): Message {
+  for (const each of sent) {
+    if ("append" in each) builder.addAppend(each.append, each.append.head.state === 3);
+    else if ("snapshot" in each) builder.addSnapshot(each.snapshot.taskId, each.snapshot.snapshot);
+    else builder.addOther(each.other);
+  }
+  return builder.take();
+}
+
+function check(write: Write, sent: Sent): void {
+  if ("other" in sent) return expect(write).toEqual(sent.other);
+  if ("snapshot" in sent) return expect(write).toEqual({ method: "saveSnapshot", request: sent.snapshot });
+  const { head, expected, entries, send } = sent.append;
+  expect(write).toMatchObject({ method: "append", head, expected, finishes: head.state === 3 });
+  if (write.method !== "append") return;
+  expect(write.send).toEqual(send);
+  const read: Uint8Array[] = [];
+  for (const segment of write.segments) readEntries(segment, 0, Number.POSITIVE_INFINITY, read);
+  expect(read).toEqual(entries);
+}
+
+describe("MessageBuilder", () => {
+  it("brings every write to the other thread, in order", () => {
+    const builder = new MessageBuilder();
+    fc.assert(
+      fc.property(fc.array(sent, { maxLength: 8 }), (all) => {
+        const message = arrived(build(builder, all));
+        expect(message.count).toBe(all.length);
+        const writes = readMessage(message);
+        expect(writes).toHaveLength(all.length);
+        writes.forEach((write, index) => {
+          check(write, all[index]!);
+        });
+      }),
+    );
+  });
+
+  it("has its own copy of the bytes before it is sent", () => {
+    const builder = new MessageBuilder();
+    const entry = bytesOf("entry");
+    const fold = bytesOf("fold");
+    builder.addAppend({ head: headOf({ taskId: "a" }), expected: 0, entries: [entry] }, false);
+    builder.addSnapshot("a", { position: 1, bytes: fold });
+    entry.fill(0);
+    fold.fill(0);
+    const [append, snapshot] = readMessage(arrived(builder.take()));
+    check(append!, { append: { head: headOf({ taskId: "a" }), expected: 0, entries: [bytesOf("entry")] } });
+    check(snapshot!, { snapshot: { taskId: "a", snapshot: { position: 1, bytes: bytesOf("fold") } } });
+  });
+
+  it("tells its size, and begins anew after it was taken", () => {
+    const builder = new MessageBuilder();
+    expect(builder.size).toBe(0);
+    builder.addSnapshot("a", { position: 1, bytes: new Uint8Array(100_000) });
+    expect(builder.size).toBe(100_000);
+    expect(builder.take().count).toBe(1);
+    expect(builder.size).toBe(0);
+    expect(builder.take()).toMatchObject({ count: 0, fields: [] });
+  });
+
+  it("carries heads with and without a lease", () => {
+    const builder = new MessageBuilder();
+    const heads = [headOf({ taskId: "a", lease: leaseOf() }), headOf({ taskId: "b", lease: null })];
+    for (const head of heads) builder.addAppend({ head, expected: 0, entries: [bytesOf("x")] }, false);
+    expect(readMessage(arrived(builder.take())).map((write) => write.method === "append" && write.head)).toEqual(heads);
+  });
+});

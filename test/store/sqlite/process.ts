@@ -1,0 +1,36 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** A process of the tests, with what it has said so far. */
+export interface Child {
+  readonly process: ChildProcess;
+  readonly lines: string[];
+  /** Resolves when so many lines were said, or the process is over. */
+  said(count: number): Promise<void>;
+  /** How it ended: its code, or the signal that killed it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+}
+
+/** Starts `child.ts` with arguments. */
+export function startChild(...args: string[]): Child {
+  const script = fileURLToPath(new URL("./child.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const lines: string[] = [];
+  const output = createInterface({ input: child.stdout });
+  output.on("line", (line) => lines.push(line));
+  const closed = new Promise<void>((resolve) => output.on("close", resolve));
+  const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.on("exit", (code, signal) => resolve(code ?? signal));
+  });
+  return {
+    process: child,
+    lines,
+    async said(count) {
+      while (lines.length < count && child.exitCode === null && child.signalCode === null) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+    ended: closed.then(() => exited),
+  };
+}

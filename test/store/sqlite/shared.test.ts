@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { countTo, create, follow, leaseOf, listAll, OWNER, readAll } from "../../../src/store/contract/setup.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { temporaryFile } from "./files.js";
+import { startChild } from "./process.js";
+
+describe("two stores on one file", () => {
+  it("say whether others may write, as they were told", async () => {
+    const path = temporaryFile();
+    const [alone, shared] = [sqliteStore(path), sqliteStore({ path, shared: true })];
+    expect(alone.shared).toBe(false);
+    expect(shared.shared).toBe(true);
+    await Promise.all([alone.close(), shared.close()]);
+  });
+
+  it("see each other's tasks as soon as they are stored", async () => {
+    const path = temporaryFile();
+    const [one, two] = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
+    const head = await create(one, { taskId: "a" }, 2);
+    expect(await two.head({ taskId: "a" })).toEqual(head);
+    await follow(two, head, {}, 3);
+    expect(await readAll(one, "a")).toEqual(countTo(5));
+    await expect(follow(one, head)).rejects.toMatchObject({ kind: "conflict" });
+    expect((await one.list({ ...OWNER, limit: 1 })).total).toBe(1);
+    await one.close();
+    await follow(two, { ...head, position: 5 });
+    await two.close();
+    const three = sqliteStore(path);
+    expect(await readAll(three, "a")).toEqual(countTo(6));
+    await three.close();
+  });
+
+  it("never both claim a lease", async () => {
+    const path = temporaryFile();
+    const stores = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
+    const ids = Array.from({ length: 100 }, (_, index) => `task-${index}`);
+    await Promise.all(ids.map((taskId) => create(stores[0]!, { taskId, lease: leaseOf({ until: 1 }) })));
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        stores[index % 2]!.claimLeases({ holder: `holder-${index}`, now: 5_000, until: 9_000, limit: 9 }),
+      ),
+    );
+    const claimed = claims.flat().map((head) => head.taskId);
+    expect(claimed).toHaveLength(100);
+    expect(new Set(claimed)).toEqual(new Set(ids));
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
+
+describe("several processes on one file", () => {
+  it("create it together, write each position once, and claim each lease once", async () => {
+    const path = temporaryFile();
+    const names = ["one", "two", "three", "four"];
+    const children = names.map((name) => startChild("race", path, name));
+    const store = sqliteStore({ path, shared: true });
+    const first = await create(store, { taskId: "contested" });
+    for (const child of children) expect(await child.ended).toBe(0);
+
+    const said = children.flatMap((child) => child.lines);
+    const won = said.filter((line) => line.startsWith("won")).map((line) => Number(line.split(" ")[1]));
+    const log = await readAll(store, "contested");
+    expect(log).toEqual(countTo(log.length));
+    expect(won.sort((a, b) => a - b)).toEqual(countTo(log.length).map(Number).slice(first.position));
+
+    const claimed = said.filter((line) => line.startsWith("claimed"));
+    expect(new Set(claimed).size).toBe(claimed.length);
+    expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(1 + names.length * 20);
+    expect(await listAll(store, { ...OWNER, limit: 9 })).toHaveLength(1 + names.length * 20);
+    await store.close();
+  }, 60_000);
+});
