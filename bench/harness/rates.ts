@@ -18,6 +18,11 @@ interface Round {
   readonly busy: number;
 }
 
+export interface RowOptions {
+  readonly column?: string;
+  readonly target?: (ratio: number) => Target;
+}
+
 export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -35,7 +40,7 @@ export class Rates {
 
   static async measure(bench: Bench, lanes: readonly Lane[]): Promise<Rates> {
     const { quick, seconds } = bench.options;
-    const count = quick ? 3 : 5;
+    const count = quick ? 5 : 9;
     for (const lane of lanes) await measureOnce(bench, lane, quick ? 200 : 1_000);
     const rounds = new Map<string, Round[]>(lanes.map(({ name }) => [name, []]));
     for (let round = 0; round < count; round++) {
@@ -57,13 +62,13 @@ export class Rates {
     return median(this.#of(name).map((round, index) => round.perSecond / (others[index]?.perSecond ?? Number.NaN)));
   }
 
-  /** A lane as a line of the table, beside the lane that it is compared with. */
-  row(name: string, of: string, target?: (ratio: number) => Target): Row {
+  /** A lane as a line of the table, beside the lane that it is compared with; `column` names the comparison. */
+  row(name: string, of: string, { target, column = of }: RowOptions = {}): Row {
     const rounds = this.#of(name);
     const ratio = this.ratio(name, of);
     const figures = {
       "calls/s": this.perSecond(name),
-      [`x ${of}`]: ratio,
+      [`x ${column}`]: ratio,
       "server us CPU/call": median(rounds.map((round) => round.cpuMicros)),
       "generator % CPU": 100 * median(rounds.map((round) => round.busy)),
     };

@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import type { Options } from "../options.js";
 import type { Row, Section, Target } from "./scenario.js";
 
-const RESULTS = join(import.meta.dirname, "..", "results");
+const ROOT = join(import.meta.dirname, "..", "..");
 
 /** A figure with as many digits as mean something. */
 function shown(value: number | undefined): string {
@@ -35,15 +35,37 @@ function cells({ name, figures, targets = [] }: Row, columns: readonly string[])
 /** What a run found, by the names of the scenarios. */
 export type Found = Readonly<Record<string, Section | { readonly error: string }>>;
 
-/** Keeps the results of a run for whoever compares them: `bench/results/latest.json`. */
-export function keep(options: Options, found: Found): void {
+/** What the figures depend on. */
+export interface Machine {
+  readonly node: string;
+  readonly platform: string;
+  readonly cpus: number;
+  readonly cpu: string;
+  /** Processes that wanted a core before the bench began, on average: with many, only ratios mean something. */
+  readonly loadBefore: number;
+}
+
+export function describeMachine(): Machine {
+  const [first] = cpus();
+  const [loadBefore = 0] = loadavg();
+  return { node: process.version, platform: process.platform, cpus: cpus().length, cpu: first?.model ?? "", loadBefore };
+}
+
+export function machineLine({ node, platform, cpus: count, cpu, loadBefore }: Machine): string {
+  return `node ${node}, ${platform}, ${count} x ${cpu}, load ${loadBefore.toFixed(1)} before`;
+}
+
+/**
+ * Keeps the results of a run for whoever compares them, and gives the place: `results/latest.json` for a full run,
+ * a place that nobody commits for a part or a quick look.
+ */
+export function keep({ quick, seconds, only }: Options, machine: Machine, found: Found): string {
+  const place = quick || only.length > 0 ? "bench/results/tmp/latest.json" : "bench/results/latest.json";
   const rounded = (key: string, value: unknown): unknown =>
     typeof value === "number" && key !== "seconds" ? Number(value.toPrecision(4)) : value;
-  const { quick, seconds } = options;
-  const machine = { node: process.version, platform: process.platform, cpus: cpus().length, cpu: cpus()[0]?.model };
-  const results = { date: new Date().toISOString(), machine, options: { quick, seconds }, scenarios: found };
-  mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(join(RESULTS, "latest.json"), `${JSON.stringify(results, rounded, 2)}\n`);
+  const results = { date: new Date().toISOString(), machine, options: { quick, seconds, only }, scenarios: found };
+  writeFileSync(join(ROOT, place), `${JSON.stringify(results, rounded, 2)}\n`);
+  return place;
 }
 
 /** How many targets were met. */

@@ -30,17 +30,22 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array)
   return bytes;
 }
 
-/** The smallest HPACK there is: every field as a literal, nothing remembered (RFC 7541, section 6.2.2). */
-function headerBlock(call: Http2Call): Buffer {
+/** `:method: POST` and `:scheme: http` in the static table of HPACK (RFC 7541, appendix A), and where the dynamic one begins. */
+const STATIC_FIELDS = Buffer.from([0x83, 0x86]);
+const FIRST_DYNAMIC = 62;
+
+/** The headers of a call as the first one of a connection sends them, and as all others do: by reference to the first. */
+function headerBlocks(call: Http2Call): { first: Buffer; later: Buffer } {
   const fields: (readonly [string, string])[] = [
-    [":method", "POST"],
-    [":scheme", "http"],
     [":path", call.path],
     [":authority", `127.0.0.1:${call.port}`],
     ...call.headers,
   ];
   const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value, "latin1")]);
-  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+  const literals = fields.flatMap(([name, value]) => [Buffer.from([0x40]), text(name), text(value)]);
+  // The newest entry has the lowest index.
+  const references = fields.map((_, place) => 0x80 | (FIRST_DYNAMIC + fields.length - 1 - place));
+  return { first: Buffer.concat([STATIC_FIELDS, ...literals]), later: Buffer.from([...STATIC_FIELDS, ...references]) };
 }
 
 /** What a frame means for the stream it belongs to. */
@@ -127,7 +132,7 @@ interface OpenCall {
 
 /** A gRPC connection with any number of unary calls at once. */
 export async function openHttp2(call: Http2Call): Promise<Connection> {
-  const block = headerBlock(call);
+  const blocks = headerBlocks(call);
   const bodies = new Numbered(Buffer.from(call.body, "base64"), call);
   const expect = Buffer.from(call.expect);
   const open = new Map<number, OpenCall>();
@@ -156,7 +161,7 @@ export async function openHttp2(call: Http2Call): Promise<Connection> {
         const id = next;
         next += 2;
         open.set(id, { resolve, reject, body: undefined });
-        const headers = frame(HEADERS, END_HEADERS, id, block);
+        const headers = frame(HEADERS, END_HEADERS, id, id === 1 ? blocks.first : blocks.later);
         socket.write(Buffer.concat([headers, frame(DATA, END_STREAM, id, bodies.next())]));
       }),
     close: () => socket.close(),
@@ -216,5 +221,5 @@ export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise
     broken: over,
   });
   const body = new Numbered(Buffer.from(call.body, "base64"), call).next();
-  socket.write(Buffer.concat([frame(HEADERS, END_HEADERS, 1, headerBlock(call)), frame(DATA, END_STREAM, 1, body)]));
+  socket.write(Buffer.concat([frame(HEADERS, END_HEADERS, 1, headerBlocks(call).first), frame(DATA, END_STREAM, 1, body)]));
 }

@@ -27,13 +27,14 @@ export const reads: Scenario = {
     }
     const rates = await Rates.measure(bench, lanes);
     const [oneOfFew = "", pageOfFew = "", oneOfMany = "", pageOfMany = ""] = lanes.map(({ name }) => name);
+    const column = `of ${counts[0]?.toLocaleString("en")}`;
     return {
       title: "Reads over REST, SQLite",
       rows: [
-        rates.row(oneOfFew, oneOfFew),
-        rates.row(oneOfMany, oneOfFew),
-        rates.row(pageOfFew, pageOfFew),
-        rates.row(pageOfMany, pageOfFew),
+        rates.row(oneOfFew, oneOfFew, { column }),
+        rates.row(oneOfMany, oneOfFew, { column }),
+        rates.row(pageOfFew, pageOfFew, { column }),
+        rates.row(pageOfMany, pageOfFew, { column }),
       ],
     };
   },

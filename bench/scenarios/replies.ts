@@ -22,14 +22,14 @@ export const httpReplies: Scenario = {
       { name: "peer, REST", server: peer, call: restSend(peer, QUESTION, REPLY_TEXT) },
     ]);
     const base = "node:http, codec";
-    const goal = (ratio: number) => atLeast(ratio, 0.6, base);
+    const target = (ratio: number) => atLeast(ratio, 0.6, base);
     return {
       title: "Message replies over HTTP/1.1",
       rows: [
         rates.row("node:http, JSON", base),
         rates.row(base, base),
-        rates.row("Parley, JSON-RPC", base, goal),
-        rates.row("Parley, REST", base, goal),
+        rates.row("Parley, JSON-RPC", base, { target }),
+        rates.row("Parley, REST", base, { target }),
         rates.row("peer, JSON-RPC", base),
         rates.row("peer, REST", base),
       ],
@@ -53,7 +53,7 @@ export const grpcReplies: Scenario = {
       title: "Message replies over gRPC",
       rows: [
         rates.row(base, base),
-        rates.row("Parley, gRPC", base, (ratio) => atLeast(ratio, 0.8, base)),
+        rates.row("Parley, gRPC", base, { target: (ratio) => atLeast(ratio, 0.8, base) }),
         rates.row("peer, gRPC", base),
       ],
     };
@@ -71,13 +71,14 @@ export const connectReplies: Scenario = {
       { name: "bare gRPC-Web", server: bare, call: grpcWebSend(bare, QUESTION, REPLY_TEXT) },
       { name: "Parley, gRPC-Web", server: parley, call: grpcWebSend(parley, QUESTION, REPLY_TEXT) },
     ]);
+    const column = "bare connect-node";
     return {
       title: "Message replies over Connect and gRPC-Web (HTTP/1.1, binary)",
       rows: [
-        rates.row("bare Connect", "bare Connect"),
-        rates.row("Parley, Connect", "bare Connect"),
-        rates.row("bare gRPC-Web", "bare Connect"),
-        rates.row("Parley, gRPC-Web", "bare Connect"),
+        rates.row("bare Connect", "bare Connect", { column }),
+        rates.row("Parley, Connect", "bare Connect", { column }),
+        rates.row("bare gRPC-Web", "bare gRPC-Web", { column }),
+        rates.row("Parley, gRPC-Web", "bare gRPC-Web", { column }),
       ],
     };
   },

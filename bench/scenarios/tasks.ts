@@ -30,7 +30,7 @@ function tasks(
         rows: [
           rates.row(base, base),
           rates.row("Parley, in memory", base),
-          rates.row("Parley, SQLite FULL", base, (ratio) => atLeast(ratio, goal, base)),
+          rates.row("Parley, SQLite FULL", base, { target: (ratio) => atLeast(ratio, goal, base) }),
         ],
       };
     },

@@ -14,6 +14,7 @@ export function answerQuestions<Q>(answer: (question: Q) => unknown, ready: unkn
     }
   });
   process.once("disconnect", () => process.exit(0));
+  if (!process.connected) process.exit(0);
   say({ ready });
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import type { NodeServerRequest } from "./binding.js";
+import type { HttpExchange } from "./http-exchange.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
@@ -12,8 +12,8 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
  * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; CANCELLED when the
  * client goes away before the end.
  */
-export async function readJsonBody(request: NodeServerRequest, limits: Limits): Promise<JsonBody> {
-  const bytes = await readBytes(request, limits.maxRequestBytes);
+export async function readJsonBody(exchange: HttpExchange, { maxRequestBytes }: Limits): Promise<JsonBody> {
+  const bytes = await readBytes(exchange, maxRequestBytes);
   if (bytes.length === 0) return "empty";
   if (!isUtf8(bytes)) return "malformed";
   // A byte order mark may be ignored instead of refused.
@@ -25,7 +25,8 @@ export async function readJsonBody(request: NodeServerRequest, limits: Limits): 
   }
 }
 
-function readBytes(request: NodeServerRequest, max: number): Promise<Buffer> {
+function readBytes(exchange: HttpExchange, max: number): Promise<Buffer> {
+  const { request } = exchange;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -36,7 +37,7 @@ function readBytes(request: NodeServerRequest, max: number): Promise<Buffer> {
     };
     const tooLarge = (): void => {
       settle(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
-      discard(request, max);
+      discard(exchange);
     };
     const take = (chunk: Buffer): void => {
       size += chunk.length;
@@ -51,15 +52,21 @@ function readBytes(request: NodeServerRequest, max: number): Promise<Buffer> {
   });
 }
 
+/** What a client may still send, in bytes, of a body that nobody wants. */
+const MAX_DISCARDED = 1024 * 1024;
+
 /**
- * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer; up to
- * `budget` bytes, then it is cut off.
+ * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer. One that
+ * does not end is cut off when the answer is out.
  */
-export function discard(request: NodeServerRequest, budget: number): void {
-  let left = budget;
+export function discard({ request, response }: HttpExchange): void {
+  let left = MAX_DISCARDED;
   request.on("error", () => {});
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) request.destroy();
+    if (left > 0) return;
+    if (response.writableFinished) request.destroy();
+    else response.once("finish", () => request.destroy());
+    left = Number.POSITIVE_INFINITY;
   });
 }

@@ -1,22 +1,20 @@
-import { getOption } from "@bufbuild/protobuf";
-import { http } from "../../gen/google/api/annotations_pb.js";
-import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Route, routesOf } from "../wire/routes.js";
 
 /**
  * Values that no tenant may have, because the path of a request would be read as something else: the literal first
- * segments of the HTTP rules, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
+ * segments of the routes, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
  * RFC 8615 reserves.
  */
 export const reservedTenants: ReadonlySet<string> = new Set([
   ".well-known",
-  ...A2AService.methods.flatMap((method) => literalsOf(getOption(method, http))),
+  ...routesOf(A2AService).flatMap((route) => firstLiteral(route) ?? []),
 ]);
 
-function literalsOf(rule: HttpRule): string[] {
-  const path = typeof rule.pattern.value === "string" ? rule.pattern.value : "";
-  const first = path.split("/")[1] ?? "";
-  return [...(first === "" || first.startsWith("{") ? [] : [first]), ...rule.additionalBindings.flatMap(literalsOf)];
+function firstLiteral({ template: { segments, customVerb } }: Route): string | undefined {
+  const [first] = segments;
+  if (first === undefined || !("literal" in first)) return undefined;
+  return segments.length === 1 && customVerb !== "" ? `${first.literal}:${customVerb}` : first.literal;
 }
 
 /** Why a tenant cannot be declared, as a sentence that begins with it, or undefined when it can. */

@@ -11,6 +11,7 @@ import { TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { newId } from "../core/ids.js";
 import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
+import { mayFollow } from "../task/state.js";
 import type { ArtifactEvent, Content } from "./event.js";
 import { agentMessage, artifactOf, type Place } from "./message.js";
 import type { TurnRequest } from "./turn.js";
@@ -44,6 +45,9 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
 
 /** The entry of a status change. */
 export function statusDraft(place: Place, state: TaskState, content: Content | undefined, now: number): Draft {
+  if (!mayFollow(TaskState.WORKING, state)) {
+    throw new InvalidAgentEvent(`a task at work cannot go to the state ${TaskState[state] ?? state}`);
+  }
   const event = create(TaskStatusUpdateEventSchema);
   event.taskId = place.taskId;
   event.contextId = place.contextId;

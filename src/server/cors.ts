@@ -42,7 +42,7 @@ export interface Cors {
 }
 
 /**
- * @param origins that may call, such as `https://console.example.org`; true for every one. Answers never depend on
+ * @param origins that may call, such as `https://app.example.org`; true for every one. Answers never depend on
  * cookies, so no origin is allowed to send any.
  * @param more names of request headers that agents declare for their API keys.
  */

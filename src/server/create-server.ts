@@ -59,6 +59,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await Promise.allSettled([listener.close(0), grpc?.server.drain(0), assembly.lifecycle.stop(0)]);
     throw error;
   }
+  grpc?.server.setServing(true);
   opened.resolve();
   logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
   return serverOf(settings, assembly, listener, grpc);
@@ -73,6 +74,8 @@ async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrp
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
   const server = createGrpcServer({ binding: assembly.grpc, service: A2AService, host, port, tls, limits, logger });
+  // Like `/readyz`, its health says so when calls are served.
+  server.setServing(false);
   try {
     return { server, port: await server.listen() };
   } catch (error) {

@@ -38,12 +38,13 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
     for (const [name, value] of headers) response.setHeader(name, value);
     options.cors?.mark(request, response);
     const answered =
-      answer === undefined
-        ? options.fallback.handle(request, response, target ?? { path: request.url ?? "", query: "" })
-        : answer(response);
+      answer === undefined ? options.fallback.handle(request, response, target ?? outside) : answer(response);
     answered.catch((error: unknown) => fail(options.logger, error, response));
   };
 }
+
+/** Stands for every target beside the base path: none of the bindings has such a one. */
+const outside: Target = { path: "*", query: "" };
 
 type Answerer = (response: NodeServerResponse) => Promise<void>;
 

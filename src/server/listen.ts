@@ -41,7 +41,9 @@ export interface Listener {
  * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, maxStreams } = options.limits;
+  const { requestTimeoutMs, maxCalls } = options.limits;
+  // No connection may open more than the server would serve over all of them.
+  const maxStreams = options.limits.maxStreams + maxCalls;
   const draining = trackDrain(options.handler);
   // A proxy in front keeps idle connections, for 60 seconds as a rule, and has to be the first to let go: a request
   // that meets a connection being closed is lost.

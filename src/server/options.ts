@@ -42,7 +42,7 @@ export interface A2AOptions extends AgentsInput {
    * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
    */
   readonly trustProxy?: boolean | string | readonly string[];
-  /** Origins whose scripts may call, such as `https://console.example.org`; true for every one. Default: none. */
+  /** Origins whose scripts may call, such as `https://app.example.org`; true for every one. Default: none. */
   readonly cors?: boolean | readonly string[];
   /** For how long a card may be kept without asking again, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
@@ -174,7 +174,7 @@ function corsOf(given: boolean | readonly string[], faults: string[]): Settings[
   if (given.includes("*")) return true;
   for (const origin of given) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      faults.push(`cors: "${origin}" is not an origin such as https://console.example.org`);
+      faults.push(`cors: "${origin}" is not an origin such as https://app.example.org`);
     }
   }
   return given.length === 0 ? undefined : given;

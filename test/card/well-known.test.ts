@@ -51,7 +51,11 @@ describe("createCardAnswers()", () => {
     const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
     const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
     let made = 0;
-    const get = (key: string): unknown => answer(key, () => (made++, card()), none);
+    const make = (): AgentCard => {
+      made++;
+      return card();
+    };
+    const get = (key: string): unknown => answer(key, make, none);
     get("first");
     get("first");
     expect(made).toBe(1);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
+const root = at("");
 const main = at("dist/src/cli/main.js");
 
 /** The agent that `npm start` serves. */
@@ -26,7 +27,15 @@ export interface Run {
 /** Runs the built command line in a directory. */
 export function run(args: readonly string[], cwd: string, env: Record<string, string> = {}): Run {
   if (!existsSync(main)) throw new Error("The command line is tested as it is built: npm run build first.");
-  const child = spawn(process.execPath, [main, ...args], { cwd, env: { PATH: process.env.PATH ?? "", ...env } });
+  return watch(spawn(process.execPath, [main, ...args], { cwd, env: { PATH: process.env.PATH ?? "", ...env } }));
+}
+
+/** Runs `npm start` as people do, but for the build that comes before. */
+export function npmStart(args: readonly string[]): Run {
+  return watch(spawn("npm", ["start", "--ignore-scripts", "--", ...args], { cwd: root }));
+}
+
+function watch(child: ChildProcess): Run {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk) => (stdout += String(chunk)));
   child.stderr?.on("data", (chunk) => (stderr += String(chunk)));

@@ -9,7 +9,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { fixture, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
+import { fixture, npmStart, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
 
 const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 const anyPort = ["--port", "0", "--grpc-port", "0"];
@@ -146,27 +146,36 @@ describe("parley serve, when something is wrong,", () => {
   };
   const quiet = ["--log-level", "silent"];
 
+  const options: [string[], string | RegExp, Record<string, string>?][] = [
+    [["serve", probe, "--nonsense"], "parley: unknown option '--nonsense'"],
+    [["serve"], "missing required argument 'module'"],
+    [["serve", probe, "--port", "x"], "'--port <number>' argument 'x' is invalid"],
+    [["serve", probe], "from env 'PARLEY_GRPC_PORT'", { PARLEY_GRPC_PORT: "65536" }],
+    [["serve", probe, "--log-level", "loud"], "Allowed choices are"],
+    [["serve", probe, "--tls-cert", "x"], "TLS needs both --tls-cert and --tls-key"],
+    [["serve", probe, "--tls-cert", "x", "--tls-key", "y"], "cannot read x"],
+    [
+      ["serve", probe, "--cors", "example.org", "--trust-proxy", "nobody", "--public-url", "x", ...quiet],
+      /trustProxy.*cors.*publicUrl/,
+    ],
+    [["nonsense"], "unknown command 'nonsense'"],
+  ];
   it("names an option in one line", async () => {
-    expect(await refused(["serve", probe, "--nonsense"])).toContain("parley: unknown option '--nonsense'");
-    expect(await refused(["serve"])).toContain("missing required argument 'module'");
-    expect(await refused(["serve", probe, "--port", "x"])).toContain("'--port <number>' argument 'x' is invalid");
-    expect(await refused(["serve", probe], { PARLEY_GRPC_PORT: "65536" })).toContain("from env 'PARLEY_GRPC_PORT'");
-    expect(await refused(["serve", probe, "--log-level", "loud"])).toContain("Allowed choices are");
-    expect(await refused(["serve", probe, "--tls-cert", "x"])).toContain("TLS needs both --tls-cert and --tls-key");
-    expect(await refused(["serve", probe, "--tls-cert", "x", "--tls-key", "y"])).toContain("cannot read x");
-    const wrong = ["--cors", "example.org", "--trust-proxy", "nobody", "--public-url", "x", ...quiet];
-    expect(await refused(["serve", probe, ...wrong])).toMatch(/trustProxy.*cors.*publicUrl/);
-    expect(await refused(["nonsense"])).toContain("unknown command 'nonsense'");
+    const said = await Promise.all(options.map(([args, , env]) => refused(args, env)));
+    for (const [i, line] of said.entries()) expect(line).toMatch(options[i]?.[1] ?? "");
   }, 30_000);
 
   it("names a module", async () => {
-    expect(await refused(["serve", "nowhere.js"])).toContain("the agent module nowhere.js does not exist");
-    expect(await refused(["serve", fixture("none")])).toContain("exports no agent");
-    expect(await refused(["serve", fixture("broken")])).toContain("cannot be loaded: the module has a fault");
     writeFileSync(join(cwd, "agent.unknown"), "");
-    expect(await refused(["serve", "agent.unknown"])).toContain("it is not JavaScript");
-    const card = await refused(["serve", fixture("invalid-card"), ...quiet]);
-    expect(card).toBe("parley: Invalid options: name is empty; description is empty\n");
+    const modules: [string, string][] = [
+      ["nowhere.js", "the agent module nowhere.js does not exist"],
+      [fixture("none"), "exports no agent"],
+      [fixture("broken"), "cannot be loaded: the module has a fault"],
+      ["agent.unknown", "it is not JavaScript"],
+      [fixture("invalid-card"), "parley: Invalid options: name is empty; description is empty\n"],
+    ];
+    const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
+    for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
   }, 30_000);
 
   it("names a port that is taken", async () => {
@@ -207,9 +216,21 @@ describe("a signal", () => {
     20_000,
   );
 
+  it("reaches the server through npm, which waits for its end", async () => {
+    const store = join(cwd, "npm.db");
+    const server = await ready(npmStart([...anyPort, "--store", store]));
+    started.push(server);
+    const running = send(server.url, "wait 500");
+    await sleep(200);
+    server.child.kill("SIGTERM");
+    expect((await running).state).toBe("TASK_STATE_COMPLETED");
+    expect(await server.exited).toBe(0);
+    await expect(fetch(server.url)).rejects.toThrow();
+  }, 20_000);
+
   it("that comes twice ends it at once, and the next start goes on", async () => {
     const server = await serve(["--lease-ms", "500"]);
-    const { id } = await send(server.url, "wait 3000", true);
+    const { id } = await send(server.url, "wait 1500", true);
     server.child.kill("SIGTERM");
     // What comes at the same moment is the same key, passed on by a terminal and by npm.
     server.child.kill("SIGINT");

@@ -45,6 +45,8 @@ export interface ErrorPattern {
   /** Metadata of the ErrorInfo. */
   readonly info?: Pattern;
   readonly message?: Pattern;
+  /** Bindings where the status alone can be had, each with the reason. */
+  readonly bare?: Readonly<Partial<Record<BindingName, string>>>;
 }
 
 /** Options of a call, with their strings still to be filled in. */

@@ -14,8 +14,9 @@ export function errorDifferences(
   binding: BindingName,
   saved: Saved,
 ): readonly string[] {
-  const { reason, fields, info, message } = expected;
+  const { reason, fields, info, message, bare } = expected;
   const row = errors[reason];
+  const isBare = bare?.[binding] !== undefined;
   const plain: JsonObject = {
     code: error.native,
     status: error.status ?? "",
@@ -27,8 +28,8 @@ export function errorDifferences(
     ...differences(
       plain,
       {
-        reason,
-        domain: row.domain,
+        reason: isBare ? "" : reason,
+        domain: isBare ? "" : row.domain,
         code: nativeCode(reason, binding),
         // JSON-RPC has no place for the name of a gRPC status.
         status: binding === "jsonrpc" ? "" : row.status,
@@ -37,7 +38,7 @@ export function errorDifferences(
       saved,
       "error",
     ),
-    ...detailDifferences(error, fields),
+    ...(isBare ? [] : detailDifferences(error, fields)),
     ...(info === undefined ? [] : differences(infoOf(error), info, saved, "error.metadata")),
   ].map((fault) => `${fault} (${error.message})`);
 }

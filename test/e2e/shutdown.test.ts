@@ -114,7 +114,7 @@ describe("a server that is asked to end", () => {
   it("ends in the same way at SIGINT", async () => {
     await followEach("ask Which colour?");
     server.signal("SIGINT");
-    expect(await within(10_000, server.exited, () => server.output)).toEqual({ code: 0, signal: null });
+    expect(await within(10_000, server.exited, () => server.log)).toEqual({ code: 0, signal: null });
   }, 30_000);
 });
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import {
   AgentCardSchema,
   MessageSchema,
   Role,
-  type SendMessageRequest,
+  type SendMessageRequestSchema,
   type StreamResponse,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -64,7 +64,7 @@ function grpc({ url, grpcAddress }: Server): A2AClient {
   return createClient(A2AService, createGrpcTransport({ baseUrl: `${scheme}://${grpcAddress}`, nodeOptions }));
 }
 
-function request(text: string, tenant = ""): Partial<SendMessageRequest> {
+function request(text: string, tenant = ""): MessageInitShape<typeof SendMessageRequestSchema> {
   const parts = [{ content: { case: "text" as const, value: text } }];
   return { tenant, message: create(MessageSchema, { messageId: "m", role: Role.USER, parts }) };
 }
@@ -238,10 +238,9 @@ describe("the card", () => {
 
   it("is one for each agent where there are several, and calls say whom they mean", async () => {
     const named = (name: string): Agent => ({ ...agent, card: { ...agent.card, name } });
-    const server = await start({
-      agents: { "a b": named("A"), b: named("B") },
-      agent: undefined,
-    } as Partial<ServerOptions>);
+    const agents = { "a b": named("A"), b: named("B") };
+    const server = await createServer({ agents, store: memoryStore(), port: 0, grpcPort: 0 });
+    opened.push(() => server.close({ graceMs: 0 }));
     expect((await cardAt(server.url)).name).toBe("A");
     const second = await cardAt(`${server.url}/b`);
     expect(second.name).toBe("B");
@@ -283,6 +282,9 @@ describe("close()", () => {
     const [http, rpc] = [connect(server), grpc(server)];
     const ends = [http, rpc].map((client) => endOf(client.sendStreamingMessage(request("wait 400"))));
     const blocking = http.sendMessage(request("wait 400"));
+    const body = JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait 400" }] } });
+    const headers = { "content-type": "application/json" };
+    const events = fetch(`${server.url}/message:stream`, { method: "POST", headers, body });
     await sleep(100);
     const closed = server.close({ graceMs: 5_000 });
     await sleep(50);
@@ -293,6 +295,7 @@ describe("close()", () => {
       expect(code).toBe(Code.Unavailable);
       expect(states).toContain(TaskState.WORKING);
     }
+    expect(await (await events).text()).toMatch(/TASK_STATE_WORKING.*"status":"UNAVAILABLE"/s);
     const { payload } = await blocking;
     expect(payload.case === "task" && payload.value.status?.state).toBe(TaskState.COMPLETED);
     await closed;

@@ -90,8 +90,8 @@ describe("settle()", () => {
     [{ grpcPublicUrl: "example.org" }, "grpcPublicUrl"],
     [{ tls: { key: "k", cert: "" } }, "tls needs both key and cert"],
     [{ tls: { key: "k", cert: "c" } }, "tls: key and cert cannot be used"],
-    [{ cors: ["console.example.org"] }, 'cors: "console.example.org" is not an origin'],
-    [{ cors: ["https://console.example.org/"] }, "is not an origin"],
+    [{ cors: ["app.example.org"] }, 'cors: "app.example.org" is not an origin'],
+    [{ cors: ["https://app.example.org/"] }, "is not an origin"],
     [{ trustProxy: "nowhere" }, "trustProxy: invalid IP address: nowhere"],
     [{ cardMaxAgeSeconds: -1 }, "cardMaxAgeSeconds is -1"],
     [{ retentionMs: 0 }, "retentionMs is 0"],
@@ -106,7 +106,7 @@ describe("settle()", () => {
   it("names everything that is wrong at once, the card included", () => {
     const card = { ...agent.card, name: "" };
     expect(faultsOf({ agent: { ...agent, card }, port: -1, cors: ["x"] })).toBe(
-      'Invalid options: cors: "x" is not an origin such as https://console.example.org; ' +
+      'Invalid options: cors: "x" is not an origin such as https://app.example.org; ' +
         "port is -1, not a whole number from 0 to 65535; name is empty",
     );
   });

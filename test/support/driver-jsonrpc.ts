@@ -53,8 +53,12 @@ async function* messagesOf(method: DescMethod, answer: Answer, id: string): Asyn
 /** The result of a response object (JSON-RPC 2.0, section 5), whose form is checked on the way. */
 function resultOf(response: JsonObject, id: string, { headers }: Answer): JsonValue {
   if (response.jsonrpc !== "2.0") throw new Error(`The answer is not JSON-RPC 2.0: ${JSON.stringify(response)}`);
-  if (response.id !== id) throw new Error(`The answer has the id ${JSON.stringify(response.id)}, not ${id}.`);
   const { error, result } = response as { error?: ErrorObject; result?: JsonValue };
+  // The id of a request that could not be read is not known.
+  const unread = error?.code === -32700 || error?.code === -32600;
+  if (response.id !== id && !(unread && response.id === null)) {
+    throw new Error(`The answer has the id ${JSON.stringify(response.id)}, not ${id}.`);
+  }
   if ((error === undefined) === (result === undefined)) throw new Error("The answer needs a result or an error.");
   if (error === undefined) return result as JsonValue;
   const details = (error.data ?? []).map(detailOfJson);

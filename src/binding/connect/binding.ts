@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
@@ -52,12 +52,8 @@ function register(router: ConnectRouter, method: DescMethod, options: BindingOpt
   const [binary, json] = router.handlers.splice(before);
   if (binary === undefined || json === undefined) return;
   const choose = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
-  router.handlers.push(Object.assign(choose, propertiesOf(binary)));
-}
-
-function propertiesOf(handler: UniversalHandler): Omit<UniversalHandler, never> {
-  const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = handler;
-  return { service, method, requestPath, supportedContentType, protocolNames, allowedMethods };
+  // A handler is a function that carries what it is for; the two differ in their codec alone.
+  router.handlers.push(Object.assign(choose, { ...binary }));
 }
 
 /** Whether the messages of a request are JSON, whichever of the protocols it speaks. */

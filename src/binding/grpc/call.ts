@@ -10,7 +10,8 @@ export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
 export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 
 /**
- * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the service stands for protocol version 1.0 (specification 3.6.2, 10.1).
+ * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the
+ * service stands for protocol version 1.0 (specification 3.6.2, 10.1).
  */
 export class GrpcCallStart implements CallStart {
   readonly binding = "grpc";

@@ -77,17 +77,22 @@ function fittedDetails(details: readonly Detail[]): Any[] {
   return packed;
 }
 
-/** A detail in at most `room` bytes: a long list of violations is cut, anything else too large is left out. */
+/** A detail in at most `room` bytes: a long list of violations is cut, anything else that does not fit is left out. */
 function fittedDetail(detail: Detail, room: number): Any | undefined {
   if (!("desc" in detail)) return undefined;
-  let message: Message = create(detail.desc, detail.value);
-  let any = anyPack(detail.desc, message);
-  while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
-    const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
-    message = create(BadRequestSchema, { fieldViolations });
-    any = anyPack(detail.desc, message);
+  try {
+    let message: Message = create(detail.desc, detail.value);
+    let any = anyPack(detail.desc, message);
+    while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
+      const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
+      message = create(BadRequestSchema, { fieldViolations });
+      any = anyPack(detail.desc, message);
+    }
+    return any.value.byteLength > room ? undefined : any;
+  } catch {
+    // An error whose detail has no wire form is still that error, and there is nobody above to catch another one.
+    return undefined;
   }
-  return any.value.byteLength > room ? undefined : any;
 }
 
 function isBadRequest(message: Message): message is BadRequest {

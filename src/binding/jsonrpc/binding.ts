@@ -28,15 +28,14 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
 
 /** The answer as a whole; undefined when there is nothing to say or it has been sent as a stream. */
 async function answer(exchange: HttpExchange, calls: Calls, { limits, logger }: BindingOptions): Promise<Outcome | undefined> {
-  const { request } = exchange;
   try {
     checkRequest(exchange);
   } catch (thrown) {
-    discard(request, limits.maxRequestBytes);
+    discard(exchange);
     return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
   }
   try {
-    const body = await readJsonBody(request, limits);
+    const body = await readJsonBody(exchange, limits);
     if (body === "empty" || body === "malformed") {
       return failed(null, new A2AError("INVALID_REQUEST", "Invalid JSON payload"), undefined, PARSE_ERROR);
     }

@@ -30,14 +30,14 @@ export function createRestBinding(options: BindingOptions): HttpBinding {
       const exchange = new HttpExchange(request, response, target);
       const match = router.match(request.method ?? "", target.path);
       if (match !== undefined && "route" in match) await serve({ exchange, ...match, target, options });
-      else refuse(exchange, match?.allow, options);
+      else refuse(exchange, match?.allow);
     },
   };
 }
 
 /** A path that is served by no route, or not with this verb. */
-function refuse(exchange: HttpExchange, allow: readonly string[] | undefined, { limits }: BindingOptions): void {
-  discard(exchange.request, limits.maxRequestBytes);
+function refuse(exchange: HttpExchange, allow: readonly string[] | undefined): void {
+  discard(exchange);
   const error =
     allow === undefined
       ? new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.")
@@ -75,15 +75,14 @@ async function serve(serving: Serving): Promise<void> {
 async function read({ exchange, route, values, target, options }: Serving): Promise<Message> {
   const { query } = target;
   if (!route.hasBody) return route.read({ values, query, body: undefined });
-  const { request } = exchange;
   try {
     // Without a body its type does not matter.
-    if (request.headers["content-length"] !== "0") checkBodyType(exchange.header);
+    if (exchange.header("content-length") !== "0") checkBodyType(exchange.header);
   } catch (error) {
-    discard(request, options.limits.maxRequestBytes);
+    discard(exchange);
     throw error;
   }
-  const body = await readJsonBody(request, options.limits);
+  const body = await readJsonBody(exchange, options.limits);
   if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
   // Where the path says all there is to say, a client need not send an empty object.
   return route.read({ values, query, body: body === "empty" ? {} : body.json });

@@ -6,8 +6,9 @@ import { CLOSE, MessageBuilder } from "./message.js";
 import type { WriterData } from "./open.js";
 import type { Answer, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
-/** Bytes that are sent to the writer at once instead of waiting for the end of the turn of the event loop. */
+/** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
 const FLUSH_BYTES = 1024 * 1024;
+const FLUSH_WRITES = 512;
 
 /** What group commit did since the store was opened. */
 export interface WriterStatistics {
@@ -55,7 +56,6 @@ export class WriterLink {
   constructor(worker: Worker, logger: Logger) {
     this.#worker = worker;
     this.#logger = logger;
-    worker.unref();
     worker.on("message", (reply: Reply) => this.#settle(reply));
     worker.on("messageerror", (cause) => this.#die("sent what cannot be read", cause));
     worker.on("error", (cause) => this.#die("broke", cause));
@@ -65,6 +65,8 @@ export class WriterLink {
         resolve();
       });
     });
+    // Last, since listening for messages keeps the process alive.
+    worker.unref();
   }
 
   /** See WriterStatistics. */
@@ -107,7 +109,7 @@ export class WriterLink {
       add(this.#outgoing);
       this.#unsent += 1;
       if (this.#callers.push({ resolve, reject }) === 1) this.#worker.ref();
-      if (this.#outgoing.size >= FLUSH_BYTES) this.#flush();
+      if (this.#outgoing.size >= FLUSH_BYTES || this.#unsent >= FLUSH_WRITES) this.#flush();
       else this.#flushing ??= setImmediate(() => this.#flush());
     });
   }

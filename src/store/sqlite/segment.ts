@@ -6,7 +6,7 @@ import { StoreError } from "../task-store.js";
  */
 
 /** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
-export const MAX_SEGMENT_BYTES: number = 64 * 1024;
+export const MAX_SEGMENT_BYTES: number = 16 * 1024;
 
 /** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
 export interface SegmentSize {

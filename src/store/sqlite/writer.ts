@@ -4,7 +4,7 @@ import { CLOSE, type Message, readMessage } from "./message.js";
 import { openWriter, type WriterData } from "./open.js";
 import type { Answer, Reply, Write } from "./write.js";
 
-/** One commit takes at most about this many writes, so that the first of them does not wait long for the last. */
+/** A commit that has this many writes takes no more messages: the first of them should not wait long for the last. */
 const MAX_WRITES = 1_024;
 
 /**

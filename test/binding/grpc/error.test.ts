@@ -43,6 +43,11 @@ describe("statusOf()", () => {
     ]);
   });
 
+  it("leaves out a detail that cannot be encoded", () => {
+    const { status } = statusIn(new A2AError("UNAVAILABLE", "Later.", { retryAfterMs: 1.0000001 }));
+    expect(status.details.map((any) => any.typeUrl)).toEqual(["type.googleapis.com/google.rpc.ErrorInfo"]);
+  });
+
   it("sends text that cannot be encoded as it stands", () => {
     const cut = "👋🏽".slice(0, 1);
     expect(statusOf(new A2AError("INTERNAL", `a${cut}b`)).details).toBe("a\ufffdb");

@@ -99,40 +99,54 @@ export interface Open {
   readonly leave: () => void;
 }
 
+/** A request on its way. */
+export interface Started {
+  readonly response: Promise<Open>;
+  /** Goes away without saying goodbye. */
+  readonly leave: () => void;
+}
+
 /** Sends a request as it is written here, without the changes that URL parsers make to paths. */
-export function open(served: Served, sent: Sent): Promise<Open> {
-  return served.protocol === "HTTP/2" ? openHttp2(served, sent) : openHttp1(served, sent);
+export function start(served: Served, sent: Sent): Started {
+  const started = served.protocol === "HTTP/2" ? startHttp2(served, sent) : startHttp1(served, sent);
+  started.response.catch(() => {});
+  return started;
 }
 
-function openHttp1({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Promise<Open> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ port, host: "127.0.0.1", method: verb, path, headers, agent: false });
-    cleanups.push(() => void request.destroy());
+function startHttp1({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Started {
+  const request = http.request({ port, host: "127.0.0.1", method: verb, path, headers, agent: false });
+  const leave = (): void => void request.destroy();
+  cleanups.push(leave);
+  const response = new Promise<Open>((resolve, reject) => {
     request.on("error", reject);
-    request.on("response", (response) =>
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: response.headers as Record<string, string>,
-        body: response,
-        leave: () => request.destroy(),
-      }),
-    );
-    request.end(body);
+    request.on("response", (incoming) => {
+      incoming.on("error", () => {});
+      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers as Record<string, string>, body: incoming, leave });
+    });
   });
+  request.end(body);
+  return { response, leave };
 }
 
-function openHttp2({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Promise<Open> {
-  return new Promise((resolve, reject) => {
-    const session = http2.connect(`http://127.0.0.1:${port}`);
-    cleanups.push(() => session.destroy());
+function startHttp2({ port }: Served, { verb = "GET", path, headers = {}, body }: Sent): Started {
+  const session = http2.connect(`http://127.0.0.1:${port}`);
+  const leave = (): void => session.destroy();
+  cleanups.push(leave);
+  const response = new Promise<Open>((resolve, reject) => {
     session.on("error", reject);
     const stream = session.request({ ":method": verb, ":path": path, ...headers }, { endStream: false });
     stream.on("error", reject);
     stream.on("response", ({ ":status": status = 0, ...rest }) =>
-      resolve({ status, headers: rest as Record<string, string>, body: stream, leave: () => session.destroy() }),
+      resolve({ status, headers: rest as Record<string, string>, body: stream, leave }),
     );
     stream.end(body);
   });
+  return { response, leave };
+}
+
+/** Sends a request and waits for the beginning of the answer. */
+export function open(served: Served, sent: Sent): Promise<Open> {
+  return start(served, sent).response;
 }
 
 /** Sends a request and waits for the whole answer. */

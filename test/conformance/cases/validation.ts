@@ -56,6 +56,12 @@ const others: readonly (readonly [rpc: string, request: JsonObject, fields: read
   ["ListTaskPushNotificationConfigs", { taskId: "t", pageSize: -1 }, ["pageSize"]],
 ];
 
+const tooLate = {
+  grpc: "grpc-js measures messages before it shows them to anybody",
+  connect: "the library measures messages before it shows them to anybody",
+  "grpc-web": "the library measures messages before it shows them to anybody",
+};
+
 const long = "x".repeat(41);
 const texts = (count: number): { text: string }[] => Array.from({ length: count }, () => ({ text: "echo hi" }));
 
@@ -147,7 +153,7 @@ export const validationCases: readonly Case[] = [
     ids: ["SRV-SEC-04"],
     setup: "narrow",
     steps: [
-      call("SendMessage", say(`echo ${"x".repeat(128 * 1024)}`), { error: { reason: "REQUEST_TOO_LARGE" } }),
+      call("SendMessage", say(`echo ${"x".repeat(128 * 1024)}`), { error: { reason: "REQUEST_TOO_LARGE", bare: tooLate } }),
       call("SendMessage", say("echo hi"), { message: present }),
     ],
   },

@@ -40,18 +40,18 @@ export class ServerProcess implements Address {
     const output = new Output(child);
     const exited = new Promise<Exit>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
     const ready = Promise.race([output.address(), exited.then(() => undefined)]);
-    const address = await within(PATIENCE_MS, ready, () => `The server is not ready.\n${output.text}`);
+    const address = await within(PATIENCE_MS, ready, () => `The server is not ready.\n${output.log}`);
     if (address !== undefined) return new ServerProcess(child, output, exited, address);
-    throw new Error(`The server ended before it was ready.\n${output.text}`);
+    throw new Error(`The server ended before it was ready.\n${output.log}`);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** What it printed and logged so far. */
-  get output(): string {
-    return this.#output.text;
+  /** What it logged so far. */
+  get log(): string {
+    return this.#output.log;
   }
 
   signal(name: NodeJS.Signals): void {
@@ -67,32 +67,31 @@ export class ServerProcess implements Address {
   /** Asks it to end, and waits until it has. */
   async stop(): Promise<Exit> {
     this.signal("SIGTERM");
-    return within(PATIENCE_MS, this.exited, () => `The server does not end.\n${this.output}`);
+    return within(PATIENCE_MS, this.exited, () => `The server does not end.\n${this.log}`);
   }
 }
 
-/** Everything that a server says; its greeting has the addresses. */
+/** What a server says: a greeting with its addresses on stdout, its log on stderr. */
 class Output {
-  text = "";
+  log = "";
   readonly #child: ChildProcess;
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.text += text;
-      });
-    }
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.log += text;
+    });
   }
 
   address(): Promise<Address> {
     return new Promise((resolve) => {
-      const look = (): void => {
-        const url = /^\s*HTTP\s+(http\S+)/m.exec(this.text)?.[1];
-        const grpcPort = /^\s*gRPC\s+\S+:(\d+)\s*$/m.exec(this.text)?.[1];
+      let greeting = "";
+      this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        greeting += text;
+        const url = /^\s*HTTP\s+(http\S+)/m.exec(greeting)?.[1];
+        const grpcPort = /^\s*gRPC\s+\S+:(\d+)\n/m.exec(greeting)?.[1];
         if (url !== undefined && grpcPort !== undefined) resolve({ url, grpcPort: Number(grpcPort) });
-      };
-      this.#child.stdout?.on("data", look);
+      });
     });
   }
 }

@@ -105,6 +105,10 @@ export function stateOf(task: JsonObject): string {
   return String((task["status"] as JsonObject | undefined)?.["state"]);
 }
 
+function isOver(task: JsonObject): boolean {
+  return /COMPLETED|FAILED|CANCELED|REJECTED/.test(stateOf(task));
+}
+
 /** The text of a task's status message. */
 export function statusText(task: JsonObject): string {
   const { status } = task as { status?: { message?: { parts?: { text?: string }[] } } };
@@ -126,7 +130,8 @@ export async function logOf(driver: Driver, id: string): Promise<Story> {
   const stream = driver.stream("SubscribeToTask", { id }, resuming({ "Parley-After-Generation": "1" }));
   const ended = story.follow(stream);
   await Promise.race([ended, story.has(generationIn(task) - 1)]);
-  stream.hangUp();
+  // The stream of a task that is over ends by itself, that of one that waits for its client does not.
+  if (!isOver(task)) stream.hangUp();
   await ended;
   return story;
 }

@@ -1,0 +1,136 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { installed, type Printed, run, succeed } from "./support/tool.js";
+
+const version = "v1.9.4";
+const service = "lf.a2a.v1.A2AService";
+
+const home = new Home();
+let server: ServerProcess;
+let program: string;
+
+beforeAll(async () => {
+  const folder = await installed({
+    name: `grpcurl-${version}`,
+    needs: "Go 1.24 or later in the PATH, and access to Go modules",
+    install: async (into) => {
+      const module = `github.com/fullstorydev/grpcurl/cmd/grpcurl@${version}`;
+      await succeed("go", ["install", module], { env: { ...process.env, GOBIN: into } });
+    },
+  });
+  program = join(folder, "grpcurl");
+  server = await home.start();
+});
+
+afterAll(() => home.leave());
+
+/** Runs grpcurl without any proto file: all it knows it learns from the server. */
+function grpcurl(flags: readonly string[], ...what: readonly string[]): Promise<Printed> {
+  return run(program, ["-plaintext", ...flags, `127.0.0.1:${server.grpcPort}`, ...what]);
+}
+
+function call(rpc: string, request: object, ...flags: readonly string[]): Promise<Printed> {
+  return grpcurl(["-d", JSON.stringify(request), ...flags], `${service}/${rpc}`);
+}
+
+function say(text: string): object {
+  return { message: { messageId: text, role: "ROLE_USER", parts: [{ text }] } };
+}
+
+/** Several JSON documents, printed one after the other. */
+function documents(text: string): unknown[] {
+  return text
+    .split(/^(?=\{)/m)
+    .filter((part) => part.trim() !== "")
+    .map((part) => JSON.parse(part));
+}
+
+describe("grpcurl", () => {
+  it("lists the services", async () => {
+    const { stdout } = await grpcurl([], "list");
+    expect(stdout.trim().split("\n")).toEqual(
+      expect.arrayContaining([service, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"]),
+    );
+    const methods = await grpcurl([], "list", service);
+    expect(methods.stdout.trim().split("\n")).toHaveLength(11);
+  });
+
+  it("describes the service with its HTTP rules, a message with its marks, and the details of errors", async () => {
+    const described = await grpcurl([], "describe", service);
+    expect(described.stdout).toContain("rpc SendMessage ( .lf.a2a.v1.SendMessageRequest )");
+    expect(described.stdout).toContain("/{tenant}/message:send");
+    const message = await grpcurl([], "describe", "lf.a2a.v1.Message");
+    expect(message.stdout).toMatch(/string message_id = 1.*REQUIRED/);
+    const info = await grpcurl([], "describe", "google.rpc.ErrorInfo");
+    expect(info.stdout).toContain("string reason = 1;");
+  });
+
+  it("calls a unary method", async () => {
+    const { stdout, code } = await call("SendMessage", say("echo hello"));
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{ parts: [{ text: "hello" }] }] },
+    });
+  });
+
+  it("reads a stream to its end", async () => {
+    const { stdout, code } = await call("SendStreamingMessage", say("stream 3 4"));
+    expect(code).toBe(0);
+    expect(documents(stdout)).toMatchObject([
+      { task: { status: { state: "TASK_STATE_SUBMITTED" } } },
+      { statusUpdate: { status: { state: "TASK_STATE_WORKING" } } },
+      { artifactUpdate: { artifact: { parts: [{ text: "1 .." }] } } },
+      { artifactUpdate: { append: true, artifact: { parts: [{ text: "2 .." }] } } },
+      { artifactUpdate: { append: true, lastChunk: true, artifact: { parts: [{ text: "3 .." }] } } },
+      { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } },
+    ]);
+  });
+
+  it("shows an error with its details, whose types it learns from the server as well", async () => {
+    const { stderr, code } = await call("GetTask", { id: "nobody" }, "-format-error");
+    expect(code).toBe(64 + 5);
+    expect(JSON.parse(stderr)).toEqual({
+      code: 5,
+      message: "The task does not exist or is not accessible.",
+      details: [
+        {
+          "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+          reason: "TASK_NOT_FOUND",
+          domain: "a2a-protocol.org",
+          metadata: { taskId: "nobody" },
+        },
+      ],
+    });
+  });
+
+  it("shows every violation of a request", async () => {
+    const { stderr, code } = await call("SendMessage", { message: { role: "ROLE_USER" } }, "-format-error");
+    expect(code).toBe(64 + 3);
+    const { details } = JSON.parse(stderr) as { details: { fieldViolations?: { field: string }[] }[] };
+    const fields = details.flatMap(({ fieldViolations = [] }) => fieldViolations.map(({ field }) => field));
+    expect(fields.toSorted()).toEqual(["message.messageId", "message.parts"]);
+  });
+
+  it("sees headers and trailers", async () => {
+    const { stdout } = await call("ListTasks", {}, "-v", "-H", "x-request-id: from-grpcurl", "-H", "a2a-version: 1.0");
+    expect(stdout).toContain("x-request-id: from-grpcurl");
+    const refused = await call("ListTasks", {}, "-format-error", "-H", "a2a-version: 7.1");
+    expect(JSON.parse(refused.stderr)).toMatchObject({ details: [{ reason: "VERSION_NOT_SUPPORTED" }] });
+  });
+
+  it("has its deadline kept", async () => {
+    const { stderr, code } = await call("SendMessage", say("wait 20000"), "-max-time", "0.5");
+    expect(code).toBe(64 + 4);
+    expect(stderr).toContain("DeadlineExceeded");
+  });
+
+  it("asks whether the server is well, as a whole and for the service", async () => {
+    for (const name of ["", service]) {
+      const { stdout } = await grpcurl(["-d", JSON.stringify({ service: name })], "grpc.health.v1.Health/Check");
+      expect(JSON.parse(stdout)).toEqual({ status: "SERVING" });
+    }
+    const unknown = await grpcurl(["-d", '{"service":"nobody"}', "-format-error"], "grpc.health.v1.Health/Check");
+    expect(unknown.code).toBe(64 + 5);
+  });
+});

@@ -1,0 +1,181 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import express from "express";
+import { afterEach, describe, expect, it } from "vitest";
+import { A2AService, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Call } from "../../src/core/call.js";
+import type { Caller } from "../../src/core/caller.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { completed } from "../../src/engine/event.js";
+import { type A2A, createA2A } from "../../src/server/create-a2a.js";
+import type { A2AOptions } from "../../src/server/options.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+const agent: Agent = {
+  card: { name: "Probe", description: "Answers.", version: "1.0.0" },
+  extendedCard: { description: "Answers you." },
+  async *execute() {
+    yield completed();
+  },
+};
+
+const ann: Caller = { owner: "ann", authenticated: true, scopes: [], claims: {} };
+
+function make(more: Partial<A2AOptions> = {}): A2A {
+  const authenticator = { authenticate: () => ann };
+  const a2a = createA2A({ agent, store: memoryStore(), authenticator, ...more });
+  opened.push(() => a2a.close({ graceMs: 0 }));
+  return a2a;
+}
+
+async function serve(handler: http.RequestListener): Promise<string> {
+  const server = http.createServer(handler).listen(0, "127.0.0.1");
+  opened.push(() => server.close().closeAllConnections());
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const clientOf = (a2a: A2A): ReturnType<typeof createClient<typeof A2AService>> =>
+  createClient(A2AService, createRouterTransport(a2a.connectRoutes));
+
+const send = (a2a: A2A): Promise<unknown> => {
+  const parts = [{ content: { case: "text" as const, value: "hello" } }];
+  return clientOf(a2a).sendMessage({ message: { messageId: "m", role: Role.USER, parts } });
+};
+
+const codeOf = (promise: Promise<unknown>): Promise<Code | undefined> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => ConnectError.from(error).code,
+  );
+
+/** Where both cards say that the agent is. */
+async function urlsAt(url: string, headers: Record<string, string> = {}): Promise<unknown[]> {
+  const read = async (path: string): Promise<unknown> => {
+    const response = await fetch(url + path, { headers: { "a2a-version": "1.0", ...headers } });
+    const card = (await response.json()) as { description: string; supportedInterfaces: { url: string }[] };
+    return [card.description, card.supportedInterfaces[0]?.url];
+  };
+  return [await read("/.well-known/agent-card.json"), await read("/extendedAgentCard")];
+}
+
+const bothAt = (url: string): unknown[] => [
+  ["Answers.", url],
+  ["Answers you.", url],
+];
+
+describe("createA2A()", () => {
+  it("names every wrong option at once", () => {
+    const card = { name: "", description: "", version: "1" };
+    expect(() => make({ agent: { ...agent, card }, basePath: "x" })).toThrow(
+      /basePath "x".*name is empty; description is empty/,
+    );
+  });
+
+  it("is where its client found it", async () => {
+    const url = await serve(make().handler);
+    expect(await urlsAt(url)).toEqual(bothAt(url));
+  });
+
+  it("is where Express mounts it", async () => {
+    const url = await serve(express().use("/agents", make().handler));
+    expect(await urlsAt(`${url}/agents`)).toEqual(bothAt(`${url}/agents`));
+    expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);
+  });
+
+  it("is below a path that nobody takes away", async () => {
+    const url = await serve(make({ basePath: "/agents" }).handler);
+    expect(await urlsAt(`${url}/agents`)).toEqual(bothAt(`${url}/agents`));
+    expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);
+  });
+
+  it("is where the proxy that it trusts was asked, on both cards", async () => {
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "example.org", "x-forwarded-prefix": "/p" };
+    const url = await serve(express().use("/agents", make({ trustProxy: "loopback" }).handler));
+    expect(await urlsAt(`${url}/agents`, headers)).toEqual(bothAt("https://example.org/p/agents"));
+    const doubting = await serve(make().handler);
+    expect(await urlsAt(doubting, headers)).toEqual(bothAt(doubting));
+  });
+
+  it("is where it is said to be", async () => {
+    const publicUrl = "https://example.org/x";
+    const url = await serve(make({ publicUrl }).handler);
+    expect(await urlsAt(url)).toEqual(bothAt(publicUrl));
+  });
+
+  it("shows the client of a trusted proxy to the authenticator", async () => {
+    const peers: unknown[] = [];
+    const authenticator = {
+      authenticate: ({ peer }: Call) => {
+        peers.push([peer.address, peer.encrypted]);
+        return ann;
+      },
+    };
+    const url = await serve(make({ authenticator, trustProxy: "loopback" }).handler);
+    await urlsAt(url);
+    await urlsAt(url, { forwarded: "for=192.0.2.1;proto=https" });
+    expect(peers).toEqual([
+      ["127.0.0.1", false],
+      ["192.0.2.1", true],
+    ]);
+  });
+
+  it("has no health pages of its own", async () => {
+    const url = await serve(make().handler);
+    expect((await fetch(`${url}/healthz`)).status).toBe(404);
+  });
+
+  it("gives the card of the agent that a call is for", () => {
+    const named = (name: string): Agent => ({ ...agent, card: { ...agent.card, name } });
+    const a2a = createA2A({ agents: { a: named("A"), b: named("B") }, store: memoryStore() });
+    opened.push(() => a2a.close({ graceMs: 0 }));
+    const { signal } = new AbortController();
+    const peer = { address: "192.0.2.1", encrypted: true };
+    const header = (name: string): string | undefined => (name === "host" ? "example.org" : undefined);
+    const call = new Call({ binding: "own", header, peer, signal });
+    call.tenant = "b";
+    expect([a2a.card().name, a2a.card(call).name]).toEqual(["A", "B"]);
+    expect(a2a.card().supportedInterfaces[0]).toMatchObject({ url: "http://localhost", tenant: "a" });
+    expect(a2a.card(call).supportedInterfaces[0]).toMatchObject({ url: "https://example.org", tenant: "b" });
+  });
+
+  it("starts with the first call, once", async () => {
+    const store = memoryStore();
+    let claims = 0;
+    const claimLeases = store.claimLeases.bind(store);
+    store.claimLeases = (request) => {
+      claims++;
+      return claimLeases(request);
+    };
+    const a2a = make({ store });
+    expect(claims).toBe(0);
+    await Promise.all([send(a2a), send(a2a), a2a.start()]);
+    expect(claims).toBe(1);
+  });
+
+  it("refuses calls when it could not start", async () => {
+    const store = memoryStore();
+    store.claimLeases = () => Promise.reject(new Error("the disk is on fire"));
+    const a2a = make({ store });
+    await expect(a2a.start()).rejects.toThrow("the disk is on fire");
+    const error = await send(a2a).catch((thrown: unknown) => ConnectError.from(thrown));
+    expect(error).toMatchObject({ code: Code.Unavailable });
+    expect(String(error)).not.toContain("fire");
+  });
+
+  it("refuses calls when it is closed, and has closed the store", async () => {
+    const store = memoryStore();
+    const a2a = make({ store });
+    await send(a2a);
+    await Promise.all([a2a.close(), a2a.close()]);
+    expect(await codeOf(send(a2a))).toBe(Code.Unavailable);
+    await expect(store.head({ taskId: "x" })).rejects.toMatchObject({ kind: "closed" });
+  });
+});

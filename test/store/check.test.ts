@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { checkRequest, refusal, type StoredTask } from "../../src/store/check.js";
+import { headOf, numbered } from "../../src/store/contract/setup.js";
+
+const place = { tenant: "tenant", owner: "owner", contextId: "context" };
+const stored = (named: Partial<StoredTask>): StoredTask => ({ ...place, position: 3, finished: false, ...named });
+const remembered = { fingerprint: "f", taskId: "other", position: 1 };
+
+describe("checkRequest()", () => {
+  const request = { head: headOf({ taskId: "a", position: 5 }), expected: 3, entries: numbered(3, 2) };
+
+  it("takes a request that agrees with itself", () => {
+    expect(() => checkRequest(request)).not.toThrow();
+    expect(() => checkRequest({ ...request, head: { ...request.head, position: 2 }, expected: 0 })).not.toThrow();
+  });
+
+  it("says what is wrong with any other", () => {
+    const wrong = [
+      [{ ...request, entries: [] }, "at least one entry"],
+      [{ ...request, expected: -1 }, "a whole number"],
+      [{ ...request, expected: 2.5 }, "a whole number"],
+      [{ ...request, expected: 4 }, "position 5, but 4 and 2"],
+      [{ ...request, head: { ...request.head, position: 6 } }, "position 6, but 3 and 2"],
+    ] as const;
+    for (const [each, why] of wrong) {
+      expect(() => checkRequest(each)).toThrowError(
+        expect.objectContaining({ kind: "failed", message: expect.stringContaining(why) }),
+      );
+    }
+  });
+});
+
+describe("refusal()", () => {
+  const request = { head: headOf({ taskId: "a", position: 4 }), expected: 3 };
+
+  it("lets pass what goes on where the log ends, and what begins one", () => {
+    expect(refusal(request, stored({}), undefined)).toBeUndefined();
+    expect(refusal({ ...request, expected: 0 }, undefined, undefined)).toBeUndefined();
+  });
+
+  it("calls a wrong position a conflict, whichever side is ahead", () => {
+    for (const position of [0, 2, 4]) {
+      expect(refusal(request, stored({ position }), undefined)).toMatchObject({ kind: "conflict" });
+    }
+    expect(refusal(request, undefined, undefined)).toMatchObject({ kind: "conflict" });
+    expect(refusal({ ...request, expected: 0 }, stored({}), undefined)).toMatchObject({ kind: "conflict" });
+  });
+
+  it("says finished whatever the position", () => {
+    for (const position of [2, 3, 4]) {
+      expect(refusal(request, stored({ position, finished: true }), undefined)).toMatchObject({ kind: "finished" });
+    }
+  });
+
+  it("says duplicate before anything else, and what the key stands for", () => {
+    for (const task of [undefined, stored({}), stored({ position: 9 }), stored({ finished: true })]) {
+      expect(refusal(request, task, remembered)).toMatchObject({ kind: "duplicate", remembered });
+    }
+  });
+
+  it("keeps a task where it belongs", () => {
+    for (const moved of [{ tenant: "x" }, { owner: "x" }, { contextId: "x" }]) {
+      expect(refusal(request, stored(moved), undefined)).toMatchObject({ kind: "failed" });
+    }
+  });
+});

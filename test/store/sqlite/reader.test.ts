@@ -1,0 +1,92 @@
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { bytesOf, create, follow, headOf, OWNER } from "../../../src/store/contract/setup.js";
+import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
+import { READ_BYTES } from "../../../src/store/sqlite/reader.js";
+import { MAX_SEGMENT_BYTES } from "../../../src/store/sqlite/segment.js";
+import { temporaryFile } from "./files.js";
+
+let path: string;
+let store: SqliteStore;
+
+beforeEach(() => {
+  path = temporaryFile();
+  store = sqliteStore(path);
+});
+
+afterEach(() => store.close());
+
+/** Looks into the file from beside. */
+function inFile(sql: string): unknown[] {
+  const db = new Database(path, { readonly: true });
+  const rows = db.prepare(sql).all();
+  db.close();
+  return rows;
+}
+
+describe("read()", () => {
+  it("stops when a page is large, not before its first entry, and loses nothing", async () => {
+    const size = READ_BYTES / 8;
+    const entries = Array.from({ length: 20 }, (_, index) => new Uint8Array(size).fill(index));
+    entries.push(new Uint8Array(READ_BYTES * 2).fill(20));
+    const head = headOf({ taskId: "a", position: entries.length });
+    await store.append({ head, expected: 0, entries });
+    const seen: (number | undefined)[] = [];
+    while (seen.length < entries.length) {
+      const page = await store.read({ taskId: "a", after: seen.length, limit: 1_000 });
+      const bytes = page.slice(0, -1).reduce((sum, entry) => sum + entry.length, 0);
+      expect(page.length).toBeGreaterThan(0);
+      expect(bytes).toBeLessThan(READ_BYTES);
+      seen.push(...page.map((entry) => entry[0]));
+    }
+    expect(seen).toEqual(entries.map((entry) => entry[0]));
+  });
+
+  it("gives plain byte arrays", async () => {
+    await create(store, { taskId: "a" }, 2);
+    await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
+    await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
+    const loaded = await store.load({ taskId: "a" });
+    const config = await store.getPushConfig({ taskId: "a", configId: "x" });
+    const read = await store.read({ taskId: "a", after: 0, limit: 9 });
+    for (const bytes of [...read, ...(loaded?.entries ?? []), loaded?.snapshot?.bytes, config?.bytes]) {
+      expect(Object.getPrototypeOf(bytes)).toBe(Uint8Array.prototype);
+    }
+  });
+});
+
+describe("the file", () => {
+  it("has one row for an append, several when it is large", async () => {
+    const head = await create(store, { taskId: "a" }, 5);
+    const entries = Array.from({ length: 3 }, () => new Uint8Array(MAX_SEGMENT_BYTES - 100));
+    await store.append({ head: { ...head, position: 8 }, expected: 5, entries });
+    expect(inFile("SELECT last, count FROM segment ORDER BY last")).toEqual([
+      { last: 5, count: 5 },
+      { last: 6, count: 1 },
+      { last: 7, count: 1 },
+      { last: 8, count: 1 },
+    ]);
+  });
+
+  it("says when a task was over, for whoever looks into it", async () => {
+    const head = await create(store, { taskId: "a", statusTime: 10 });
+    await follow(store, head, { state: 3, statusTime: 20 });
+    await create(store, { taskId: "b", statusTime: 30 });
+    expect(inFile("SELECT task_id, finished_at FROM head ORDER BY 1")).toEqual([
+      { task_id: "a", finished_at: 20 },
+      { task_id: "b", finished_at: null },
+    ]);
+  });
+
+  it("keeps no row of a task that was removed", async () => {
+    const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
+    await store.append({ head: headOf({ taskId: "a", state: 3 }), expected: 0, entries: [bytesOf("x")], send });
+    await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
+    await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
+    await store.removeFinished({ before: 9_999, limit: 1 });
+    const tables = inFile("SELECT name FROM sqlite_schema WHERE type = 'table'") as { name: string }[];
+    for (const { name } of tables.filter((table) => table.name !== "counter")) {
+      expect(inFile(`SELECT * FROM ${name}`)).toEqual([]);
+    }
+  });
+});
