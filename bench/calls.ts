@@ -11,7 +11,14 @@ export type Expected = Pick<WireCall, "expect" | "numbersBelow">;
 
 const COMMON = { "a2a-version": "1.0", "user-agent": "bench" };
 
-function http1(port: number | undefined, verb: string, path: string, headers: object, body: Uint8Array, expected: Expected): WireCall {
+function http1(
+  port: number | undefined,
+  verb: string,
+  path: string,
+  headers: object,
+  body: Uint8Array,
+  expected: Expected,
+): WireCall {
   const all = { host: `127.0.0.1:${port}`, ...COMMON, ...headers };
   const length = body.length === 0 ? [] : [`content-length: ${body.length}`];
   const lines = [`${verb} ${path} HTTP/1.1`, ...Object.entries(all).map((pair) => pair.join(": ")), ...length, "", ""];
@@ -28,7 +35,9 @@ function userMessage(text: string): object {
 /** SendMessage over HTTP+JSON. */
 export function restSend({ at }: TestServer, text: string, expect: string): WireCall {
   const body = json({ message: userMessage(text) });
-  return http1(at.http, "POST", `${at.restPath}/message:send`, { "content-type": "application/json" }, body, { expect });
+  return http1(at.http, "POST", `${at.restPath}/message:send`, { "content-type": "application/json" }, body, {
+    expect,
+  });
 }
 
 /** Any GET over HTTP+JSON. */
@@ -68,12 +77,19 @@ function framed<D extends DescMessage>(desc: D, message: MessageShape<D>): Buffe
 }
 
 function sendRequest(text: string): MessageShape<typeof SendMessageRequestSchema> {
-  const message = { messageId: `message-${NUMBER}`, role: Role.USER, parts: [{ content: { case: "text", value: text } as const }] };
+  const message = {
+    messageId: `message-${NUMBER}`,
+    role: Role.USER,
+    parts: [{ content: { case: "text", value: text } as const }],
+  };
   return create(SendMessageRequestSchema, { message });
 }
 
 function grpc({ at }: TestServer, method: string, text: string, expect: string): WireCall {
-  const headers = [["content-type", "application/grpc"], ["te", "trailers"], ...Object.entries(COMMON)] as [string, string][];
+  const headers = [["content-type", "application/grpc"], ["te", "trailers"], ...Object.entries(COMMON)] as [
+    string,
+    string,
+  ][];
   const body = framed(SendMessageRequestSchema, sendRequest(text)).toString("base64");
   return { transport: "http2", port: at.grpc ?? 0, path: `/${A2AService.typeName}/${method}`, headers, body, expect };
 }

@@ -48,7 +48,13 @@ export interface Machine {
 export function describeMachine(): Machine {
   const [first] = cpus();
   const [loadBefore = 0] = loadavg();
-  return { node: process.version, platform: process.platform, cpus: cpus().length, cpu: first?.model ?? "", loadBefore };
+  return {
+    node: process.version,
+    platform: process.platform,
+    cpus: cpus().length,
+    cpu: first?.model ?? "",
+    loadBefore,
+  };
 }
 
 export function machineLine({ node, platform, cpus: count, cpu, loadBefore }: Machine): string {

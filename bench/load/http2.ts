@@ -69,7 +69,9 @@ class Http2Socket {
     this.#socket = socket;
     this.#sink = sink;
     const settings = Buffer.from([0, 2, 0, 0, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff]);
-    socket.write(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, settings), this.#window(MAX_WINDOW - 65_535)]));
+    socket.write(
+      Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, settings), this.#window(MAX_WINDOW - 65_535)]),
+    );
     socket.on("data", (chunk) => this.#read(chunk));
     socket.on("error", (error) => sink.broken(error));
     socket.on("close", () => sink.broken(new Error("the server closed the connection")));
@@ -221,5 +223,7 @@ export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise
     broken: over,
   });
   const body = new Numbered(Buffer.from(call.body, "base64"), call).next();
-  socket.write(Buffer.concat([frame(HEADERS, END_HEADERS, 1, headerBlocks(call).first), frame(DATA, END_STREAM, 1, body)]));
+  socket.write(
+    Buffer.concat([frame(HEADERS, END_HEADERS, 1, headerBlocks(call).first), frame(DATA, END_STREAM, 1, body)]),
+  );
 }

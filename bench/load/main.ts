@@ -1,6 +1,7 @@
 /** The load generator, a process of its own. It does one job at a time, as its parent asks for them. */
-import { answerQuestions } from "../servers/child.js";
+
 import type { Job } from "../protocol.js";
+import { answerQuestions } from "../servers/child.js";
 import { rate, stream } from "./rate.js";
 import { Subscribers } from "./subscribers.js";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Server, ServerCredentials, type handleUnaryCall } from "@grpc/grpc-js";
+import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
 import {
   A2AService,
   Role,

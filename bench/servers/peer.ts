@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type AgentCard, type Artifact, type Message, type Part, Role, type TaskStatus, TaskState } from "@a2a-js/sdk";
+import { type AgentCard, type Artifact, type Message, type Part, Role, TaskState, type TaskStatus } from "@a2a-js/sdk";
 import {
   AgentEvent,
   type AgentExecutor,
@@ -11,8 +11,8 @@ import {
   InMemoryTaskStore,
   type RequestContext,
 } from "@a2a-js/sdk/server";
-import { jsonRpcHandler, restHandler, UserBuilder as HttpUser } from "@a2a-js/sdk/server/express";
-import { A2AService, grpcService, UserBuilder as GrpcUser } from "@a2a-js/sdk/server/grpc";
+import { UserBuilder as HttpUser, jsonRpcHandler, restHandler } from "@a2a-js/sdk/server/express";
+import { A2AService, UserBuilder as GrpcUser, grpcService } from "@a2a-js/sdk/server/grpc";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import express from "express";
 import { chunkText, DONE_TEXT, orderOf, REPLY_TEXT, RESULT_TEXT, WORKING_TEXT } from "./answers.js";

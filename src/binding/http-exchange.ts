@@ -24,28 +24,35 @@ export class HttpExchange {
   readonly request: NodeServerRequest;
   readonly response: NodeServerResponse;
   readonly #query: string;
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
   #ended = false;
+  #gone = false;
 
   constructor(request: NodeServerRequest, response: NodeServerResponse, target: Target) {
     this.request = request;
     this.response = response;
     this.#query = target.query;
     response.once("close", () => {
-      if (!this.#ended) this.#controller.abort();
+      if (this.#ended) return;
+      this.#gone = true;
+      this.#controller?.abort();
     });
     // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
     response.on("error", () => {});
   }
 
-  /** Fires when the client goes away before the answer is finished. */
+  /** Fires when the client goes away before the answer is finished. Made when it is asked for: many calls never do. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#gone) this.#controller.abort();
+    }
     return this.#controller.signal;
   }
 
   /** Whether the client went away before the answer was finished. */
   get gone(): boolean {
-    return this.#controller.signal.aborted;
+    return this.#gone;
   }
 
   /**
@@ -61,8 +68,7 @@ export class HttpExchange {
 
   /** A call that arrived with this request. */
   call(binding: string, impliedVersion?: string): Call {
-    const start: CallStart = { binding, header: this.header, peer: peerOf(this.request), signal: this.signal };
-    return new Call(impliedVersion === undefined ? start : { ...start, impliedVersion });
+    return new Call(new HttpCallStart(this, binding, impliedVersion));
   }
 
   /** Sends the whole answer; does nothing for a client that is gone. */
@@ -93,6 +99,27 @@ export class HttpExchange {
   end(): void {
     this.#ended = true;
     this.response.end();
+  }
+}
+
+/** What HTTP tells about a call; the signal costs something only when it is asked for. */
+class HttpCallStart implements CallStart {
+  readonly binding: string;
+  readonly header: (name: string) => string | undefined;
+  readonly peer: Peer;
+  readonly impliedVersion?: string;
+  readonly #exchange: HttpExchange;
+
+  constructor(exchange: HttpExchange, binding: string, impliedVersion: string | undefined) {
+    this.#exchange = exchange;
+    this.binding = binding;
+    this.header = exchange.header;
+    this.peer = peerOf(exchange.request);
+    if (impliedVersion !== undefined) this.impliedVersion = impliedVersion;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
   }
 }
 

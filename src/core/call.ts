@@ -36,8 +36,6 @@ export class Call {
   readonly header: (name: string) => string | undefined;
   readonly peer: Peer;
   readonly impliedVersion: string | undefined;
-  /** Narrowed by the limits interceptor when a blocking call may not wait for ever. */
-  signal: AbortSignal;
   /** Headers of the response, lower-case names; set before the first message leaves. */
   readonly responseHeaders: Map<string, string> = new Map();
   /** Request id, for the log and the `x-request-id` header: trace interceptor. */
@@ -51,11 +49,18 @@ export class Call {
   /** Extensions in force for this call: extensions interceptor. */
   extensions: ReadonlySet<string> = new Set();
 
+  readonly #start: CallStart;
+
   constructor(start: CallStart) {
+    this.#start = start;
     this.binding = start.binding;
     this.header = start.header;
     this.peer = start.peer;
     this.impliedVersion = start.impliedVersion;
-    this.signal = start.signal;
+  }
+
+  /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */
+  get signal(): AbortSignal {
+    return this.#start.signal;
   }
 }

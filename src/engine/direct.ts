@@ -13,23 +13,19 @@ export interface DirectTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
   /** The call's signal: until there is a task, nobody but this client could read the answer. */
-  readonly signal: AbortSignal;
+  readonly signal: () => AbortSignal;
   readonly referencedTasks: () => Promise<Task[]>;
 }
 
 /** Runs an agent up to its first event, which decides between a direct answer and a task. */
 export async function firstEvent({ agent, turn, signal, referencedTasks }: DirectTurn): Promise<StartedTurn> {
-  const interruptible = new Interruptible();
-  const disconnect = (): void => interruptible.interrupt("disconnected");
-  signal.addEventListener("abort", disconnect);
+  const interruptible = new Interruptible(signal);
   const view = makeTurn(turn, { task: undefined, interruptible, referencedTasks });
   const iterator = startAgent(agent, view);
   try {
     return { iterator, interruptible, turn: view, first: await iterator.next() };
   } catch (error) {
     return { iterator: { next: () => Promise.reject(error) }, interruptible, turn: view, first: undefined };
-  } finally {
-    signal.removeEventListener("abort", disconnect);
   }
 }
 
@@ -46,6 +42,7 @@ export async function directReply(started: StartedTurn, contextId: string, logge
   const event = await replyOf(started, logger);
   const message = agentMessage(event.content, { contextId, taskId: "" });
   await leave(started.iterator, logger);
+  started.interruptible.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
 }

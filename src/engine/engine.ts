@@ -59,7 +59,7 @@ export interface SendOrder {
   readonly extensions: ReadonlySet<string>;
   readonly traceParent: string;
   /** Fires when the client is gone: a direct answer is then not worth finishing. */
-  readonly signal: AbortSignal;
+  readonly signal: () => AbortSignal;
   /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
   readonly capture?: View | undefined;
   /** Key and fingerprint under which the send is remembered. */
@@ -169,6 +169,7 @@ export class Engine {
     if (kind === "message" || isReply(started)) {
       return { kind: "message", message: await directReply(started, turn.message.contextId, this.#logger) };
     }
+    started.interruptible.unfollow();
     return { kind: "task", task: await this.#create(order, turn, started) };
   }
 

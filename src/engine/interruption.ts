@@ -14,12 +14,19 @@ export class Interruption extends Error {
  */
 export class Interruptible {
   #controller: AbortController | undefined;
+  #followed: (() => AbortSignal) | undefined;
   /** Why it was interrupted, or undefined. */
   reason: Interruption | undefined;
+
+  /** @param followed signal of a client whose going away interrupts as well; asked for when this one is */
+  constructor(followed?: () => AbortSignal) {
+    this.#followed = followed;
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
+      this.#follow();
       if (this.reason !== undefined) this.#controller.abort(this.reason);
     }
     return this.#controller.signal;
@@ -31,4 +38,18 @@ export class Interruptible {
     this.reason = new Interruption(cause);
     this.#controller?.abort(this.reason);
   }
+
+  /** From here on the client may go. */
+  unfollow(): void {
+    if (this.#controller !== undefined) this.#followed?.().removeEventListener("abort", this.#disconnect);
+    this.#followed = undefined;
+  }
+
+  #follow(): void {
+    const followed = this.#followed?.();
+    if (followed?.aborted) this.#disconnect();
+    else followed?.addEventListener("abort", this.#disconnect);
+  }
+
+  readonly #disconnect = (): void => this.interrupt("disconnected");
 }

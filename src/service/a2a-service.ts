@@ -226,7 +226,7 @@ function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, s
     tenant: call.tenant,
     extensions: call.extensions,
     traceParent: call.traceParent,
-    signal: call.signal,
+    signal: () => call.signal,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
   };

@@ -180,7 +180,7 @@ describe("an agent of kind `message`", () => {
         yield reply("to nobody");
       },
     });
-    await bench.engine.send(bench.order("x", { signal: gone.signal }));
+    await bench.engine.send(bench.order("x", { signal: () => gone.signal }));
     expect(reason).toBeInstanceOf(Interruption);
   });
 });

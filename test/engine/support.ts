@@ -56,7 +56,7 @@ export class Bench {
       ...scope,
       extensions: new Set(),
       traceParent: "",
-      signal: new AbortController().signal,
+      signal: () => new AbortController().signal,
       ...order,
     };
   }

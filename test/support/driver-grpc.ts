@@ -33,7 +33,7 @@ function pathOf(method: DescMethod): string {
 function unary(client: Client, method: DescMethod, request: JsonObject, options: CallOptions): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     let headers: Record<string, string> = {};
-    let answer: { error: ServiceError | null; value: Buffer | undefined } | undefined;
+    let answer: UnaryAnswer | undefined;
     const call = client.makeUnaryRequest<Buffer, Buffer>(
       pathOf(method),
       bytes,
@@ -53,11 +53,24 @@ function unary(client: Client, method: DescMethod, request: JsonObject, options:
     call.on("status", ({ metadata }) => {
       headers = { ...headers, ...textsOf(metadata) };
       setImmediate(() => {
-        if (answer?.value !== undefined) resolve({ message: normalOfBytes(method.output, answer.value), headers });
-        else reject(answer?.error ? failureOf(answer.error, headers) : new Error("The call brought nothing."));
+        try {
+          resolve({ message: messageOf(method, answer, headers), headers });
+        } catch (error) {
+          reject(error);
+        }
       });
     });
   });
+}
+
+interface UnaryAnswer {
+  readonly error: ServiceError | null;
+  readonly value: Buffer | undefined;
+}
+
+function messageOf(method: DescMethod, answer: UnaryAnswer | undefined, headers: Record<string, string>): JsonObject {
+  if (answer?.value !== undefined) return normalOfBytes(method.output, answer.value);
+  throw answer?.error ? failureOf(answer.error, headers) : new Error("The call brought nothing.");
 }
 
 function stream(client: Client, method: DescMethod, request: JsonObject, options: CallOptions): Promise<WireStream> {

@@ -43,7 +43,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   }: SqliteStoreOptions = typeof options === "string" ? { path: options } : options;
   const file = prepareFile(path);
   if (file.before !== SCHEMA_VERSION) {
-    logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, "the schema of the store was brought up");
+    const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
+    logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, what);
   }
   const reader = new Reader(openReader(file.path));
   const writer = new WriterLink(startWriter({ path: file.path, synchronous }), logger);
