@@ -103,7 +103,7 @@ for (const [name, desc, make] of rows) {
   table[name] = {
     bytes: Buffer.byteLength(write(messages[0] as MessageShape<DescMessage>)),
     "toJson + stringify": Math.round(theirsOut),
-    "write": Math.round(oursOut),
+    write: Math.round(oursOut),
     "writes faster": (theirsOut / oursOut).toFixed(2),
     fromJson: Math.round(theirsIn),
     read: Math.round(oursIn),

@@ -33,7 +33,11 @@ export interface A2AOptions extends AgentsInput {
   readonly maxRestarts?: number;
   /** After this time without a sign of life a process's running tasks are taken over, in milliseconds. Default 15,000. */
   readonly leaseMs?: number;
-  /** URL under which clients reach the HTTP port; a path in it is kept. Default: see `PublicAddress`. */
+  /**
+   * URL under which clients reach the HTTP port; a path in it is kept. Default: what a trusted proxy was asked for, or
+   * the address that listens. A handler that is embedded knows neither and takes the host that each client names, so
+   * it should be given one, above all where several paths or gRPC lead to it.
+   */
   readonly publicUrl?: string;
   /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the port that listens. */
   readonly grpcPublicUrl?: string;

@@ -4,7 +4,9 @@ import type { A2AError } from "../core/error.js";
 
 type Detail = A2AError["details"][number];
 
-const knownTypes = new Map<string, DescMessage>(file_google_rpc_error_details.messages.map((desc) => [desc.typeName, desc]));
+const knownTypes = new Map<string, DescMessage>(
+  file_google_rpc_error_details.messages.map((desc) => [desc.typeName, desc]),
+);
 
 /**
  * The details of an error as JSON, each with its `@type` as ProtoJSON has it for google.protobuf.Any (specification 9.5,

@@ -14,9 +14,7 @@ export function hasImplicitPresence(field: DescField): boolean {
 
 /** Whether a message field is held as a plain object: google.protobuf.Struct everywhere but in google.protobuf.Value. */
 export function holdsJsonObject(field: DescField): boolean {
-  return (
-    field.message?.typeName === "google.protobuf.Struct" && field.parent?.typeName !== "google.protobuf.Value"
-  );
+  return field.message?.typeName === "google.protobuf.Struct" && field.parent?.typeName !== "google.protobuf.Value";
 }
 
 /** Types with a JSON form of their own that the contract does not use, or uses in errors alone. */

@@ -1,8 +1,24 @@
-import { create, type DescField, type DescMessage, fromJson, type JsonValue, type MessageShape, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type MessageShape,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { Faults } from "./faults.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
-import { isJsonObject, MAX_DEPTH, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
+import {
+  isJsonObject,
+  MAX_DEPTH,
+  readJsonObject,
+  readListValue,
+  readStruct,
+  readValue,
+  setOwn,
+} from "./json-struct.js";
 
 /** A JSON object, or a message by property name. */
 type Fields = Record<string, unknown>;
@@ -94,7 +110,8 @@ function freshCopy(value: unknown): (() => unknown) | undefined {
 /** The member under its name in the proto. The two names of a field are the same member, which may come only once. */
 function unlessTwice(field: DescField, member: Member): Member {
   return (message, json, at, object) => {
-    if (Object.hasOwn(object, field.jsonName)) at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
+    if (Object.hasOwn(object, field.jsonName))
+      at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
     else member(message, json, at, object);
   };
 }

@@ -1,5 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { type ListValue, ListValueSchema, NullValue, type Struct, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type ListValue,
+  ListValueSchema,
+  NullValue,
+  type Struct,
+  StructSchema,
+  type Value,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import type { Faults } from "./faults.js";
 import { isUnicode } from "./json-leaf.js";
 

@@ -41,7 +41,9 @@ export function writeJsonValue(value: unknown, depth = 0): string {
     case "object":
       if (value === null) return "null";
       if (depth >= MAX_NESTING) throw unwritable(`nesting deeper than ${MAX_NESTING}`);
-      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value as Record<string, unknown>, depth + 1);
+      return Array.isArray(value)
+        ? writeArray(value, depth + 1)
+        : writeObject(value as Record<string, unknown>, depth + 1);
     default:
       throw unwritable(`a value of type ${typeof value}`);
   }

@@ -1,6 +1,21 @@
-import { type DescEnum, type DescField, type DescMessage, type DescOneof, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type MessageShape,
+  ScalarType,
+  toJson,
+} from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
-import { hasImplicitPresence, holdsJsonObject, isLeftToLibrary, isRequired, unwrapped, zeroTest } from "./field-rules.js";
+import {
+  hasImplicitPresence,
+  holdsJsonObject,
+  isLeftToLibrary,
+  isRequired,
+  unwrapped,
+  zeroTest,
+} from "./field-rules.js";
 import { finite, MAX_NESTING, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
 
@@ -185,7 +200,8 @@ function writeBytes(value: unknown): string {
 }
 
 function structWriter(value: unknown): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unwritable("a Struct that is no object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw unwritable("a Struct that is no object");
   return writeJsonValue(value);
 }
 
@@ -201,7 +217,9 @@ function wellKnown(desc: DescMessage): Write | undefined {
     case "google.protobuf.ListValue":
       return (value) => writeListValue(value as ListValue, 0);
   }
-  return isLeftToLibrary(desc) ? (value) => JSON.stringify(toJson(desc, value as MessageShape<DescMessage>)) : undefined;
+  return isLeftToLibrary(desc)
+    ? (value) => JSON.stringify(toJson(desc, value as MessageShape<DescMessage>))
+    : undefined;
 }
 
 function writeValue({ kind }: Value, depth: number): string {

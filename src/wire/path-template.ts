@@ -43,7 +43,8 @@ function unsupported(text: string): A2AError {
  */
 export function expandPath(template: PathTemplate, values: Readonly<Record<string, string>>): string {
   let path = "";
-  for (const segment of template.segments) path += `/${"literal" in segment ? segment.literal : encode(segment.variable, values)}`;
+  for (const segment of template.segments)
+    path += `/${"literal" in segment ? segment.literal : encode(segment.variable, values)}`;
   return template.customVerb === "" ? path : `${path}:${template.customVerb}`;
 }
 

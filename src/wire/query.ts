@@ -9,7 +9,10 @@ import { formatTimestamp } from "./json-time.js";
 export type QueryReader = (query: string, message: Message, at: Faults) => void;
 
 /** The query string with the fields of a message, without those that the path carries. */
-export type QueryWriter<Desc extends DescMessage> = (message: MessageShape<Desc>, inPath: readonly DescField[]) => string;
+export type QueryWriter<Desc extends DescMessage> = (
+  message: MessageShape<Desc>,
+  inPath: readonly DescField[],
+) => string;
 
 const booleans = new Map<unknown, boolean>([
   ["true", true],
@@ -68,7 +71,10 @@ function putter(field: DescField): Put {
   if (field.fieldKind === "list") {
     return (message, given, at) => {
       const texts = given.flatMap((text) => (text === "" ? [] : text.split(",")));
-      set(message, texts.map((text) => readText(leaf, text, at)));
+      set(
+        message,
+        texts.map((text) => readText(leaf, text, at)),
+      );
     };
   }
   return (message, given, at) => {

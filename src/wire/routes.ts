@@ -56,6 +56,9 @@ function aliasesOf(route: Route): Route[] {
   const isStream = route.method.methodKind === "server_streaming";
   return aliases
     .filter(({ of }) => of === route.verb)
-    .filter(({ onlyStreams, onlyCustomVerbs }) => (isStream || !onlyStreams) && (route.template.customVerb !== "" || !onlyCustomVerbs))
+    .filter(
+      ({ onlyStreams, onlyCustomVerbs }) =>
+        (isStream || !onlyStreams) && (route.template.customVerb !== "" || !onlyCustomVerbs),
+    )
     .map(({ verb, hasBody }) => ({ ...route, verb, hasBody }));
 }

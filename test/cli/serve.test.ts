@@ -7,13 +7,16 @@ import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { fixture, npmStart, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
 
 const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 const anyPort = ["--port", "0", "--grpc-port", "0"];
 const json = { "content-type": "application/json" };
+
+// Every test starts processes, and a busy machine takes its time over that.
+vi.setConfig({ testTimeout: 60_000 });
 
 let cwd = "";
 let clean = (): void => {};
@@ -72,7 +75,7 @@ describe("parley serve", () => {
     expect(await (await post("message:send", unary)).text()).toContain('"TASK_STATE_COMPLETED"');
     const events = await (await post("message:stream", streaming)).text();
     expect(events.match(/^data:/gm)?.length).toBeGreaterThan(5);
-  }, 20_000);
+  });
 
   it("keeps tasks in parley.db, and finds them again", async () => {
     const first = await serve();
@@ -82,14 +85,14 @@ describe("parley serve", () => {
     expect(existsSync(join(cwd, "parley.db"))).toBe(true);
     const second = await serve();
     expect(await stateOf(second.url, id)).toBe("TASK_STATE_COMPLETED");
-  }, 20_000);
+  });
 
   it("keeps them elsewhere, or nowhere, when told so", async () => {
     await serve(["--store", "other.db"]);
     expect(existsSync(join(cwd, "other.db"))).toBe(true);
     await serve(["--store", "memory"]);
     expect(existsSync(join(cwd, "parley.db"))).toBe(false);
-  }, 20_000);
+  });
 
   it("takes every option from the environment, too", async () => {
     const env = { PARLEY_PUBLIC_URL: "https://example.org", PARLEY_CORS: "true", PARLEY_STORE: "memory" };
@@ -101,12 +104,12 @@ describe("parley serve", () => {
     });
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
     expect(await response.text()).toContain('"https://example.org"');
-  }, 20_000);
+  });
 
   it("speaks TLS", async () => {
     const { url } = await serve(["--tls-cert", tls("cert"), "--tls-key", tls("key"), "--store", "memory"]);
     expect(url).toMatch(/^https:/);
-  }, 20_000);
+  });
 
   it("believes proxies and allows origins as it is told", async () => {
     const trust = ["--trust-proxy", "loopback,10.0.0.0/8"];
@@ -115,7 +118,7 @@ describe("parley serve", () => {
     const response = await fetch(`${server.url}/.well-known/agent-card.json`, { headers });
     expect(response.headers.get("access-control-allow-origin")).toBe("https://b.example");
     expect(await response.text()).toContain('"https://example.org"');
-  }, 20_000);
+  });
 
   it("logs as JSON on stderr, at the level it is told", async () => {
     const server = await serve(["--store", "memory"]);
@@ -123,7 +126,7 @@ describe("parley serve", () => {
     expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: 30, msg: "the server is ready" });
     const silent = await serve(["--store", "memory", "--log-level", "error"]);
     expect(silent.stderr()).toBe("");
-  }, 20_000);
+  });
 
   it("serves an agent by name, and several by tenant", async () => {
     const named = await ready(parley(["serve", fixture("named"), ...anyPort, "--store", "memory"]));
@@ -134,7 +137,7 @@ describe("parley serve", () => {
     expect(several.stdout()).toContain(`"It'\\''s me"`);
     const card = await fetch(`${several.url}/support/.well-known/agent-card.json`);
     expect(((await card.json()) as { name: string }).name).toBe("Support");
-  }, 20_000);
+  });
 });
 
 describe("parley serve, when something is wrong,", () => {
@@ -163,7 +166,7 @@ describe("parley serve, when something is wrong,", () => {
   it("names an option in one line", async () => {
     const said = await Promise.all(options.map(([args, , env]) => refused(args, env)));
     for (const [i, line] of said.entries()) expect(line).toMatch(options[i]?.[1] ?? "");
-  }, 30_000);
+  });
 
   it("names a module", async () => {
     writeFileSync(join(cwd, "agent.unknown"), "");
@@ -176,7 +179,7 @@ describe("parley serve, when something is wrong,", () => {
     ];
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
-  }, 30_000);
+  });
 
   it("names a port that is taken", async () => {
     const server = http.createServer().listen(0, "127.0.0.1");
@@ -186,7 +189,7 @@ describe("parley serve, when something is wrong,", () => {
     expect(await refused(["serve", probe, "--port", `${port}`, "--grpc-port", "0", ...quiet])).toContain(taken);
     expect(await refused(["serve", probe, "--port", "0", "--grpc-port", `${port}`, ...quiet])).toContain(taken);
     server.close();
-  }, 30_000);
+  });
 
   it("names a store that cannot be used", async () => {
     writeFileSync(join(cwd, "damaged.db"), "this is no database, and was never one".repeat(10));
@@ -199,7 +202,7 @@ describe("parley serve, when something is wrong,", () => {
     db.close();
     expect(await refused(["serve", probe, ...anyPort])).toContain("its schema is version 99");
     expect(await refused(["serve", probe, ...anyPort, "--store", "no/such/dir.db"])).toContain("does not exist");
-  }, 30_000);
+  });
 });
 
 describe("a signal", () => {
@@ -226,7 +229,7 @@ describe("a signal", () => {
     expect((await running).state).toBe("TASK_STATE_COMPLETED");
     expect(await server.exited).toBe(0);
     await expect(fetch(server.url)).rejects.toThrow();
-  }, 20_000);
+  });
 
   it("that comes twice ends it at once, and the next start goes on", async () => {
     const server = await serve(["--lease-ms", "500"]);
@@ -240,7 +243,7 @@ describe("a signal", () => {
     expect(await server.exited).toBe(143);
     const again = await serve(["--lease-ms", "500"]);
     await expect.poll(() => stateOf(again.url, id), { timeout: 15_000 }).toBe("TASK_STATE_COMPLETED");
-  }, 30_000);
+  });
 });
 
 describe("parley", () => {
@@ -251,5 +254,5 @@ describe("parley", () => {
     const help = parley(["serve", "--help"]);
     expect(await help.exited).toBe(0);
     for (const name of ["--port", "PARLEY_PORT", "--store", "parley.db"]) expect(help.stdout()).toContain(name);
-  }, 20_000);
+  });
 });

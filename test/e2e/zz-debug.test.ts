@@ -92,7 +92,7 @@ describe("a server that is killed under load, again and again", () => {
     while (played < rounds && Date.now() < end) await round(played++);
     server = await home.start();
     const drivers = clients.map(({ binding }) => binding.connect(server));
-    console.error("finishing");await Promise.all(clients.map(({ load }, i) => load.finish(drivers[i] as Driver)));console.error("finished");
+    {const d0=(bindings[0] as Binding).connect(server); setTimeout(async()=>{ for (const c of clients) for (const o of c.load.orders) if (o.acknowledged===undefined) { const {message}=await d0.call("ListTasks",{contextId:o.key,includeArtifacts:false}); console.error("STUCK",o.key,o.text,o.streaming,o.stories.map(s=>s.generation), JSON.stringify(message)); } console.error(server.log.slice(-3000)); const {execSync}=await import("node:child_process"); execSync(`cp ${home.store}* /tmp/stuck/`); },8000);}console.error("finishing");await Promise.all(clients.map(({ load }, i) => load.finish(drivers[i] as Driver)));console.error("finished");
     const [driver] = drivers as [Driver];
     tasks = await listAll(driver);console.error("listed",tasks.length);
     logs = new Map();

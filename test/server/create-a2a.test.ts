@@ -2,6 +2,7 @@ import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
 import { A2AService, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -82,6 +83,14 @@ describe("createA2A()", () => {
   it("is where its client found it", async () => {
     const url = await serve(make().handler);
     expect(await urlsAt(url)).toEqual(bothAt(url));
+  });
+
+  it("is there for Connect as well", async () => {
+    const a2a = make();
+    const url = await serve(a2a.handler);
+    const transport = createConnectTransport({ baseUrl: url, httpVersion: "1.1" });
+    const card = await createClient(A2AService, transport).getExtendedAgentCard({});
+    expect(card.supportedInterfaces[0]?.url).toBe(url);
   });
 
   it("is where Express mounts it", async () => {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import * as http2 from "node:http2";
 import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -113,6 +114,20 @@ describe("createServer()", () => {
     for (const client of [connect(server), connect(server, "2"), grpc(server)])
       expect(await textOf(client)).toBe("hello");
     expect(urlsOf(jsonCard(server))).toEqual([server.grpcAddress, server.url]);
+  });
+
+  it("asks browsers to stay with TLS where it speaks it", async () => {
+    const hsts = async (more: Partial<ServerOptions>, path: string): Promise<unknown> => {
+      const { url } = await start({ host: "localhost", ...more });
+      const session = http2.connect(url, { ca: testTls.cert });
+      opened.push(() => session.destroy());
+      const [headers] = (await once(session.request({ ":path": path }), "response")) as [http2.IncomingHttpHeaders];
+      return headers["strict-transport-security"];
+    };
+    for (const path of ["/healthz", "/tasks"]) {
+      expect(await hsts({ tls: testTls }, path)).toBe("max-age=31536000");
+      expect(await hsts({}, path)).toBeUndefined();
+    }
   });
 
   it("answers what is for nobody with a well-formed error", async () => {

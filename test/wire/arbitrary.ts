@@ -1,4 +1,11 @@
-import { create, type DescField, type DescMessage, type JsonObject, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import * as errorDetails from "../../gen/google/rpc/error_details_pb.js";
@@ -13,7 +20,10 @@ export const contractTypes: readonly DescMessage[] = [
 /** Whole Unicode strings, with the characters in them that JSON escapes. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: "grapheme", maxLength: 12 }) },
-  { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom('"', "\\", "\n", "\u0000", "\u2028", "é", "😀", "a"), maxLength: 8 }) },
+  {
+    weight: 1,
+    arbitrary: fc.string({ unit: fc.constantFrom('"', "\\", "\n", "\u0000", "\u2028", "é", "😀", "a"), maxLength: 8 }),
+  },
 );
 
 const jsonValue: fc.Arbitrary<unknown> = fc.jsonValue({ maxDepth: 3 }).map(withoutMinusZero);
@@ -38,7 +48,9 @@ function valueMessage(json: unknown): Value {
   if (typeof json === "boolean") return create(ValueSchema, { kind: { case: "boolValue", value: json } });
   if (Array.isArray(json)) return create(ValueSchema, { kind: { case: "listValue", value: list(json) as never } });
   const entries = Object.entries(json as object).map(([name, value]) => [name, valueMessage(value)]);
-  return create(ValueSchema, { kind: { case: "structValue", value: { fields: Object.fromEntries(entries) } as never } });
+  return create(ValueSchema, {
+    kind: { case: "structValue", value: { fields: Object.fromEntries(entries) } as never },
+  });
 }
 
 function scalar(type: ScalarType): fc.Arbitrary<unknown> {
@@ -69,7 +81,10 @@ function item(field: DescField): fc.Arbitrary<unknown> {
     case "google.protobuf.Timestamp":
       return timestamp;
     case "google.protobuf.Duration":
-      return fc.record({ seconds: fc.bigInt({ min: 0n, max: 1_000_000n }), nanos: fc.integer({ min: 0, max: 999_999_999 }) });
+      return fc.record({
+        seconds: fc.bigInt({ min: 0n, max: 1_000_000n }),
+        nanos: fc.integer({ min: 0, max: 999_999_999 }),
+      });
     default:
       return messageInit(field.message);
   }

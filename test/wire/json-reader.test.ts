@@ -49,7 +49,12 @@ describe("jsonReader()", () => {
       const names = desc.fields.flatMap((field) => [field.jsonName, field.name]);
       const key = names.length === 0 ? fc.string() : fc.oneof(fc.constantFrom(...names), fc.constant("__proto__"));
       const json = fc.letrec((tie) => ({
-        value: fc.oneof({ depthSize: "small" }, fc.constantFrom(null, true, 1.5, 1e999, "x", "2025-01-01T00:00:00Z", "\ud800"), fc.array(tie("value"), { maxLength: 3 }), tie("object")),
+        value: fc.oneof(
+          { depthSize: "small" },
+          fc.constantFrom(null, true, 1.5, 1e999, "x", "2025-01-01T00:00:00Z", "\ud800"),
+          fc.array(tie("value"), { maxLength: 3 }),
+          tie("object"),
+        ),
         object: fc.dictionary(key, tie("value"), { maxKeys: 5, noNullPrototype: true }),
       })).value;
       fc.assert(
@@ -69,8 +74,12 @@ describe("jsonReader()", () => {
 
   it("makes what create() makes", () => {
     expect(jsonReader(AgentCardSchema)({})).toStrictEqual(create(AgentCardSchema));
-    expect(jsonReader(SendMessageRequestSchema)({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } })).toStrictEqual(
-      create(SendMessageRequestSchema, { message: { messageId: "m", role: Role.USER, parts: [{ content: { case: "text", value: "hi" } }] } }),
+    expect(
+      jsonReader(SendMessageRequestSchema)({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } }),
+    ).toStrictEqual(
+      create(SendMessageRequestSchema, {
+        message: { messageId: "m", role: Role.USER, parts: [{ content: { case: "text", value: "hi" } }] },
+      }),
     );
     const [first, second] = [jsonReader(MessageSchema)({}), jsonReader(MessageSchema)({})];
     first.extensions.push("x");
@@ -88,10 +97,15 @@ describe("jsonReader()", () => {
   });
 
   it("takes null for absence, except for a Value", () => {
-    expect(jsonReader(GetTaskRequestSchema)({ id: null, historyLength: null })).toStrictEqual(create(GetTaskRequestSchema));
+    expect(jsonReader(GetTaskRequestSchema)({ id: null, historyLength: null })).toStrictEqual(
+      create(GetTaskRequestSchema),
+    );
     expect(jsonReader(MessageSchema)({ parts: null, metadata: null })).toStrictEqual(create(MessageSchema));
     expect(jsonReader(PartSchema)({ text: null, url: "u" }).content).toEqual({ case: "url", value: "u" });
-    expect(jsonReader(PartSchema)({ data: null }).content).toMatchObject({ case: "data", value: { kind: { case: "nullValue" } } });
+    expect(jsonReader(PartSchema)({ data: null }).content).toMatchObject({
+      case: "data",
+      value: { kind: { case: "nullValue" } },
+    });
   });
 
   it("reads enums by name and by number", () => {
@@ -106,7 +120,16 @@ describe("jsonReader()", () => {
 
   it("reads int32 from numbers and numeric strings", () => {
     const length = (value: JsonValue) => jsonReader(GetTaskRequestSchema)({ historyLength: value }).historyLength;
-    expect([10, "10", 1e2, "1e2", "10.0", -(2 ** 31), -0, "-0"].map(length)).toEqual([10, 10, 100, 100, 10, -(2 ** 31), 0, 0]);
+    expect([10, "10", 1e2, "1e2", "10.0", -(2 ** 31), -0, "-0"].map(length)).toEqual([
+      10,
+      10,
+      100,
+      100,
+      10,
+      -(2 ** 31),
+      0,
+      0,
+    ]);
     for (const value of [1.5, "1.5", 2 ** 31, "", " 1", "0x10", "ten", true, [1]]) {
       expect(violations(GetTaskRequestSchema, { historyLength: value })).toHaveProperty("historyLength");
     }
@@ -116,7 +139,8 @@ describe("jsonReader()", () => {
     const raw = (value: JsonValue) => [...(jsonReader(PartSchema)({ raw: value }).content.value as Uint8Array)];
     for (const text of ["//4+Pw==", "//4+Pw", "__4-Pw==", "__4-Pw"]) expect(raw(text)).toEqual([255, 254, 62, 63]);
     expect(raw("")).toEqual([]);
-    for (const value of ["a", "ab=", "a===", "ab==c", "é", 5]) expect(violations(PartSchema, { raw: value })).toHaveProperty("raw");
+    for (const value of ["a", "ab=", "a===", "ab==c", "é", 5])
+      expect(violations(PartSchema, { raw: value })).toHaveProperty("raw");
   });
 
   it("reads timestamps with zero to nine digits and offsets", () => {
@@ -126,9 +150,22 @@ describe("jsonReader()", () => {
     expect(at("2025-10-28T12:30:00.5+02:00")).toMatchObject({ seconds: 1761647400n, nanos: 500_000_000 });
     expect(at("1969-12-31T23:59:59.5Z")).toMatchObject({ seconds: -1n, nanos: 500_000_000 });
     expect(at("2024-02-29T00:00:00Z")).toBeDefined();
-    const bad = ["2025-02-29T00:00:00Z", "2025-04-31T00:00:00+01:00", "2025-01-01", "2025-01-01T24:00:00Z", "2025-01-01T00:00:60Z"];
-    const worse = ["0000-01-01T00:00:00Z", "2025-01-01T00:00:00", "2025-01-01T00:00:00.1234567890Z", 5, "0001-01-01T00:00:00+01:00"];
-    for (const value of [...bad, ...worse]) expect(violations(TaskStatusSchema, { timestamp: value })).toHaveProperty("timestamp");
+    const bad = [
+      "2025-02-29T00:00:00Z",
+      "2025-04-31T00:00:00+01:00",
+      "2025-01-01",
+      "2025-01-01T24:00:00Z",
+      "2025-01-01T00:00:60Z",
+    ];
+    const worse = [
+      "0000-01-01T00:00:00Z",
+      "2025-01-01T00:00:00",
+      "2025-01-01T00:00:00.1234567890Z",
+      5,
+      "0001-01-01T00:00:00+01:00",
+    ];
+    for (const value of [...bad, ...worse])
+      expect(violations(TaskStatusSchema, { timestamp: value })).toHaveProperty("timestamp");
   });
 
   it("refuses several members of a one-of", () => {
@@ -151,9 +188,9 @@ describe("jsonReader()", () => {
       "message.extensions[0]",
       "configuration",
     ]);
-    expect(violations(AgentCardSchema, { securitySchemes: { "a.b": { apiKeySecurityScheme: { name: 1 } } } })).toHaveProperty([
-      'securitySchemes["a.b"].apiKeySecurityScheme.name',
-    ]);
+    expect(
+      violations(AgentCardSchema, { securitySchemes: { "a.b": { apiKeySecurityScheme: { name: 1 } } } }),
+    ).toHaveProperty(['securitySchemes["a.b"].apiKeySecurityScheme.name']);
     expect(Object.keys(violations(SendMessageRequestSchema, null))).toEqual([""]);
   });
 
@@ -168,7 +205,9 @@ describe("jsonReader()", () => {
   });
 
   it("does not touch prototypes", () => {
-    const json = JSON.parse('{"__proto__":{"polluted":1},"metadata":{"__proto__":{"polluted":1}},"data":{"__proto__":{"polluted":1}}}');
+    const json = JSON.parse(
+      '{"__proto__":{"polluted":1},"metadata":{"__proto__":{"polluted":1}},"data":{"__proto__":{"polluted":1}}}',
+    );
     const part = jsonReader(PartSchema)(json);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
     expect((part as { polluted?: number }).polluted).toBeUndefined();
@@ -180,14 +219,20 @@ describe("jsonReader()", () => {
   it("refuses nesting that a binary reader would not follow, and accepts nothing else of that kind", () => {
     const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
     for (const member of ["data", "metadata"]) {
-      const input = (depth: number) => ({ message: { parts: [{ [member]: member === "data" ? nested(depth) : { a: nested(depth) } }] } });
+      const input = (depth: number) => ({
+        message: { parts: [{ [member]: member === "data" ? nested(depth) : { a: nested(depth) } }] },
+      });
       expect(violations(SendMessageRequestSchema, input(40))).toEqual({});
       expect(Object.values(violations(SendMessageRequestSchema, input(100)))).toEqual(["is nested too deep"]);
       expect(Object.values(violations(SendMessageRequestSchema, input(100_000)))).toEqual(["is nested too deep"]);
       for (let depth = 38; depth < 60; depth++) {
         if (Object.keys(violations(SendMessageRequestSchema, input(depth))).length > 0) break;
         const message = jsonReader(SendMessageRequestSchema)(input(depth));
-        expect(fromBinary(SendMessageRequestSchema, toBinary(SendMessageRequestSchema, message), { recursionLimit: 92 } as never)).toBeDefined();
+        expect(
+          fromBinary(SendMessageRequestSchema, toBinary(SendMessageRequestSchema, message), {
+            recursionLimit: 92,
+          } as never),
+        ).toBeDefined();
       }
     }
   });

@@ -1,6 +1,15 @@
-import { create, type DescField, type DescMessage, fromJson, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toJson,
+} from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
-import { StringValueSchema, timestampFromMs, TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { StringValueSchema, TimestampSchema, timestampFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
@@ -45,7 +54,9 @@ function defaultOf(field: DescField): JsonValue {
   if (field.fieldKind === "list") return [];
   if (field.fieldKind === "map") return {};
   if (field.fieldKind === "enum") return field.enum.values[0]?.name ?? 0;
-  return field.fieldKind === "scalar" ? (field.getDefaultValue() as JsonValue ?? (field.scalar === 9 ? "" : 0)) : null;
+  return field.fieldKind === "scalar"
+    ? ((field.getDefaultValue() as JsonValue) ?? (field.scalar === 9 ? "" : 0))
+    : null;
 }
 
 const written = (desc: DescMessage, message: Message): unknown => JSON.parse(jsonWriter(desc)(message));
@@ -68,7 +79,11 @@ describe("jsonWriter()", () => {
     expect(jsonWriter(ListTasksResponseSchema)(create(ListTasksResponseSchema))).toBe(
       '{"tasks":[],"nextPageToken":"","pageSize":0,"totalSize":0}',
     );
-    expect(written(MessageSchema, create(MessageSchema))).toEqual({ messageId: "", role: "ROLE_UNSPECIFIED", parts: [] });
+    expect(written(MessageSchema, create(MessageSchema))).toEqual({
+      messageId: "",
+      role: "ROLE_UNSPECIFIED",
+      parts: [],
+    });
     expect(written(TaskSchema, create(TaskSchema))).toEqual({ id: "" });
     expect(written(AgentCardSchema, create(AgentCardSchema))).toMatchObject({ skills: [], supportedInterfaces: [] });
   });
@@ -80,7 +95,9 @@ describe("jsonWriter()", () => {
 
   it("writes timestamps with three fraction digits", () => {
     const timestampOf = (seconds: bigint, nanos: number) =>
-      jsonWriter(TaskStatusSchema)(create(TaskStatusSchema, { state: TaskState.WORKING, timestamp: { seconds, nanos } }));
+      jsonWriter(TaskStatusSchema)(
+        create(TaskStatusSchema, { state: TaskState.WORKING, timestamp: { seconds, nanos } }),
+      );
     expect(timestampOf(1761647400n, 0)).toContain('"timestamp":"2025-10-28T10:30:00.000Z"');
     expect(timestampOf(1761647400n, 7_999_999)).toContain('"timestamp":"2025-10-28T10:30:00.007Z"');
     expect(timestampOf(-62135596800n, 0)).toContain('"0001-01-01T00:00:00.000Z"');

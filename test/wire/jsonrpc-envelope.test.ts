@@ -20,7 +20,8 @@ describe("parseRequest()", () => {
     for (const id of [{}, [], true, 1e300, 2 ** 53, Number.POSITIVE_INFINITY]) {
       expect(request({ id })).toMatchObject({ id: null, fault: expect.any(String) });
     }
-    for (const json of [null, 1, "x", [], true]) expect(parseRequest(json)).toMatchObject({ id: null, fault: expect.any(String) });
+    for (const json of [null, 1, "x", [], true])
+      expect(parseRequest(json)).toMatchObject({ id: null, fault: expect.any(String) });
   });
 
   it("takes any JSON", () => {
@@ -33,7 +34,11 @@ describe("resultPrefix()", () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger(), fc.constant(null), fc.constant(1.5));
     fc.assert(
       fc.property(id, (each) => {
-        expect(JSON.parse(`${resultPrefix(each)}{}}`)).toEqual({ jsonrpc: "2.0", id: each === 0 ? 0 : each, result: {} });
+        expect(JSON.parse(`${resultPrefix(each)}{}}`)).toEqual({
+          jsonrpc: "2.0",
+          id: each === 0 ? 0 : each,
+          result: {},
+        });
       }),
     );
   });
@@ -63,6 +68,9 @@ describe("errorEnvelope()", () => {
 
   it("names violations, and takes a code of JSON-RPC itself", () => {
     const { error } = JSON.parse(errorEnvelope(null, invalid([{ field: "a", description: "b" }]), -32700));
-    expect(error).toMatchObject({ code: -32700, data: [{ reason: "INVALID_REQUEST" }, { fieldViolations: [{ field: "a", description: "b" }] }] });
+    expect(error).toMatchObject({
+      code: -32700,
+      data: [{ reason: "INVALID_REQUEST" }, { fieldViolations: [{ field: "a", description: "b" }] }],
+    });
   });
 });

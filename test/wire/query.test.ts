@@ -9,8 +9,8 @@ import {
   MessageSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../../src/core/error.js";
-import { accessTo } from "../../src/wire/field-access.js";
 import { Faults } from "../../src/wire/faults.js";
+import { accessTo } from "../../src/wire/field-access.js";
 import { queryReader, queryWriter, textLeafOf } from "../../src/wire/query.js";
 import { anyMessage } from "./arbitrary.js";
 
@@ -61,7 +61,8 @@ describe("queryReader()", () => {
   });
 
   it("names every violation", () => {
-    const query = "status=working&pageSize=5x&page_size=5&historyLength=&statusTimestampAfter=today&includeArtifacts=yes&tenant=%ff";
+    const query =
+      "status=working&pageSize=5x&page_size=5&historyLength=&statusTimestampAfter=today&includeArtifacts=yes&tenant=%ff";
     expect(violations(ListTasksRequestSchema, query)).toEqual([
       "status",
       "pageSize",
@@ -110,7 +111,11 @@ function onlyText(desc: DescMessage, message: Message): Message {
     const { get, set } = accessTo(field);
     const value = get(message);
     if (value === undefined || field.fieldKind === "map" || textLeafOf(field) === undefined) continue;
-    if (Array.isArray(value)) set(result, value.filter((item) => item !== ""));
+    if (Array.isArray(value))
+      set(
+        result,
+        value.filter((item) => item !== ""),
+      );
     else if (field.message === undefined) set(result, value);
     else {
       const { seconds, nanos } = value as { seconds: bigint; nanos: number };

@@ -21,7 +21,9 @@ function found(verb: string, path: string): string {
 
 describe("routesOf()", () => {
   it("reads 22 routes from the contract and adds the alias of a stream that is read with GET", () => {
-    const plain = routes.filter(({ template }) => !template.segments.some((each) => "variable" in each && each.variable === "tenant"));
+    const plain = routes.filter(
+      ({ template }) => !template.segments.some((each) => "variable" in each && each.variable === "tenant"),
+    );
     expect(plain.map((route) => `${name(route)}${route.hasBody ? " *" : ""}`)).toEqual([
       "POST /message:send *",
       "POST /message:stream *",
@@ -42,7 +44,9 @@ describe("routesOf()", () => {
   });
 
   it("names the fields that the variables fill", () => {
-    const [nested] = routes.filter((route) => name(route) === "DELETE /{tenant}/tasks/{task_id}/pushNotificationConfigs/{id}");
+    const [nested] = routes.filter(
+      (route) => name(route) === "DELETE /{tenant}/tasks/{task_id}/pushNotificationConfigs/{id}",
+    );
     expect(nested?.fields.map((field) => field.jsonName)).toEqual(["tenant", "taskId", "id"]);
   });
 });
@@ -58,23 +62,40 @@ describe("parsePathTemplate()", () => {
 describe("expandPath()", () => {
   it("is what match() takes apart, for any values", () => {
     const value = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 });
-    const special = fc.constantFrom(":cancel", "a:subscribe", "a/b", "%2F", "tasks", "..", "a b+c", "?", "#", "message:send", "\u0000");
+    const special = fc.constantFrom(
+      ":cancel",
+      "a:subscribe",
+      "a/b",
+      "%2F",
+      "tasks",
+      "..",
+      "a b+c",
+      "?",
+      "#",
+      "message:send",
+      "\u0000",
+    );
     fc.assert(
-      fc.property(fc.constantFrom(...routes), fc.array(fc.oneof(value, special), { minLength: 3, maxLength: 3 }), (route, chosen) => {
-        const values = Object.fromEntries(route.fields.map((field, i) => [field.name, chosen[i] as string]));
-        // Literal segments go before variables: a tenant of that name cannot be addressed by path.
-        fc.pre(!["tasks", "extendedAgentCard"].includes(values.tenant ?? ""));
-        const match = router.match(route.verb, expandPath(route.template, values));
-        if (match === undefined || !("route" in match)) throw new Error("no match");
-        expect(match.route === route).toBe(true);
-        expect(match.values.map(decodeSegment)).toEqual(Object.values(values));
-      }),
+      fc.property(
+        fc.constantFrom(...routes),
+        fc.array(fc.oneof(value, special), { minLength: 3, maxLength: 3 }),
+        (route, chosen) => {
+          const values = Object.fromEntries(route.fields.map((field, i) => [field.name, chosen[i] as string]));
+          // Literal segments go before variables: a tenant of that name cannot be addressed by path.
+          fc.pre(!["tasks", "extendedAgentCard"].includes(values.tenant ?? ""));
+          const match = router.match(route.verb, expandPath(route.template, values));
+          if (match === undefined || !("route" in match)) throw new Error("no match");
+          expect(match.route === route).toBe(true);
+          expect(match.values.map(decodeSegment)).toEqual(Object.values(values));
+        },
+      ),
     );
   });
 
   it("refuses values that no path can carry", () => {
     const template = parsePathTemplate("/tasks/{id=*}");
-    for (const values of [{}, { id: "" }, { id: "\ud800" }]) expect(() => expandPath(template, values as never)).toThrow(A2AError);
+    for (const values of [{}, { id: "" }, { id: "\ud800" }])
+      expect(() => expandPath(template, values as never)).toThrow(A2AError);
   });
 });
 
@@ -87,7 +108,9 @@ describe("Router", () => {
     expect(found("POST", "/tasks/t1:cancel")).toBe("POST /tasks/{id}:cancel t1");
     expect(found("GET", "/tasks/t1:subscribe")).toBe("GET /tasks/{id}:subscribe t1");
     expect(found("POST", "/acme/tasks/t1:subscribe")).toBe("POST /{tenant}/tasks/{id}:subscribe acme,t1");
-    expect(found("DELETE", "/tasks/t1/pushNotificationConfigs/c1")).toBe("DELETE /tasks/{task_id}/pushNotificationConfigs/{id} t1,c1");
+    expect(found("DELETE", "/tasks/t1/pushNotificationConfigs/c1")).toBe(
+      "DELETE /tasks/{task_id}/pushNotificationConfigs/{id} t1,c1",
+    );
     expect(found("GET", "/acme/extendedAgentCard")).toBe("GET /{tenant}/extendedAgentCard acme");
   });
 
@@ -101,7 +124,20 @@ describe("Router", () => {
     expect(found("GET", "/tasks/t1:cancel")).toBe("405 POST");
     expect(found("PUT", "/tasks/t1:subscribe")).toBe("405 GET,POST");
     expect(found("HEAD", "/tasks/t1/pushNotificationConfigs")).toBe("405 POST,GET");
-    for (const path of ["", "/", "tasks", "/nothing", "//tasks", "/tasks/", "/tasks/:cancel", "/tasks/a/b", "/message", "/a/b/tasks/c", "/__proto__", "*"]) {
+    for (const path of [
+      "",
+      "/",
+      "tasks",
+      "/nothing",
+      "//tasks",
+      "/tasks/",
+      "/tasks/:cancel",
+      "/tasks/a/b",
+      "/message",
+      "/a/b/tasks/c",
+      "/__proto__",
+      "*",
+    ]) {
       expect(found("GET", path)).toBe("404");
     }
   });
@@ -113,7 +149,13 @@ describe("Router", () => {
   });
 
   it("answers any path without throwing", () => {
-    fc.assert(fc.property(fc.string(), fc.constantFrom("GET", "POST", "x"), (path, verb) => void router.match(verb, `/${path}`)));
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.constantFrom("GET", "POST", "x"),
+        (path, verb) => void router.match(verb, `/${path}`),
+      ),
+    );
   });
 });
 

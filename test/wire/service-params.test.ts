@@ -4,8 +4,16 @@ import { isSupportedVersion, parseExtensions, parseVersion, versionFromQuery } f
 
 describe("parseVersion()", () => {
   it("compares major and minor only, and reads an empty value as 0.3", () => {
-    expect(["1.0", " 1.0 ", "1.0.1", "0.3", "", "2.11"].map(parseVersion)).toEqual(["1.0", "1.0", "1.0", "0.3", "0.3", "2.11"]);
-    for (const value of ["1", "v1.0", "1.0, 1.0", "1.0.0.0", "1.x", "1.0-rc"]) expect(parseVersion(value)).toBeUndefined();
+    expect(["1.0", " 1.0 ", "1.0.1", "0.3", "", "2.11"].map(parseVersion)).toEqual([
+      "1.0",
+      "1.0",
+      "1.0",
+      "0.3",
+      "0.3",
+      "2.11",
+    ]);
+    for (const value of ["1", "v1.0", "1.0, 1.0", "1.0.0.0", "1.x", "1.0-rc"])
+      expect(parseVersion(value)).toBeUndefined();
     expect(["1.0", "1.0.7", "0.3", "", "1"].map(isSupportedVersion)).toEqual([true, true, false, false, false]);
   });
 });
@@ -22,7 +30,8 @@ describe("versionFromQuery()", () => {
     expect(versionFromQuery("x=1&a2a-VERSION=1.0&y")).toBe("1.0");
     expect(versionFromQuery("A2A-Version=1%2E0")).toBe("1.0");
     expect(versionFromQuery("A2A-Version=")).toBe("");
-    for (const query of ["", "x=A2A-Version=1.0", "A2A-Version", "XA2A-Version=1"]) expect(versionFromQuery(query)).toBeUndefined();
+    for (const query of ["", "x=A2A-Version=1.0", "A2A-Version", "XA2A-Version=1"])
+      expect(versionFromQuery(query)).toBeUndefined();
     fc.assert(fc.property(fc.string(), (text) => void versionFromQuery(`A2A-Version=${text}`)));
   });
 });

@@ -40,7 +40,21 @@ describe("sseFrame()", () => {
 
 describe("parseSse()", () => {
   it("finds the same events wherever the bytes are cut", async () => {
-    const piece = fc.constantFrom("data: a", "data", "data:b", ": note", "id: 1", "id", "event: x", "é😀", "\n", "\r", "\r\n", "\n\n", "\r\n\r\n");
+    const piece = fc.constantFrom(
+      "data: a",
+      "data",
+      "data:b",
+      ": note",
+      "id: 1",
+      "id",
+      "event: x",
+      "é😀",
+      "\n",
+      "\r",
+      "\r\n",
+      "\n\n",
+      "\r\n\r\n",
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 25 }), fc.array(fc.nat(100)), async (pieces, cuts) => {
         expect(await events(pieces.join(""), cuts)).toEqual(await events(pieces.join("")));
@@ -50,7 +64,10 @@ describe("parseSse()", () => {
 
   it("follows the HTML standard", async () => {
     expect(await events("\ufeffdata: a\ndata:b\ndata\n\n")).toEqual([event("a\nb\n")]);
-    expect(await events("id: 7\r\nevent: note\r\ndata:  x\r\n\r\ndata: y\r\r")).toEqual([event(" x", "7", "note"), event("y", "7")]);
+    expect(await events("id: 7\r\nevent: note\r\ndata:  x\r\n\r\ndata: y\r\r")).toEqual([
+      event(" x", "7", "note"),
+      event("y", "7"),
+    ]);
     expect(await events("event: x\n\n: comment\n\ndata: z\n\n")).toEqual([event("z")]);
     expect(await events("id: a\0b\ndata: x\n\nid\ndata: y\n\n")).toEqual([event("x"), event("y")]);
     expect(await events("data: cut off\n")).toEqual([]);

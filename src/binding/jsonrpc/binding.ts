@@ -27,7 +27,11 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
 }
 
 /** The answer as a whole; undefined when there is nothing to say or it has been sent as a stream. */
-async function answer(exchange: HttpExchange, calls: Calls, { limits, logger }: BindingOptions): Promise<Outcome | undefined> {
+async function answer(
+  exchange: HttpExchange,
+  calls: Calls,
+  { limits, logger }: BindingOptions,
+): Promise<Outcome | undefined> {
   try {
     checkRequest(exchange);
   } catch (thrown) {
@@ -39,7 +43,9 @@ async function answer(exchange: HttpExchange, calls: Calls, { limits, logger }: 
     if (body === "empty" || body === "malformed") {
       return failed(null, new A2AError("INVALID_REQUEST", "Invalid JSON payload"), undefined, PARSE_ERROR);
     }
-    return Array.isArray(body.json) ? await answerBatch(body.json, calls, limits.maxBatch) : await calls.alone(body.json);
+    return Array.isArray(body.json)
+      ? await answerBatch(body.json, calls, limits.maxBatch)
+      : await calls.alone(body.json);
   } catch (thrown) {
     return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
   }

@@ -1,6 +1,12 @@
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
-import { errorEnvelope, parseRequest, type RequestId, type RpcRequest, resultPrefix } from "../../wire/jsonrpc-envelope.js";
+import {
+  errorEnvelope,
+  parseRequest,
+  type RequestId,
+  type RpcRequest,
+  resultPrefix,
+} from "../../wire/jsonrpc-envelope.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
@@ -115,7 +121,13 @@ export class Calls {
   }
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
-    const place: Place = { exchange: this.#exchange, logger: this.#options.logger, binding: BINDING, method: method.desc.name, call };
+    const place: Place = {
+      exchange: this.#exchange,
+      logger: this.#options.logger,
+      binding: BINDING,
+      method: method.desc.name,
+      call,
+    };
     return failureOf(thrown, place);
   }
 }

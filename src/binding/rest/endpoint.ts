@@ -1,8 +1,8 @@
 import { create, type DescField, type Message } from "@bufbuild/protobuf";
-import { accessTo, type FieldAccess } from "../../wire/field-access.js";
 import { Faults } from "../../wire/faults.js";
-import { collectingReader } from "../../wire/json-reader.js";
+import { accessTo, type FieldAccess } from "../../wire/field-access.js";
 import type { Leaf } from "../../wire/json-leaf.js";
+import { collectingReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { decodeSegment } from "../../wire/path-template.js";
 import { queryReader, textLeafOf } from "../../wire/query.js";

@@ -126,6 +126,7 @@ export class WriterLink {
     } catch (cause) {
       const error = new StoreError("failed", "The write has values that cannot be stored.", { cause });
       for (const caller of this.#callers.splice(-unsent)) caller.reject(error);
+      this.#rest();
     }
   }
 
@@ -133,16 +134,22 @@ export class WriterLink {
     this.#commits += 1;
     this.#writes += count;
     const callers = this.#callers.splice(0, count);
-    if (this.#callers.length === 0 && !this.#closing) this.#worker.unref();
+    this.#rest();
     callers.forEach((caller, index) => {
       settle(caller, answers?.get(index));
     });
+  }
+
+  /** Lets the process end when nobody waits. */
+  #rest(): void {
+    if (this.#callers.length === 0 && !this.#closing) this.#worker.unref();
   }
 
   #die(what: string, cause?: unknown): void {
     if (this.#dead === undefined) {
       this.#dead = new StoreError("failed", `The thread that writes the store ${what}.`, { cause });
       this.#logger.error({ err: this.#dead }, "the store is out of order");
+      void this.#worker.terminate();
     }
     for (const caller of this.#callers.splice(0)) caller.reject(this.#dead);
   }

@@ -1,6 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { A2AService, type GetTaskRequest, ListTasksResponseSchema, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  A2AService,
+  type GetTaskRequest,
+  ListTasksResponseSchema,
+  TaskSchema,
+  TaskState,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createJsonRpcBinding } from "../../../src/binding/jsonrpc/binding.js";
 import { A2AError, invalid, type Reason, taskNotFound } from "../../../src/core/error.js";
 import { deferred, protocols, type Sent, type Served, type Setup, send, serve, until } from "../rest/harness.js";
@@ -39,7 +45,10 @@ const faultOf = async (served: Served, sent: Sent): Promise<[unknown, number]> =
 
 describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
   it("runs the method that is named like the rpc", async () => {
-    const served = await rpc({ protocol, invoke: () => create(TaskSchema, { id: "t", status: { state: TaskState.WORKING } }) });
+    const served = await rpc({
+      protocol,
+      invoke: () => create(TaskSchema, { id: "t", status: { state: TaskState.WORKING } }),
+    });
     const { status, answer } = await ask(served, post(call("GetTask", { id: "t", historyLength: 0 }, "x-1")));
     expect(status).toBe(200);
     expect(answer).toEqual({ jsonrpc: "2.0", id: "x-1", result: { id: "t", status: { state: "TASK_STATE_WORKING" } } });
@@ -53,7 +62,10 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     const served = await rpc({ protocol });
     for (const { name, methodKind } of A2AService.methods) {
       const { status, headers } = await send(served, post(call(name, {})));
-      expect([status, headers["content-type"]]).toEqual([200, methodKind === "unary" ? "application/json" : "text/event-stream"]);
+      expect([status, headers["content-type"]]).toEqual([
+        200,
+        methodKind === "unary" ? "application/json" : "text/event-stream",
+      ]);
     }
     expect(served.calls.map(({ method }) => method)).toEqual(A2AService.methods);
   });
@@ -80,7 +92,10 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     const { status, answer } = await ask(served, post(call("SendMessage", { tenant: 1, message: { role: "user" } })));
     expect([status, answer.error.code]).toEqual([200, -32602]);
     expect(answer.error.message).toMatch(/^Invalid parameters: tenant: /);
-    expect(answer.error.data).toMatchObject([{ reason: "INVALID_REQUEST" }, { fieldViolations: [{ field: "tenant" }, { field: "message.role" }] }]);
+    expect(answer.error.data).toMatchObject([
+      { reason: "INVALID_REQUEST" },
+      { fieldViolations: [{ field: "tenant" }, { field: "message.role" }] },
+    ]);
   });
 
   it("tells broken JSON from JSON that is no request", async () => {
@@ -88,7 +103,14 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     for (const body of ["", "{", "{]", Buffer.from([0x22, 0xc3, 0x22]), '{"a":1}x']) {
       expect(await faultOf(served, post(body))).toEqual([null, -32700]);
     }
-    for (const body of ["5", "null", '"x"', "{}", '{"jsonrpc":"2.0","method":5}', '{"jsonrpc":"2.0","method":"GetTask","id":{}}']) {
+    for (const body of [
+      "5",
+      "null",
+      '"x"',
+      "{}",
+      '{"jsonrpc":"2.0","method":5}',
+      '{"jsonrpc":"2.0","method":"GetTask","id":{}}',
+    ]) {
       expect(await faultOf(served, post(body))).toEqual([null, -32600]);
     }
     expect(await faultOf(served, post({ jsonrpc: "1.0", method: "GetTask", id: 3 }))).toEqual([3, -32600]);
@@ -98,8 +120,13 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
   it("does not know other methods, or says that their version is not served", async () => {
     const served = await rpc({ protocol });
     const { answer } = await ask(served, post(call("message/send")));
-    expect(answer.error).toMatchObject({ code: -32601, message: "Method not found", data: [{ reason: "METHOD_NOT_FOUND" }] });
-    for (const method of ["", "getTask", "constructor", "__proto__"]) expect(await faultOf(served, post(call(method)))).toEqual([1, -32601]);
+    expect(answer.error).toMatchObject({
+      code: -32601,
+      message: "Method not found",
+      data: [{ reason: "METHOD_NOT_FOUND" }],
+    });
+    for (const method of ["", "getTask", "constructor", "__proto__"])
+      expect(await faultOf(served, post(call(method)))).toEqual([1, -32601]);
     for (const version of ["0.3", "", "2.0", "x"]) {
       expect(await faultOf(served, post(call("message/send"), { "a2a-version": version }))).toEqual([1, -32009]);
     }
@@ -191,7 +218,12 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
         return create(method.output);
       },
     });
-    for (const body of [notification("GetTask", { id: "t" }), notification("GetTask", { id: "none" }), notification("GetTask", { id: 5 }), notification("Nothing")]) {
+    for (const body of [
+      notification("GetTask", { id: "t" }),
+      notification("GetTask", { id: "none" }),
+      notification("GetTask", { id: 5 }),
+      notification("Nothing"),
+    ]) {
       const { status, headers, text } = await send(served, post(body));
       expect([status, headers["content-type"], text]).toEqual([204, undefined, ""]);
     }
@@ -222,7 +254,13 @@ describe.each(protocols)("a JSON-RPC batch over %s", (protocol) => {
     });
     const { status, headers, answer } = await ask(
       served,
-      post([call("GetTask", { id: "a" }, 1), notification("GetTask", { id: "b" }), call("GetTask", { id: "none" }, "2"), 5, call("Nothing", {}, null)]),
+      post([
+        call("GetTask", { id: "a" }, 1),
+        notification("GetTask", { id: "b" }),
+        call("GetTask", { id: "none" }, "2"),
+        5,
+        call("Nothing", {}, null),
+      ]),
     );
     expect([status, headers["x-request-id"]]).toEqual([200, "a"]);
     expect(answer.map(({ id, result, error }: never) => [id, result ?? (error as { code: number }).code])).toEqual([
@@ -238,13 +276,22 @@ describe.each(protocols)("a JSON-RPC batch over %s", (protocol) => {
     expect(await faultOf(served, post([]))).toEqual([null, -32600]);
     expect(await faultOf(served, post([1, 2, 3, 4]))).toEqual([null, -32600]);
     expect(served.calls).toEqual([]);
-    const { answer } = await ask(served, post([call("SubscribeToTask", {}, 1), call("GetTask", {}, 2), notification("SubscribeToTask")]));
-    expect(answer.map(({ id, error }: { id: number; error?: { code: number } }) => [id, error?.code])).toEqual([[1, -32600], [2, undefined]]);
+    const { answer } = await ask(
+      served,
+      post([call("SubscribeToTask", {}, 1), call("GetTask", {}, 2), notification("SubscribeToTask")]),
+    );
+    expect(answer.map(({ id, error }: { id: number; error?: { code: number } }) => [id, error?.code])).toEqual([
+      [1, -32600],
+      [2, undefined],
+    ]);
   });
 
   it("has no answer when nobody waits for one", async () => {
     const served = await rpc({ protocol });
-    const { status, text } = await send(served, post([notification("GetTask"), notification("Nothing"), notification("SubscribeToTask")]));
+    const { status, text } = await send(
+      served,
+      post([notification("GetTask"), notification("Nothing"), notification("SubscribeToTask")]),
+    );
     expect([status, text]).toEqual([204, ""]);
     expect(served.calls).toHaveLength(1);
   });

@@ -25,18 +25,30 @@ const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 async function errorOf(served: Served, sent: Sent) {
   const { status, headers, text } = await send(served, sent);
   const { error } = JSON.parse(text);
-  expect(error).toMatchObject({ code: status, status: expect.stringMatching(/^[A-Z_]+$/), message: expect.any(String) });
+  expect(error).toMatchObject({
+    code: status,
+    status: expect.stringMatching(/^[A-Z_]+$/),
+    message: expect.any(String),
+  });
   expect(error.details[0]["@type"]).toBe("type.googleapis.com/google.rpc.ErrorInfo");
   expect(headers["content-type"]).toBe("application/a2a+json");
   expect(served.broken).toEqual([]);
-  return { status, headers, error, fields: (error.details[1]?.fieldViolations ?? []).map(({ field }: { field: string }) => field) };
+  return {
+    status,
+    headers,
+    error,
+    fields: (error.details[1]?.fieldViolations ?? []).map(({ field }: { field: string }) => field),
+  };
 }
 
 describe.each(protocols)("createRestBinding() over %s", (protocol) => {
   it("takes a request from the body and answers with the protocol's media type", async () => {
     const served = await rest({
       protocol,
-      invoke: () => create(SendMessageResponseSchema, { payload: { case: "task", value: { id: "t", contextId: "c", status: { state: TaskState.SUBMITTED } } } }),
+      invoke: () =>
+        create(SendMessageResponseSchema, {
+          payload: { case: "task", value: { id: "t", contextId: "c", status: { state: TaskState.SUBMITTED } } },
+        }),
     });
     const { status, headers, text } = await send(served, { path: "/message:send", ...json({ message }) });
     expect(status).toBe(200);
@@ -45,7 +57,11 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     expect(JSON.parse(text)).toEqual({ task: { id: "t", contextId: "c", status: { state: "TASK_STATE_SUBMITTED" } } });
     const { request, call } = served.calls[0] ?? {};
     expect((request as SendMessageRequest).message?.parts[0]?.content).toEqual({ case: "text", value: "hi" });
-    expect(call).toMatchObject({ binding: "rest", impliedVersion: "1.0", peer: { address: "127.0.0.1", encrypted: false } });
+    expect(call).toMatchObject({
+      binding: "rest",
+      impliedVersion: "1.0",
+      peer: { address: "127.0.0.1", encrypted: false },
+    });
   });
 
   it("takes a request from path and query", async () => {
@@ -59,7 +75,11 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
   it("joins path and body, and refuses what they say differently", async () => {
     const served = await rest({ protocol });
     await send(served, { path: "/acme/tasks/t/pushNotificationConfigs", ...json({ url: "https://x", taskId: "t" }) });
-    expect(served.calls[0]?.request as TaskPushNotificationConfig).toMatchObject({ tenant: "acme", taskId: "t", url: "https://x" });
+    expect(served.calls[0]?.request as TaskPushNotificationConfig).toMatchObject({
+      tenant: "acme",
+      taskId: "t",
+      url: "https://x",
+    });
     const body = json({ url: 5, taskId: "other", tenant: "other" });
     const { status, fields } = await errorOf(served, { path: "/acme/tasks/t/pushNotificationConfigs", ...body });
     expect([status, fields]).toEqual([400, ["url", "tenant", "taskId"]]);
@@ -71,7 +91,9 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     const served = await rest({ protocol });
     for (const sent of [{}, { headers: { "content-type": "application/json" } }, { body: "{}" }]) {
       expect((await send(served, { verb: "POST", path: "/tasks/t:cancel", ...sent })).status).toBe(200);
-      expect((await send(served, { verb: "POST", path: "/tasks/t:subscribe", ...sent })).headers["content-type"]).toBe("text/event-stream");
+      expect((await send(served, { verb: "POST", path: "/tasks/t:subscribe", ...sent })).headers["content-type"]).toBe(
+        "text/event-stream",
+      );
     }
     expect(served.calls.map(({ request }) => (request as GetTaskRequest).id)).toEqual(Array(6).fill("t"));
   });
@@ -79,15 +101,22 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
   it("answers empty messages and empty required lists", async () => {
     const served = await rest({ protocol, invoke: ({ method }) => create(method.output) });
     expect((await send(served, { verb: "DELETE", path: "/tasks/t/pushNotificationConfigs/c" })).text).toBe("{}");
-    expect((await send(served, { path: "/tasks" })).text).toBe('{"tasks":[],"nextPageToken":"","pageSize":0,"totalSize":0}');
+    expect((await send(served, { path: "/tasks" })).text).toBe(
+      '{"tasks":[],"nextPageToken":"","pageSize":0,"totalSize":0}',
+    );
   });
 
   it("tells unknown paths from wrong verbs", async () => {
     const served = await rest({ protocol });
-    expect(await errorOf(served, { path: "/nothing" })).toMatchObject({ status: 404, error: { status: "UNIMPLEMENTED" } });
+    expect(await errorOf(served, { path: "/nothing" })).toMatchObject({
+      status: 404,
+      error: { status: "UNIMPLEMENTED" },
+    });
     const { status, headers } = await errorOf(served, { path: "/tasks/t:subscribe", verb: "DELETE" });
     expect([status, headers.allow]).toEqual([405, "GET, POST"]);
-    expect((await errorOf(served, { path: "/message:send", verb: "PUT", body: "x".repeat(100_000) })).headers.allow).toBe("POST");
+    expect(
+      (await errorOf(served, { path: "/message:send", verb: "PUT", body: "x".repeat(100_000) })).headers.allow,
+    ).toBe("POST");
     expect(served.calls).toEqual([]);
   });
 
@@ -99,7 +128,10 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     }
     expect((await errorOf(served, { path: "/tasks/%ff" })).fields).toEqual(["id"]);
     expect((await errorOf(served, { path: "/tasks?pageSize=x&status=y" })).fields).toEqual(["pageSize", "status"]);
-    const { fields, error } = await errorOf(served, { path, ...json({ message: { role: 1.5, parts: [{ text: 1 }] } }) });
+    const { fields, error } = await errorOf(served, {
+      path,
+      ...json({ message: { role: 1.5, parts: [{ text: 1 }] } }),
+    });
     expect(fields).toEqual(["message.role", "message.parts[0].text"]);
     expect(error).toMatchObject({ status: "INVALID_ARGUMENT", details: [{ reason: "INVALID_REQUEST" }, {}] });
     expect(served.calls).toEqual([]);
@@ -108,10 +140,29 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
   it("takes both media types of JSON and refuses others", async () => {
     const served = await rest({ protocol });
     const status = async (type: string | undefined, more: Record<string, string> = {}) =>
-      (await send(served, { verb: "POST", path: "/message:send", body: "{}", headers: { ...(type !== undefined && { "content-type": type }), ...more } })).status;
-    const good = [undefined, "application/json", "application/a2a+json", "Application/JSON; charset=UTF-8", 'application/json;profile="x"; charset="utf-8"'];
+      (
+        await send(served, {
+          verb: "POST",
+          path: "/message:send",
+          body: "{}",
+          headers: { ...(type !== undefined && { "content-type": type }), ...more },
+        })
+      ).status;
+    const good = [
+      undefined,
+      "application/json",
+      "application/a2a+json",
+      "Application/JSON; charset=UTF-8",
+      'application/json;profile="x"; charset="utf-8"',
+    ];
     for (const type of good) expect(await status(type)).toBe(200);
-    for (const type of ["text/plain", "application/json; charset=latin1", "application/jsonx", "application/grpc", ""]) {
+    for (const type of [
+      "text/plain",
+      "application/json; charset=latin1",
+      "application/jsonx",
+      "application/grpc",
+      "",
+    ]) {
       expect(await status(type)).toBe(415);
     }
     expect(await status("application/json", { "content-encoding": "gzip" })).toBe(415);
@@ -122,13 +173,18 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     const served = await rest({ protocol });
     const { headers } = await send(served, { path: "/tasks", headers: { accept: "application/json" } });
     expect(headers["content-type"]).toBe("application/json");
-    expect((await send(served, { path: "/x", headers: { accept: "application/json" } })).headers["content-type"]).toBe("application/json");
+    expect((await send(served, { path: "/x", headers: { accept: "application/json" } })).headers["content-type"]).toBe(
+      "application/json",
+    );
   });
 
   it("refuses bodies that are too large, before or while they are read", async () => {
     const served = await rest({ protocol, limits: { maxRequestBytes: 1_000 } });
     const sent = { verb: "POST", path: "/message:send", body: JSON.stringify({ tenant: "x".repeat(5_000) }) };
-    expect(await errorOf(served, { ...sent, headers: { "content-length": `${sent.body.length}` } })).toMatchObject({ status: 413, error: { status: "RESOURCE_EXHAUSTED" } });
+    expect(await errorOf(served, { ...sent, headers: { "content-length": `${sent.body.length}` } })).toMatchObject({
+      status: 413,
+      error: { status: "RESOURCE_EXHAUSTED" },
+    });
     const chunked: Record<string, string> = protocol === "HTTP/2" ? {} : { "transfer-encoding": "chunked" };
     expect((await errorOf(served, { ...sent, headers: chunked })).status).toBe(413);
     expect((await errorOf(served, { ...sent, headers: chunked, body: sent.body.repeat(100) })).status).toBe(413);
@@ -150,7 +206,13 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
       },
     });
     const a = await errorOf(served, { path: "/tasks/a" });
-    expect(a).toMatchObject({ status: 404, error: { status: "NOT_FOUND", details: [{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org", metadata: { taskId: "a" } }] } });
+    expect(a).toMatchObject({
+      status: 404,
+      error: {
+        status: "NOT_FOUND",
+        details: [{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org", metadata: { taskId: "a" } }],
+      },
+    });
     expect(a.headers["x-request-id"]).toBe("r");
     expect((await errorOf(served, { path: "/tasks/b" })).headers["www-authenticate"]).toBe('Bearer realm="x"');
     expect((await errorOf(served, { path: "/tasks/c" })).headers["retry-after"]).toBe("2");
@@ -191,7 +253,11 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     const served = await rest({
       protocol,
       invoke: ({ method, call }) => {
-        call.responseHeaders.set("a2a-extensions", "urn:a,urn:b").set("x-bad", "a\r\nb").set("x bad", "c").set("x-worse", "日本");
+        call.responseHeaders
+          .set("a2a-extensions", "urn:a,urn:b")
+          .set("x-bad", "a\r\nb")
+          .set("x bad", "c")
+          .set("x-worse", "日本");
         return create(method.output);
       },
     });
@@ -203,7 +269,10 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
 
   it("shows headers to interceptors, repeated ones joined, and the version from the query where there is no header", async () => {
     const served = await rest({ protocol });
-    await send(served, { path: "/tasks?a2a-version=0.3", headers: { "a2a-extensions": ["urn:a", "urn:b"], cookie: "x=1" } });
+    await send(served, {
+      path: "/tasks?a2a-version=0.3",
+      headers: { "a2a-extensions": ["urn:a", "urn:b"], cookie: "x=1" },
+    });
     const header = served.calls[0]?.call.header;
     expect(header?.("a2a-extensions")).toBe("urn:a, urn:b");
     expect(header?.("a2a-version")).toBe("0.3");

@@ -4,7 +4,12 @@ import type { AddressInfo } from "node:net";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { afterEach } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
+import type {
+  BindingOptions,
+  HttpBinding,
+  NodeServerRequest,
+  NodeServerResponse,
+} from "../../../src/binding/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
@@ -43,7 +48,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-export const method = (localName: string): DescMethod => A2AService.methods.find((each) => each.localName === localName) as DescMethod;
+export const method = (localName: string): DescMethod =>
+  A2AService.methods.find((each) => each.localName === localName) as DescMethod;
 
 /** What methods answer unless a test says otherwise: nothing in particular. */
 export async function blank({ method }: Invocation): Promise<Answer> {
@@ -54,7 +60,8 @@ export async function blank({ method }: Invocation): Promise<Answer> {
 export async function serve(make: (options: BindingOptions) => HttpBinding, setup: Setup = {}): Promise<Served> {
   const { protocol = "HTTP/1.1", invoke = blank } = setup;
   const [lines, calls, broken]: [Line[], Invocation[], unknown[]] = [[], [], []];
-  const log = (level: string) => (facts: object, message: string) => void lines.push({ level, facts: facts as Line["facts"], message });
+  const log = (level: string) => (facts: object, message: string) =>
+    void lines.push({ level, facts: facts as Line["facts"], message });
   const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
   const noted: Invoke = async (invocation) => {
     calls.push(invocation);
@@ -121,7 +128,12 @@ function startHttp1({ port }: Served, { verb = "GET", path, headers = {}, body }
     request.on("error", reject);
     request.on("response", (incoming) => {
       incoming.on("error", () => {});
-      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers as Record<string, string>, body: incoming, leave });
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers as Record<string, string>,
+        body: incoming,
+        leave,
+      });
     });
   });
   request.end(body);
@@ -167,7 +179,12 @@ export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T)
 }
 
 /** A stream that is fed by hand and tells when its reader has left. */
-export function feed(): { messages: AsyncIterable<Message>; push: (...items: (Message | Error | "end")[]) => void; closed: Promise<void>; asked: () => number } {
+export function feed(): {
+  messages: AsyncIterable<Message>;
+  push: (...items: (Message | Error | "end")[]) => void;
+  closed: Promise<void>;
+  asked: () => number;
+} {
   const [items, waiting]: [(Message | Error | "end")[], (() => void)[]] = [[], []];
   const closed = deferred();
   let asked = 0;

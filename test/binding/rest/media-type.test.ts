@@ -4,10 +4,29 @@ import { A2A_JSON_TYPE, answerType, JSON_TYPE } from "../../../src/binding/media
 
 describe("answerType()", () => {
   it("answers with the protocol's type unless plain JSON is preferred", () => {
-    const protocol = [undefined, "", "*/*", "application/*", "application/a2a+json", "text/event-stream", "text/html", "application/json, */*"];
-    const more = ["application/json, application/a2a+json", "application/json;q=0.5, application/a2a+json", "application/json;q=0, */*", "APPLICATION/A2A+JSON"];
+    const protocol = [
+      undefined,
+      "",
+      "*/*",
+      "application/*",
+      "application/a2a+json",
+      "text/event-stream",
+      "text/html",
+      "application/json, */*",
+    ];
+    const more = [
+      "application/json, application/a2a+json",
+      "application/json;q=0.5, application/a2a+json",
+      "application/json;q=0, */*",
+      "APPLICATION/A2A+JSON",
+    ];
     for (const accept of [...protocol, ...more]) expect([accept, answerType(accept)]).toEqual([accept, A2A_JSON_TYPE]);
-    const plain = ["application/json", "Application/JSON; charset=utf-8", "text/html, application/json;q=0.1", "application/json, */*;q=0.8"];
+    const plain = [
+      "application/json",
+      "Application/JSON; charset=utf-8",
+      "text/html, application/json;q=0.1",
+      "application/json, */*;q=0.8",
+    ];
     const rest = ["application/json, application/a2a+json;q=0.5", "application/a2a+json;q=0, application/json"];
     for (const accept of [...plain, ...rest]) expect([accept, answerType(accept)]).toEqual([accept, JSON_TYPE]);
   });
