@@ -24,6 +24,7 @@ interface ServeFlags {
   readonly tlsKey?: string;
   readonly cors?: string | true;
   readonly trustProxy?: string | true;
+  readonly retentionMs?: number;
   readonly leaseMs?: number;
   readonly logLevel: string;
 }
@@ -48,6 +49,9 @@ export function addServe(program: Command): void {
     .addOption(option("--tls-key <file>", "its private key (PEM)"))
     .addOption(option("--cors [origins]", "origins whose scripts may call, with commas between; every one without"))
     .addOption(option("--trust-proxy [networks]", "proxies whose Forwarded headers to believe; every peer without"))
+    .addOption(
+      option("--retention-ms <number>", "how long finished tasks are kept; for ever without").argParser(millis),
+    )
     .addOption(option("--lease-ms <number>", "when tasks of a crashed process are taken over").argParser(millis))
     .addOption(option("--log-level <level>", "level of the log on stderr").choices(levels).default("info"))
     .action(serve);
@@ -92,7 +96,8 @@ function storeOf(store: string, logger: pino.Logger): TaskStore {
 }
 
 function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
-  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy, leaseMs } = flags;
+  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy, retentionMs, leaseMs } =
+    flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
@@ -105,6 +110,7 @@ function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } }),
     ...(cors !== undefined && { cors: listOf(cors) }),
     ...(trustProxy !== undefined && { trustProxy: listOf(trustProxy) }),
+    ...(retentionMs !== undefined && { retentionMs }),
     ...(leaseMs !== undefined && { leaseMs }),
   };
 }
@@ -134,7 +140,7 @@ function portNumber(text: string): number {
 }
 
 function millis(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It is not a number of milliseconds.");
+  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError("It is not a number of milliseconds.");
   return Number(text);
 }
 

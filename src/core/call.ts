@@ -34,7 +34,8 @@ export interface CallStart {
 export class Call {
   readonly binding: string;
   readonly header: (name: string) => string | undefined;
-  readonly peer: Peer;
+  /** The client, also where a trusted proxy stands before it: proxy interceptor. */
+  peer: Peer;
   readonly impliedVersion: string | undefined;
   /** Headers of the response, lower-case names; set before the first message leaves. */
   readonly responseHeaders: Map<string, string> = new Map();

@@ -32,15 +32,18 @@ export function drained(): A2AError {
  * It ends after a terminal entry (specification 3.1.2), or when a turn is over and the task waits for the client
  * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
  * It ends early, without an error, when `signal` fires.
+ *
+ * @param begun whether the turn that is to be over has begun before; otherwise a task at rest is waited for
  */
 export async function* readLog(
   source: CursorSource,
   after: number,
   signal: AbortSignal,
+  begun = false,
 ): AsyncGenerator<LogEntry, void, undefined> {
   const { log } = source;
   let position = after;
-  let active = log.busy;
+  let active = begun || log.busy;
   const waiting = new Waiting(log, signal);
   try {
     while (!signal.aborted) {

@@ -66,7 +66,9 @@ export class HeldTask {
    * note (`generationOf`).
    */
   async *events(after: Place, signal: AbortSignal): AsyncGenerator<StreamResponse> {
-    for await (const entry of readLog(this.#source, after.position, signal)) {
+    // A repeated send may find that the turn it asks for is over already.
+    const begun = this.#source.log.settledAt > this.#since;
+    for await (const entry of readLog(this.#source, after.position, signal, begun)) {
       const response = entry.generation > after.generation ? responseOf(entry) : undefined;
       if (response !== undefined) yield response;
     }

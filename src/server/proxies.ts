@@ -29,7 +29,7 @@ export function createProxies(trust: Trust | undefined): Proxies {
         arrivals.set(call, arrival);
         const address = forwarded.client ?? arrival.address;
         const encrypted = forwarded.proto === undefined ? arrival.encrypted : forwarded.proto === "https";
-        Object.assign(call, { peer: { address, encrypted } });
+        call.peer = { address, encrypted };
       }
       return next(invocation);
     },

@@ -172,7 +172,7 @@ function check(faults: readonly string[]): void {
 }
 
 /** The value at a place such as `task.history[0].messageId`. */
-function valueAt(value: JsonValue | undefined, place: string): JsonValue | undefined {
+export function valueAt(value: JsonValue | undefined, place: string): JsonValue | undefined {
   let at = value;
   for (const step of place.split(/[.[\]]+/).filter((name) => name !== "")) {
     if (typeof at !== "object" || at === null) return undefined;

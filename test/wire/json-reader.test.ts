@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import {
   AgentCardSchema,
   GetTaskRequestSchema,
-  ListTasksRequestSchema,
   MessageSchema,
   PartSchema,
   Role,
@@ -51,7 +50,7 @@ describe("jsonReader()", () => {
       const json = fc.letrec((tie) => ({
         value: fc.oneof(
           { depthSize: "small" },
-          fc.constantFrom(null, true, 1.5, 1e999, "x", "2025-01-01T00:00:00Z", "\ud800"),
+          fc.constantFrom(null, true, 1.5, Number.POSITIVE_INFINITY, "x", "2025-01-01T00:00:00Z", "\ud800"),
           fc.array(tie("value"), { maxLength: 3 }),
           tie("object"),
         ),
@@ -176,7 +175,11 @@ describe("jsonReader()", () => {
   it("names every violation with its path", () => {
     const request = {
       tenant: 5,
-      message: { role: "user", parts: [{ text: 1 }, "x", { metadata: { a: { "b c": [1e999] } } }], extensions: [null] },
+      message: {
+        role: "user",
+        parts: [{ text: 1 }, "x", { metadata: { a: { "b c": [Number.POSITIVE_INFINITY] } } }],
+        extensions: [null],
+      },
       configuration: [],
     };
     expect(Object.keys(violations(SendMessageRequestSchema, request))).toEqual([

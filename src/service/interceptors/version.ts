@@ -19,8 +19,8 @@ export function version(strict: boolean): Interceptor {
 /** The error for a version that is not spoken here; it names those that are. */
 function unsupportedVersion(asked: string): A2AError {
   const supported = supportedVersions.join(", ");
-  const shown = asked.trim().slice(0, 32) || "0.3 (none given)";
+  const shown = asked.trim().slice(0, 32) || "0.3";
   return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
-    metadata: { supportedVersions: supported },
+    metadata: { requestedVersion: shown, supportedVersions: supported },
   });
 }

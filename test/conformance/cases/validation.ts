@@ -153,7 +153,9 @@ export const validationCases: readonly Case[] = [
     ids: ["SRV-SEC-04"],
     setup: "narrow",
     steps: [
-      call("SendMessage", say(`echo ${"x".repeat(128 * 1024)}`), { error: { reason: "REQUEST_TOO_LARGE", bare: tooLate } }),
+      call("SendMessage", say(`echo ${"x".repeat(128 * 1024)}`), {
+        error: { reason: "REQUEST_TOO_LARGE", bare: tooLate },
+      }),
       call("SendMessage", say("echo hi"), { message: present }),
     ],
   },

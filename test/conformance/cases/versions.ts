@@ -91,18 +91,8 @@ export const versionCases: readonly Case[] = [
           query: { "A2A-Version": "1.0" },
         },
       ),
-      call(
-        "ListTasks",
-        {},
-        { error: refusal },
-        { headers: { "A2A-Version": null }, query: { "A2A-Version": "2.0" } },
-      ),
-      call(
-        "ListTasks",
-        {},
-        { error: refusal },
-        { headers: { "A2A-Version": null }, query: { "A2A-Version": "" } },
-      ),
+      call("ListTasks", {}, { error: refusal }, { headers: { "A2A-Version": null }, query: { "A2A-Version": "2.0" } }),
+      call("ListTasks", {}, { error: refusal }, { headers: { "A2A-Version": null }, query: { "A2A-Version": "" } }),
       ...refused("SendStreamingMessage", say("echo hi"), refusal, {
         headers: { "A2A-Version": null },
         query: { "A2A-Version": "0.3" },
