@@ -2,6 +2,7 @@ import {
   create,
   type DescField,
   type DescMessage,
+  type DescOneof,
   fromJson,
   type JsonValue,
   type MessageShape,
@@ -92,7 +93,8 @@ function readerOf(desc: DescMessage): Read {
  * no room for the fields that are added to it, and those then cost ten times as much.
  */
 function blankOf(desc: DescMessage): () => Fields {
-  const entries = Object.entries(create(desc)).map(([name, value]) => ({ name, value, make: freshCopy(value) }));
+  const makers = new Map(desc.members.map((member) => [member.localName, freshValue(member)]));
+  const entries = Object.entries(create(desc)).map(([name, value]) => ({ name, value, make: makers.get(name) }));
   return () => {
     const message: Fields = {};
     for (const { name, value, make } of entries) message[name] = make === undefined ? value : make();
@@ -100,11 +102,11 @@ function blankOf(desc: DescMessage): () => Fields {
   };
 }
 
-/** How to make anew what messages must not share: an empty list, map or one-of. */
-function freshCopy(value: unknown): (() => unknown) | undefined {
-  if (Array.isArray(value)) return () => [];
-  if (!isJsonObject(value)) return undefined;
-  return "case" in value ? () => ({ case: undefined }) : () => ({});
+/** What messages must not share and each gets anew: an empty list, map or one-of. */
+function freshValue(member: DescField | DescOneof): (() => unknown) | undefined {
+  if (member.kind === "oneof") return () => ({ case: undefined });
+  if (member.fieldKind === "list") return () => [];
+  return member.fieldKind === "map" ? () => ({}) : undefined;
 }
 
 /** The member under its name in the proto. The two names of a field are the same member, which may come only once. */

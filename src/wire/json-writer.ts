@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>;
 /** Writes one value. */
 type Write = (value: unknown) => string;
 
-/** Appends one member, or nothing when its field is left out. `out` is empty before the first member. */
+/** Appends one member to an object begun with `{`, or nothing when its field is left out. */
 type Member = (message: Fields, out: string) => string;
 
 /** Longer ids are not kept, in characters. */

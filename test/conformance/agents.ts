@@ -1,4 +1,4 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/engine/agent.js";
 import {
@@ -209,6 +209,29 @@ const troubles: Record<string, Command> = {
   *resubmit() {
     yield working();
     yield { kind: "status", state: TaskState.SUBMITTED, content: undefined };
+  },
+  *infinite() {
+    yield artifact({ text: "too much", metadata: { size: Number.POSITIVE_INFINITY } });
+    yield completed();
+  },
+  *unnumbered() {
+    yield artifact({ data: { size: Number.NaN } });
+    yield completed();
+  },
+  *bottomless() {
+    let data: JsonValue = 1;
+    for (let depth = 0; depth < 80; depth++) data = [data];
+    yield artifact({ data });
+    yield completed();
+  },
+  *halved() {
+    yield working("half of a pair: \ud83e");
+    yield artifact({ text: "half of a pair: \ud83e" });
+    yield completed();
+  },
+  *undefined() {
+    yield artifact({ text: "nothing", metadata: { nothing: undefined } as unknown as JsonObject });
+    yield completed();
   },
 };
 

@@ -74,6 +74,8 @@ export type Step =
 /** The rest of a stream. */
 export interface StreamEnd {
   readonly events?: readonly Pattern[];
+  /** The last of them, where not all of them can be foretold. */
+  readonly last?: Pattern;
   /** The error it ends with, where it does. */
   readonly error?: ErrorPattern;
   readonly headers?: Readonly<Record<string, Pattern>>;

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
 import type { CallOptions, Driver, OpenStream, Reply } from "../support/driver.js";
 import { type Binding, bindings } from "../support/drivers.js";
+import { valueAt } from "../support/json-path.js";
 import { differences, fill, fillAll } from "../support/match.js";
 import { gates } from "./agents.js";
 import type { Case, ErrorPattern, Expectation, Saves, Step, StepOptions } from "./case.js";
@@ -40,6 +41,7 @@ class Run {
   readonly saved: Map<string, string> = new Map([["run", randomUUID()]]);
   readonly replies = new Map<string, Promise<Reply>>();
   readonly streams = new Map<string, OpenStream>();
+  readonly #leave = new AbortController();
 
   constructor(driver: Driver) {
     this.driver = driver;
@@ -74,6 +76,18 @@ class Run {
     return stream;
   }
 
+  /** For calls that are begun: fires when the case is over. */
+  get signal(): AbortSignal {
+    return this.#leave.signal;
+  }
+
+  /** Leaves every stream and every call that is still open. */
+  async leave(): Promise<void> {
+    this.#leave.abort();
+    for (const stream of this.streams.values()) stream.hangUp();
+    await Promise.allSettled(this.replies.values());
+  }
+
   /** The saved values, and `{new}`, which is another one each time. */
   #names(): ReadonlyMap<string, string> {
     const { saved } = this;
@@ -87,8 +101,7 @@ export async function runCase({ steps }: Case, driver: Driver): Promise<void> {
   try {
     for (const step of steps) await runStep(run, step);
   } finally {
-    for (const stream of run.streams.values()) stream.hangUp();
-    await Promise.allSettled(run.replies.values());
+    await run.leave();
   }
 }
 
@@ -100,7 +113,8 @@ async function runStep(run: Run, step: Step): Promise<void> {
       return judge(run, reply, step.expect);
     }
     case "begin": {
-      const reply = driver.call(step.rpc, run.request(step.request), run.options(step.options));
+      const options = { ...run.options(step.options), signal: run.signal };
+      const reply = driver.call(step.rpc, run.request(step.request), options);
       reply.catch(() => {});
       run.replies.set(step.name, reply);
       return;
@@ -146,10 +160,12 @@ async function readEvents(run: Run, { name, events, save }: Step & { kind: "read
   run.save(save, messages);
 }
 
-async function finishStream(run: Run, { name, events = [], error, headers }: Step & { kind: "finish" }): Promise<void> {
+async function finishStream(run: Run, step: Step & { kind: "finish" }): Promise<void> {
+  const { name, last, events = [], error, headers } = step;
   const reply = await run.stream(name).rest();
   checkError(run, reply.error, error, reply.messages.slice());
-  check(differences(reply.messages.slice(), events, run.saved, "events"));
+  if (last === undefined) check(differences(reply.messages.slice(), events, run.saved, "events"));
+  else check(differences(reply.messages.at(-1), last, run.saved, "the last event"));
   check(differences(reply.headers, headers ?? {}, run.saved, "headers"));
 }
 
@@ -169,14 +185,4 @@ function checkError(
 
 function check(faults: readonly string[]): void {
   if (faults.length > 0) expect.fail(faults.join("\n"));
-}
-
-/** The value at a place such as `task.history[0].messageId`. */
-export function valueAt(value: JsonValue | undefined, place: string): JsonValue | undefined {
-  let at = value;
-  for (const step of place.split(/[.[\]]+/).filter((name) => name !== "")) {
-    if (typeof at !== "object" || at === null) return undefined;
-    at = Array.isArray(at) ? at[Number(step)] : at[step];
-  }
-  return at;
 }

@@ -101,6 +101,8 @@ export const setups = {
       maxBlockingMs: 50,
     },
   },
+  /** For agents that say what cannot be written down: what they leave would be in the way of other cases. */
+  careless: { agent: obedient("careless") },
   /** The id of a message makes a send idempotent. */
   messageIds: { agent: obedient("messageIds"), idempotentMessageIds: true },
 } satisfies Record<string, Setup>;

@@ -33,7 +33,7 @@ async function round(number: number): Promise<void> {
   const checked = checkKnown(server, number);
   const running = clients.map(({ load }, i) => load.run(drivers[i] as Driver));
   await checked;
-  // Another moment each time: in the middle of a start, of a few calls, of many.
+  // Another moment each time, after few calls and after many.
   await new Promise((resolve) => setTimeout(resolve, (number * 137) % 700));
   await server.kill();
   const outcomes = await Promise.allSettled(running);
@@ -102,7 +102,6 @@ describe("a server that is killed under load, again and again", () => {
   afterAll(() => home.leave());
 
   it("was loaded", () => {
-    console.log(played, clients.map((c)=>c.load.orders.length).join());
     expect(played).toBeGreaterThan(3);
     for (const { load, binding } of clients) expect(load.orders.length, binding.name).toBeGreaterThan(played);
   });

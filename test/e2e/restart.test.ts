@@ -19,7 +19,7 @@ interface Client {
   readonly wait: Story;
   /** How a blocking send on such a task ended. */
   readonly blocking: Promise<Reply>;
-  /** Of a task that waits for an answer. */
+  /** A task that waits for an answer. */
   readonly asked: JsonObject;
 }
 
@@ -47,7 +47,8 @@ async function begin(driver: Driver): Promise<Client> {
   const blocking = driver.call("SendMessage", keptWaiting(binding), resuming({ "Idempotency-Key": binding }));
   // It breaks with the connection, and how it does is another matter for each binding.
   blocking.catch(() => {});
-  const { message } = await driver.call("SendMessage", say("ask Which colour?"), resuming());
+  const options = resuming({ "Idempotency-Key": `ask ${binding}` });
+  const { message } = await driver.call("SendMessage", say("ask Which colour?"), options);
   await Promise.all([stream.has(20), wait.has(1), accepted(driver, `blocking ${binding}`)]);
   void subscription.follow(driver.stream("SubscribeToTask", { id: stream.taskId }, resuming()));
   await subscription.has(20);
@@ -141,6 +142,14 @@ describe("a server that is killed and started again", () => {
       expect(stateOf(again.message?.["task"] as JsonObject)).toBe("TASK_STATE_COMPLETED");
       const { message } = await driver.call("ListTasks", { contextId: `blocking ${binding}` });
       expect(message?.["totalSize"]).toBe(1);
+    }), 60_000);
+
+  it("ends the stream of a send that comes again when its task waits for the client already", () =>
+    forEach(async ({ binding, asked }, driver) => {
+      const options = resuming({ "Idempotency-Key": `ask ${binding}` });
+      const again = await driver.stream("SendStreamingMessage", say("ask Which colour?"), options).rest();
+      expect(again).toMatchObject({ messages: [{ task: asked }] });
+      expect(again.error).toBeUndefined();
     }), 60_000);
 
   it("fails other tasks that it was killed in the middle of, says why, and keeps what they had", () =>

@@ -125,9 +125,9 @@ describe.each(cases)(
     });
 
     it("answers an error before the first message like any other", async () => {
-      const served = await started(async function* () {
-        throw taskNotFound("t");
-      });
+      const { messages, push } = feed();
+      push(taskNotFound("t"));
+      const served = await started(() => messages);
       const { status, headers, text } = await send(served, subscribe);
       expect([status, reason(text), headers["x-request-id"]]).toEqual([errorStatus, "TASK_NOT_FOUND", "r"]);
       expect(headers["content-type"]).toContain("json");

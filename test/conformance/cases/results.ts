@@ -17,8 +17,35 @@ const unusual = 'ü "quoted" \\ 🤖 \u0001\u2028 </script> \r\n\n data: x';
 
 const noLeak: Pattern = all(like(/Reference: \S+/), not(like(/hunter2|secret|\.ts:|Error/)));
 
+const every = ["grpc", "connect", "grpc-web", "jsonrpc", "rest"] as const;
+
+/** What an agent says that cannot be written down in JSON, or not read again. */
+const unspeakable: readonly (readonly [command: string, what: string, failing: string])[] = [
+  ["infinite", "a number without end", "the event is stored, and its task can never be written as JSON"],
+  ["unnumbered", "what is no number", "the event is stored, and its task can never be written as JSON"],
+  ["bottomless", "data nested too deep", "the event is stored, and cannot be read again"],
+  ["halved", "half of a character", "the text is told as it is"],
+  ["undefined", "a member without a value", "the event is stored as null, and cannot be written while it is in memory"],
+];
+
+const careless: readonly Case[] = unspeakable.map(([command, what, failing]) => ({
+  name: `an agent that says ${what} has failed, and its task can be read`,
+  ids: ["SRV-JSON-09", "SRV-JSON-14", "SRV-GEN-04"],
+  setup: "careless",
+  steps: [
+    call("SendMessage", say(command, { contextId: "{run}" }), {
+      message: { task: { status: { state: "TASK_STATE_FAILED", message: { parts: [{ text: like(/not valid/) }] } } } },
+      save: { taskId: "task.id" },
+    }),
+    call("GetTask", { id: "{taskId}" }, { message: { artifacts: absent } }),
+    call("ListTasks", { contextId: "{run}", includeArtifacts: true }, { message: { totalSize: 1 } }),
+  ],
+  failing: Object.fromEntries(every.map((binding) => [binding, failing])),
+}));
+
 /** What a task may leave behind, and what becomes of it when its agent breaks the rules. */
 export const resultCases: readonly Case[] = [
+  ...careless,
   leaves(
     "pieces of an artifact are put together",
     "stream 3",

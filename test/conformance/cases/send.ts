@@ -104,7 +104,7 @@ const blocking: readonly Case[] = [
       open("watch", "SubscribeToTask", { id: "{taskId}" }),
       read("watch", [{ task: { id: "{taskId}" } }]),
       release("{run}"),
-      finishDone("watch"),
+      finish("watch", { last: { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } } }),
       call("GetTask", { id: "{taskId}" }, { message: { status: { state: "TASK_STATE_COMPLETED" } } }),
     ],
   },
@@ -207,12 +207,6 @@ const blocking: readonly Case[] = [
     ],
   },
 ];
-
-function finishDone(name: string): Step {
-  return finish(name, {
-    events: [{ artifactUpdate: present }, { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } }],
-  });
-}
 
 const afterTheEnd: readonly Case[] = Object.entries(ended).map(([state, steps]) => ({
   name: `a message to a task in ${state} is refused, also as a stream`,

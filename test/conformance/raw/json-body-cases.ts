@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { BindingName } from "../../support/driver.js";
-import { differences, exactly, like, Matcher, type Pattern, present } from "../../support/match.js";
+import { differences, like, Matcher, type Pattern, present } from "../../support/match.js";
 import type { RawCase, RawStep } from "./raw-case.js";
 
 /** The message of a request, as text: what can be written in JSON only, right or wrong. */
@@ -107,7 +107,7 @@ const wrong: readonly Body[] = [
     name: "both members of a one-of",
     ids: ["SRV-JSON-08", "SRV-SEND-21"],
     body: { message: { ...base, parts: [{ text: "a", url: "https://b.example" }] } },
-    fields: ["message.parts[0]"],
+    fields: ["message.parts[0].url"],
   },
   {
     name: "a fraction for a whole number",
@@ -232,7 +232,7 @@ const carriers = {
         : {
             code: "invalid_argument",
             message: all(fields),
-            details: [{ type: "google.rpc.ErrorInfo" }, exactly({ type: "google.rpc.BadRequest", value: present })],
+            details: [{ type: "google.rpc.ErrorInfo" }, { type: "google.rpc.BadRequest", value: present }],
           },
   }),
 } satisfies Partial<Record<BindingName, (body: string, one: Body) => RawStep>>;

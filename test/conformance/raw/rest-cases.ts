@@ -16,7 +16,9 @@ function failure(code: number, status: string, reason: string, fields?: readonly
   };
   const bad = {
     "@type": "type.googleapis.com/google.rpc.BadRequest",
-    fieldViolations: (fields ?? []).map((field) => exactly({ field, description: like(/\S/) })),
+    fieldViolations: (fields ?? []).map((field) =>
+      exactly({ ...(field === "" ? {} : { field }), description: like(/\S/) }),
+    ),
   };
   const details = fields === undefined ? [info] : [info, bad];
   return exactly({ error: exactly({ code, status, message: like(/\S/), details }) });

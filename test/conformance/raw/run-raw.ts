@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
 import { bindingOf } from "../../support/drivers.js";
 import { type Answer, type HeaderInput, HttpClient } from "../../support/http.js";
+import { valueAt } from "../../support/json-path.js";
 import { differences, fill, fillAll, type Saved } from "../../support/match.js";
 import { readSse } from "../../support/sse.js";
-import { valueAt } from "../run.js";
 import { Worlds } from "../worlds.js";
 import type { RawCase, RawStep } from "./raw-case.js";
 

@@ -1,0 +1,65 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { Driver } from "../support/driver.js";
+import { bindingOf, bindings } from "../support/drivers.js";
+import { setups } from "./setups.js";
+import { serve } from "./worlds.js";
+
+/** Lists and objects in turn, so many of them one in the other. */
+function nested(depth: number): JsonValue {
+  let value: JsonValue = 1;
+  for (let i = 0; i < depth; i++) value = i % 2 === 0 ? { a: value } : [value];
+  return value;
+}
+
+describe.each(bindings.map((binding) => [binding.name, binding] as const))("nesting over %s", (name, binding) => {
+  let driver: Driver;
+  let reader: Driver;
+  let close = async (): Promise<void> => {};
+
+  beforeAll(async () => {
+    const { server, address } = await serve(setups.careless, memoryStore());
+    driver = binding.connect(address);
+    reader = bindingOf("jsonrpc").connect(address);
+    close = async () => {
+      driver.close();
+      reader.close();
+      await server.close();
+    };
+  });
+  afterAll(() => close());
+
+  // What the server takes a client has to be able to read again; where the limit is does not matter.
+  const test = name === "grpc" || name === "grpc-web" ? it.fails : it;
+  const why = test === it ? "" : " fails: an entry of the log nests one deeper than the request it was in";
+  test(`goes as deep as it can be read again [SRV-GEN-04 SRV-SEC-04]${why}`, async () => {
+    for (let depth = 30; depth < 60; depth++) {
+      const contextId = `depth-${depth}`;
+      const taken = await sent(driver, contextId, nested(depth));
+      if (taken === undefined) return expect(depth).toBeGreaterThan(40);
+      const reply = await reader.call("ListTasks", { contextId });
+      expect(reply.error, `depth ${depth}`).toBeUndefined();
+    }
+  });
+
+  it("is refused beyond that, as a request that does not fit [SRV-SEC-04 SRV-SEC-06]", async () => {
+    expect(await sent(driver, "deep", nested(200))).toBeUndefined();
+    expect((await reader.call("ListTasks", { contextId: "deep" })).message?.tasks).toBeUndefined();
+  });
+});
+
+/** The task of a message with data, or undefined where the data are refused, by the client's own codec or the server. */
+async function sent(driver: Driver, contextId: string, data: JsonValue): Promise<JsonObject | undefined> {
+  const parts = [{ text: "quiet" }, { data }];
+  const request = { message: { messageId: "m", contextId, role: "ROLE_USER", parts } };
+  try {
+    // Nothing of the history is asked for: whether the client can read it is not the question.
+    const reply = await driver.call("SendMessage", { ...request, configuration: { historyLength: 0 } });
+    if (reply.error !== undefined) expect(reply.error).toMatchObject({ reason: "INVALID_REQUEST" });
+    return reply.message;
+  } catch (error) {
+    expect(String(error)).toMatch(/recursion|nest|depth/i);
+    return undefined;
+  }
+}
