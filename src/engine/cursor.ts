@@ -43,7 +43,8 @@ export async function* readLog(
 ): AsyncGenerator<LogEntry, void, undefined> {
   const { log } = source;
   let position = after;
-  let active = begun || log.busy;
+  // Not `busy`: an execution that has just paused its task is not over for a moment, and would end a new reader.
+  let active = begun;
   const waiting = new Waiting(log, signal);
   try {
     while (!signal.aborted) {
@@ -57,7 +58,6 @@ export async function* readLog(
       if (position < log.fold.position) continue;
       if (isTerminal(log.fold.state)) return;
       if (active && !log.busy && isInterrupted(log.fold.state)) return;
-      active ||= log.busy;
       if (source.draining()) throw drained();
       await waiting.next();
     }

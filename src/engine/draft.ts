@@ -13,7 +13,7 @@ import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { mayFollow } from "../task/state.js";
 import type { ArtifactEvent, Content } from "./event.js";
-import { agentMessage, artifactOf, type Place } from "./message.js";
+import { agentMessage, artifactOf, InvalidAgentEvent, type Place } from "./message.js";
 import type { TurnRequest } from "./turn.js";
 
 /** The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3). */
@@ -62,11 +62,6 @@ function statusMessage(content: Content, place: Place): Message {
   const message = agentMessage(content, place);
   if (message.parts.length === 0) throw new InvalidAgentEvent("a message needs at least one part");
   return message;
-}
-
-/** An agent yielded something that the protocol has no place for; the text is safe to show. */
-export class InvalidAgentEvent extends Error {
-  override name = "InvalidAgentEvent";
 }
 
 /** Finds the ids of artifacts that an agent knows by name, across the events of one task. */

@@ -28,6 +28,7 @@ export function agentMessage(content: Content, place: Place): Message {
   message.taskId = place.taskId;
   message.role = Role.AGENT;
   message.parts = parts.map(partOf);
+  checkDepth(metadata);
   if (metadata !== undefined) message.metadata = metadata;
   if (extensions !== undefined) message.extensions = [...extensions];
   return message;
@@ -44,6 +45,7 @@ export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
     ...(input.text === undefined ? [] : [{ text: input.text }]),
     ...(input.data === undefined ? [] : [{ data: input.data }]),
   ].map(partOf);
+  checkDepth(input.metadata);
   if (input.metadata !== undefined) artifact.metadata = input.metadata;
   if (input.extensions !== undefined) artifact.extensions = [...input.extensions];
   return artifact;
@@ -59,14 +61,31 @@ function partOf(input: PartInput): Part {
   part.content = partContent(input);
   if (input.mediaType !== undefined) part.mediaType = input.mediaType;
   if (input.filename !== undefined) part.filename = input.filename;
+  checkDepth(input.metadata);
   if (input.metadata !== undefined) part.metadata = input.metadata;
   return part;
+}
+
+/** Levels of nesting that fit into a stored entry: decoding stops at 100 messages, and a level of JSON takes two. */
+const maxDepth = 40;
+
+/** Refuses what could be stored but not be read again. */
+function checkDepth(value: JsonValue | undefined, depth = 0): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= maxDepth) throw new InvalidAgentEvent(`data and metadata are nested at most ${maxDepth} levels deep`);
+  for (const inner of Object.values(value)) checkDepth(inner, depth + 1);
+}
+
+/** An agent yielded something that the protocol has no place for; the text is safe to show. */
+export class InvalidAgentEvent extends Error {
+  override name = "InvalidAgentEvent";
 }
 
 function partContent(input: PartInput): Part["content"] {
   if ("text" in input) return { case: "text", value: input.text };
   if ("raw" in input) return { case: "raw", value: input.raw };
   if ("url" in input) return { case: "url", value: input.url };
+  checkDepth(input.data);
   return { case: "data", value: fromJson(ValueSchema, input.data) };
 }
 

@@ -8,10 +8,10 @@ import type { Lease } from "../store/task-store.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { type Agent, AgentError, type Turn } from "./agent.js";
-import { ArtifactIds, InvalidAgentEvent, statusDraft } from "./draft.js";
+import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
 import { Interruptible } from "./interruption.js";
-import type { Place } from "./message.js";
+import { InvalidAgentEvent, type Place } from "./message.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
 

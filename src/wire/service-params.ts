@@ -30,9 +30,9 @@ export function isSupportedVersion(value: string): boolean {
 /** The error for a version that is not spoken here; it names those that are. */
 export function unsupportedVersion(asked: string): A2AError {
   const supported = supportedVersions.join(", ");
-  const shown = asked.trim().slice(0, 32) || `${EMPTY_VERSION} (none given)`;
+  const shown = asked.trim().slice(0, 32) || EMPTY_VERSION;
   return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
-    metadata: { supportedVersions: supported },
+    metadata: { requestedVersion: shown, supportedVersions: supported },
   });
 }
 

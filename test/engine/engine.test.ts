@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../src/core/error.js";
@@ -100,6 +101,14 @@ describe("an agent of kind `task`", () => {
       },
     });
     expect((await story(await empty.send("x")))[0]).toContain("at least one part");
+    let data: JsonValue = "bottom";
+    for (let level = 0; level < 60; level++) data = { data };
+    const deep = new Bench({
+      async *execute() {
+        yield artifact({ name: "deep", data });
+      },
+    });
+    expect((await story(await deep.send("x")))[0]).toContain("at most 40 levels deep");
   });
 
   it("runs what follows its final event for nobody but itself", async () => {

@@ -1,5 +1,4 @@
-import { A2AError } from "../../core/error.js";
-import { isSupportedVersion, supportedVersions, VERSION_PARAMETER } from "../../wire/service-params.js";
+import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
@@ -14,13 +13,4 @@ export function version(strict: boolean): Interceptor {
     if (!isSupportedVersion(asked)) throw unsupportedVersion(asked);
     return next(invocation);
   };
-}
-
-/** The error for a version that is not spoken here; it names those that are. */
-function unsupportedVersion(asked: string): A2AError {
-  const supported = supportedVersions.join(", ");
-  const shown = asked.trim().slice(0, 32) || "0.3";
-  return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
-    metadata: { requestedVersion: shown, supportedVersions: supported },
-  });
 }

@@ -40,7 +40,9 @@ function ordering(contract: StoreContract): void {
 
   scenario(contract, "compares ids by the bytes of their UTF-8", async (store) => {
     const ascending = ["", "-", "0", "10", "2", "A", "B", "a", "aa", "b", "é", "中", "\ufb01", "𝒳", "🚀"];
-    for (const taskId of [...ascending].sort(() => 0.5 - Math.random())) await create(store, { taskId });
+    for (const [index] of ascending.entries()) {
+      await create(store, { taskId: ascending[(index * 7) % ascending.length] ?? "" });
+    }
     expect(await listAll(store, { ...OWNER, limit: 4 })).toEqual([...ascending].reverse());
   });
 

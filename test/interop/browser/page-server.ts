@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { root } from "../../e2e/support/build.js";
+
+/** Packages that the page imports by name. */
+const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
+
+/** Where the parts of a path on this server come from. */
+const folders: Readonly<Record<string, string>> = {
+  node_modules: "node_modules",
+  gen: "dist/gen",
+  browser: "test/interop/browser",
+};
+
+/** Serves a page with its script, from an origin of its own. No bundler: browsers import the packages as they are. */
+export async function servePage(): Promise<{ origin: string; close(): void }> {
+  const server: Server = createServer((request, response) => {
+    const [, folder = "", ...path] = (request.url ?? "/").split("/");
+    if (folder === "") {
+      response.setHeader("content-type", "text/html; charset=utf-8").end(page());
+      return;
+    }
+    try {
+      const text = readFileSync(join(root, folders[folder] ?? "nowhere", ...path));
+      response.setHeader("content-type", "text/javascript; charset=utf-8").end(text);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${port}`, close: () => server.closeAllConnections() };
+}
+
+function page(): string {
+  const imports = Object.fromEntries(packages.flatMap(entriesOf));
+  return `<!doctype html>
+<link rel="icon" href="data:," />
+<script type="importmap">${JSON.stringify({ imports })}</script>
+<script type="module" src="/browser/page.js"></script>`;
+}
+
+/** Every entry point of a package, with the path of its file on this server. */
+function entriesOf(name: string): [string, string][] {
+  const { exports } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as {
+    exports: Record<string, { import: string }>;
+  };
+  return Object.entries(exports).map(([entry, target]) => [join(name, entry), `/${join("node_modules", name, target.import)}`]);
+}
