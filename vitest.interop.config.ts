@@ -10,7 +10,7 @@ const known = readdirSync(folder)
   .map((file) => file.replace(".interop.ts", ""));
 
 /** `PARLEY_INTEROP_ONLY=curl,sdk` runs these alone; without it all have to run, and what cannot run is a failure. */
-const only = (process.env["PARLEY_INTEROP_ONLY"] ?? "")
+const only = (process.env.PARLEY_INTEROP_ONLY ?? "")
   .split(",")
   .map((name) => name.trim())
   .filter((name) => name !== "");

@@ -181,8 +181,7 @@ export class Engine {
 
   /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
   async get(scope: Scope, taskId: string, view?: View): Promise<Moment> {
-    const live = this.#store.shared ? undefined : this.#shelf.peek(taskId);
-    const { head, fold } = live ?? (await this.#fold(taskId)) ?? {};
+    const { head, fold } = this.#live(taskId, 1) ?? (await this.#fold(taskId)) ?? {};
     if (head === undefined || fold === undefined || fold.position === 0 || !isOf(head, scope)) {
       throw taskNotFound(taskId);
     }
@@ -225,9 +224,14 @@ export class Engine {
 
   /** A task that retention removed between the list and the look is left out. */
   async #listed(head: TaskHead, view: View): Promise<Moment | undefined> {
-    const live = this.#store.shared ? undefined : this.#shelf.peek(head.taskId);
-    const folded = live ?? (await this.#fold(head.taskId));
+    const folded = this.#live(head.taskId, head.position) ?? (await this.#fold(head.taskId));
     return folded === undefined ? undefined : momentOf(folded, view);
+  }
+
+  /** A task in memory, unless it is behind a position that the store has: its commit is told of a moment later. */
+  #live(taskId: string, position: number): TaskLog | undefined {
+    const log = this.#store.shared ? undefined : this.#shelf.peek(taskId);
+    return log !== undefined && log.fold.position >= position ? log : undefined;
   }
 
   async #fold(taskId: string): ReturnType<typeof foldStored> {
@@ -241,6 +245,8 @@ export class Engine {
   async #take(scope: Scope, taskId: string): Promise<TaskLog> {
     const log = await this.#shelf.take(taskId);
     if (log === undefined) throw taskNotFound(taskId);
+    // Somebody may have read in the store what this process has not been told of yet.
+    if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
     // A log without a stored entry belongs to a task that nobody was told of yet.
     if (log.fold.position > 0 && isOf(log.head, scope)) return log;
     this.#shelf.release(log);

@@ -154,6 +154,11 @@ export class TaskLog {
     return () => this.#waiters.delete(callback);
   }
 
+  /** Resolves at the next entry or at `wake`. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => this.onChange(resolve));
+  }
+
   /** Lets every waiting reader look again. */
   wake(): void {
     const waiters = [...this.#waiters];

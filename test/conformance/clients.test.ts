@@ -1,12 +1,15 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { textAt } from "../support/json-path.js";
 import { gates } from "./agents.js";
+import { patience } from "./run.js";
 import { setups } from "./setups.js";
 import { serve } from "./worlds.js";
+
+vi.setConfig({ testTimeout: patience });
 
 let count = 0;
 const unique = (what: string): string => `${what}-${++count}`;

@@ -1,10 +1,13 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { Driver } from "../support/driver.js";
 import { bindingOf, bindings } from "../support/drivers.js";
+import { patience } from "./run.js";
 import { setups } from "./setups.js";
 import { serve } from "./worlds.js";
+
+vi.setConfig({ testTimeout: patience });
 
 /** Lists and objects in turn, so many of them one in the other. */
 function nested(depth: number): JsonValue {

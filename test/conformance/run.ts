@@ -10,6 +10,9 @@ import type { Case, ErrorPattern, Expectation, Saves, Step, StepOptions } from "
 import { errorDifferences } from "./error-match.js";
 import { type StoreName, Worlds } from "./worlds.js";
 
+/** Milliseconds after which a case counts as hanging; a busy machine may take its time. */
+export const patience = 30_000;
+
 /** Where a table is run. */
 export interface RunOptions {
   /** Default: all. */
@@ -29,8 +32,8 @@ export function runTable(cases: readonly Case[], { on = bindings, store = "memor
       const known = failing?.[binding.name];
       const title = `${name} [${ids.join(" ")}]${known === undefined ? "" : ` fails: ${known}`}`;
       const test = async (): Promise<void> => runCase(one, (await worlds.get(setup)).driver);
-      if (known === undefined) it(title, test);
-      else it.fails(title, test);
+      if (known === undefined) it(title, test, patience);
+      else it.fails(title, test, patience);
     }
   });
 }

@@ -70,6 +70,6 @@ export class Worlds {
   #storeOf(name: SetupName): TaskStore {
     if (this.#store === "memory") return memoryStore();
     this.#directory ??= mkdtempSync(join(tmpdir(), "parley-"));
-    return sqliteStore(join(this.#directory, `${name}.db`));
+    return sqliteStore({ path: join(this.#directory, `${name}.db`), synchronous: "NORMAL" });
   }
 }

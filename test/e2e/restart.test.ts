@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BindingName, Driver, Reply } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
-import { generationIn, logOf, resuming, say, settled, stateOf, statusText, Story, taskOf } from "./support/story.js";
+import { generationIn, logOf, resuming, Story, say, settled, stateOf, statusText, taskOf } from "./support/story.js";
 
 /** Two thousand pieces, one each millisecond: it is in the middle of its work for a good while. */
 const longStream = "stream 2000 20 1";
@@ -52,7 +52,7 @@ async function begin(driver: Driver): Promise<Client> {
   await Promise.all([stream.has(20), wait.has(1), accepted(driver, `blocking ${binding}`)]);
   void subscription.follow(driver.stream("SubscribeToTask", { id: stream.taskId }, resuming()));
   await subscription.has(20);
-  return { binding, stream, subscription, wait, blocking, asked: message?.["task"] as JsonObject };
+  return { binding, stream, subscription, wait, blocking, asked: message?.task as JsonObject };
 }
 
 function keptWaiting(binding: BindingName): JsonObject {
@@ -63,7 +63,7 @@ function keptWaiting(binding: BindingName): JsonObject {
 async function accepted(driver: Driver, contextId: string): Promise<void> {
   for (;;) {
     const { message } = await driver.call("ListTasks", { contextId });
-    if (message?.["totalSize"] === 1) return;
+    if (message?.totalSize === 1) return;
   }
 }
 
@@ -83,15 +83,15 @@ async function forEach(check: (client: Client, driver: Driver) => Promise<void>)
   await Promise.all(runs);
 }
 
-describe("a server that is killed and started again", () => {
+describe("a server that is killed and started again", { timeout: 60_000 }, () => {
   it("runs a turn again whose agent wants that, for streams that go on", () =>
     forEach(async ({ wait }, driver) => {
       expect(wait.generation).toBe(2);
-      expect(await wait.follow(resumed(driver, wait, "Parley-After-Generation"))).toEqual({ end: true });
+      expect(await wait.follow(resumed(driver, wait))).toEqual({ end: true });
       const task = await taskOf(driver, wait.taskId);
       expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
-      expect(JSON.stringify(task["history"])).toContain("Waiting again, for the 2. time.");
-    }), 60_000);
+      expect(JSON.stringify(task.history)).toContain("Waiting again, for the 2. time.");
+    }));
 
   it("still has every event that a client was given, under its generation", () =>
     forEach(async ({ stream, subscription, wait }, driver) => {
@@ -100,7 +100,7 @@ describe("a server that is killed and started again", () => {
         const log = await logOf(driver, story.taskId);
         for (const [generation, event] of story.events) expect(log.events.get(generation)).toEqual(event);
       }
-    }), 60_000);
+    }));
 
   it("has every generation once, from the first to that of the task", () =>
     forEach(async ({ stream }, driver) => {
@@ -108,18 +108,18 @@ describe("a server that is killed and started again", () => {
       const log = await logOf(driver, stream.taskId);
       const expected = Array.from({ length: generationIn(task) - 1 }, (_, i) => i + 2);
       expect([...log.events.keys()]).toEqual(expected);
-    }), 60_000);
+    }));
 
   it("lets a client go on over every binding where its stream broke", () =>
     forEach(async ({ stream, subscription }, driver) => {
       for (const story of [stream, subscription]) {
         const before = story.generation;
-        const ending = await story.follow(resumed(driver, story, "Parley-After-Generation"));
+        const ending = await story.follow(resumed(driver, story));
         expect(ending).toEqual({ end: true });
         expect(story.generation).toBeGreaterThan(before);
         expect(story.events).toEqual(eventsSince(await logOf(driver, story.taskId), story));
       }
-    }), 60_000);
+    }));
 
   it("lets a client go on with Last-Event-ID, which needs no extension", async () => {
     const { stream } = clients[0] as Client;
@@ -131,7 +131,7 @@ describe("a server that is killed and started again", () => {
       expect(messages).toHaveLength(1 + log.generation - 7);
       driver.close();
     }
-  }, 60_000);
+  });
 
   it("answers a blocking send that comes again under its key with the task of the first", () =>
     forEach(async ({ binding, blocking }, driver) => {
@@ -139,10 +139,10 @@ describe("a server that is killed and started again", () => {
       const first = await blocking.catch(() => ({ message: undefined }));
       expect(first.message).toBeUndefined();
       const again = await driver.call("SendMessage", keptWaiting(binding), resuming({ "Idempotency-Key": binding }));
-      expect(stateOf(again.message?.["task"] as JsonObject)).toBe("TASK_STATE_COMPLETED");
+      expect(stateOf(again.message?.task as JsonObject)).toBe("TASK_STATE_COMPLETED");
       const { message } = await driver.call("ListTasks", { contextId: `blocking ${binding}` });
-      expect(message?.["totalSize"]).toBe(1);
-    }), 60_000);
+      expect(message?.totalSize).toBe(1);
+    }));
 
   it("ends the stream of a send that comes again when its task waits for the client already", () =>
     forEach(async ({ binding, asked }, driver) => {
@@ -150,31 +150,32 @@ describe("a server that is killed and started again", () => {
       const again = await driver.stream("SendStreamingMessage", say("ask Which colour?"), options).rest();
       expect(again).toMatchObject({ messages: [{ task: asked }] });
       expect(again.error).toBeUndefined();
-    }), 60_000);
+    }));
 
   it("fails other tasks that it was killed in the middle of, says why, and keeps what they had", () =>
     forEach(async ({ stream }, driver) => {
       const task = await settled(driver, stream.taskId);
       expect(stateOf(task)).toBe("TASK_STATE_FAILED");
       expect(statusText(task)).toBe("The agent was stopped by a crash of the server before it finished.");
-      const [{ parts }] = task["artifacts"] as [{ parts: { text: string }[] }];
+      const [{ parts }] = task.artifacts as [{ parts: { text: string }[] }];
       expect(parts.map(({ text }) => Number.parseInt(text, 10))).toEqual(parts.map((_, i) => i + 1));
       expect(parts).toHaveLength(generationIn(task) - 3);
-    }), 60_000);
+    }));
 
   it("leaves a task that waits for its client as it was, and goes on with it", () =>
     forEach(async ({ asked }, driver) => {
-      const id = String(asked["id"]);
+      const id = String(asked.id);
       expect(await taskOf(driver, id)).toEqual(asked);
       const { message } = await driver.call("SendMessage", say("Blue.", { taskId: id }), resuming());
-      const task = message?.["task"] as JsonObject;
+      const task = message?.task as JsonObject;
       expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
-      expect(task["artifacts"]).toMatchObject([{ name: "answer", parts: [{ text: "Blue." }] }]);
-    }), 60_000);
+      expect(task.artifacts).toMatchObject([{ name: "answer", parts: [{ text: "Blue." }] }]);
+    }));
 });
 
-function resumed(driver: Driver, story: Story, parameter: string): ReturnType<Driver["stream"]> {
-  return driver.stream("SubscribeToTask", { id: story.taskId }, resuming({ [parameter]: `${story.generation}` }));
+/** A new stream from where a story stands. */
+function resumed(driver: Driver, { taskId, generation }: Story): ReturnType<Driver["stream"]> {
+  return driver.stream("SubscribeToTask", { id: taskId }, resuming({ "Parley-After-Generation": `${generation}` }));
 }
 
 /** What the log has of the generations that a story covers: the story has to have neither more nor less. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Driver, Reply } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess, within } from "./support/server-process.js";
-import { type Ending, resuming, say, settled, stateOf, Story, taskOf } from "./support/story.js";
+import { type Ending, resuming, Story, say, settled, stateOf, taskOf } from "./support/story.js";
 
 let home: Home;
 let server: ServerProcess;
@@ -47,12 +47,12 @@ async function sendEach(text: string): Promise<Promise<Reply>[]> {
   const [driver] = drivers as [Driver];
   for (let size: unknown = 0; size !== drivers.length; ) {
     const { message } = await driver.call("ListTasks", { contextId: "sent", status: "TASK_STATE_WORKING" });
-    size = message?.["totalSize"];
+    size = message?.totalSize;
   }
   return replies;
 }
 
-describe("a server that is asked to end", () => {
+describe("a server that is asked to end", { timeout: 60_000 }, () => {
   it("ends streams with UNAVAILABLE, lets agents finish, and exits with 0", async () => {
     const following = await followEach("wait 1500");
     const replies = await sendEach("wait 1500");
@@ -65,7 +65,7 @@ describe("a server that is asked to end", () => {
     }
     for (const reply of replies) {
       const { message } = await reply;
-      expect(stateOf(message?.["task"] as JsonObject)).toBe("TASK_STATE_COMPLETED");
+      expect(stateOf(message?.task as JsonObject)).toBe("TASK_STATE_COMPLETED");
     }
     await startAgain();
     for (const [i, { story }] of following.entries()) {
@@ -76,7 +76,7 @@ describe("a server that is asked to end", () => {
       expect(await story.follow(rest)).toEqual({ end: true });
       expect([...story.events.keys()]).toEqual([2, 3]);
     }
-  }, 60_000);
+  });
 
   it("is not ready any more and refuses calls while agents finish", async () => {
     await followEach("wait 1500");
@@ -87,7 +87,7 @@ describe("a server that is asked to end", () => {
     const [grpc] = drivers as [Driver];
     await expect.poll(() => refusal(grpc), { timeout: 5_000 }).toBe("UNAVAILABLE");
     expect(await server.exited).toEqual({ code: 0, signal: null });
-  }, 60_000);
+  });
 
   it("ends at once at the second signal, and the next start has everything", async () => {
     const following = await followEach("wait 60000");
@@ -103,19 +103,19 @@ describe("a server that is asked to end", () => {
       const driver = drivers[i] as Driver;
       const parameter = { "Parley-After-Generation": "2", "Parley-Wait": "10" };
       const task = await taskOf(driver, story.taskId, parameter);
-      expect(JSON.stringify(task["status"])).toContain("Waiting again, for the 2. time.");
+      expect(JSON.stringify(task.status)).toContain("Waiting again, for the 2. time.");
       const { message } = await driver.call("CancelTask", { id: story.taskId });
       expect(stateOf(message ?? {})).toBe("TASK_STATE_CANCELED");
     }
     const driver = drivers[0] as Driver;
     expect(stateOf(await settled(driver, paused?.story.taskId ?? ""))).toBe("TASK_STATE_INPUT_REQUIRED");
-  }, 60_000);
+  });
 
   it("ends in the same way at SIGINT", async () => {
     await followEach("ask Which colour?");
     server.signal("SIGINT");
     expect(await within(10_000, server.exited, () => server.log)).toEqual({ code: 0, signal: null });
-  }, 30_000);
+  });
 });
 
 /** How a new call is refused, if it is. */

@@ -17,9 +17,12 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 
 /** Every protocol that the libraries speak, all of them on the HTTP port. Those of the web library use fetch. */
 const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
-  "Connect, binary, HTTP/1.1": (baseUrl) => node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
-  "Connect, JSON, HTTP/1.1": (baseUrl) => node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
-  "Connect, binary, HTTP/2": (baseUrl) => node.createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: true }),
+  "Connect, binary, HTTP/1.1": (baseUrl) =>
+    node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
+  "Connect, JSON, HTTP/1.1": (baseUrl) =>
+    node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
+  "Connect, binary, HTTP/2": (baseUrl) =>
+    node.createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: true }),
   "gRPC-Web, binary, HTTP/1.1": (baseUrl) => node.createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
   "gRPC-Web, JSON, HTTP/1.1": (baseUrl) =>
     node.createGrpcWebTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
@@ -119,10 +122,15 @@ describe.each(Object.keys(transports))("a client of Connect's libraries over %s"
   it("reads the details of errors, of a call and of a stream", async () => {
     const failure = await failed(client.getTask({ id: "nobody" }));
     expect(failure.code).toBe(Code.NotFound);
-    expect(failure.findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "TASK_NOT_FOUND", metadata: { taskId: "nobody" } }]);
+    expect(failure.findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: "TASK_NOT_FOUND", metadata: { taskId: "nobody" } },
+    ]);
     const invalid = await failed(client.sendMessage({ message: { role: Role.USER } }));
     const [violations] = invalid.findDetails(BadRequestSchema);
-    expect(violations?.fieldViolations.map(({ field }) => field).toSorted()).toEqual(["message.messageId", "message.parts"]);
+    expect(violations?.fieldViolations.map(({ field }) => field).toSorted()).toEqual([
+      "message.messageId",
+      "message.parts",
+    ]);
     const streamed = await failed(readAll(client.subscribeToTask({ id: "nobody" })));
     expect(streamed.code).toBe(Code.NotFound);
     expect(streamed.findDetails(ErrorInfoSchema)).toMatchObject([{ domain: "a2a-protocol.org" }]);

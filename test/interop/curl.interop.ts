@@ -56,7 +56,9 @@ describe("curl on the agent card", () => {
     expect(status).toBe(200);
     expect(headers.get("content-type")).toMatch(/^application\/json/);
     expect(headers.get("cache-control")).toMatch(/max-age=\d+/);
-    const { supportedInterfaces } = JSON.parse(body) as { supportedInterfaces: { url: string; protocolBinding: string }[] };
+    const { supportedInterfaces } = JSON.parse(body) as {
+      supportedInterfaces: { url: string; protocolBinding: string }[];
+    };
     const bindings = supportedInterfaces.map(({ protocolBinding }) => protocolBinding);
     expect(bindings).toEqual(expect.arrayContaining(["JSONRPC", "GRPC", "HTTP+JSON"]));
     for (const { url, protocolBinding } of supportedInterfaces) {
@@ -97,7 +99,10 @@ describe("curl over HTTP+JSON", () => {
   });
 
   it("cancels a task, with a body and without", async () => {
-    for (const flags of [["-X", "POST"], [...json, "-d", "{}"]]) {
+    for (const flags of [
+      ["-X", "POST"],
+      [...json, "-d", "{}"],
+    ]) {
       const waiting = { ...say("wait 20000"), configuration: { returnImmediately: true } };
       const { task } = JSON.parse((await post("/message:send", waiting)).body) as { task: { id: string } };
       const canceled = await curl(`/tasks/${task.id}:cancel`, ...flags);
@@ -143,13 +148,13 @@ describe("curl on event streams", () => {
 
   it("goes on after the last event that it saw, over HTTP+JSON and JSON-RPC", async () => {
     const seen = frames((await post("/message:stream", say("stream 3 4"))).body);
-    const { id } = seen[0]?.data["task"] as { id: string };
+    const { id } = seen[0]!.data.task as { id: string };
     const resume = ["-H", "last-event-id: 3", "-H", "accept: text/event-stream"];
     const rest = frames((await curl(`/tasks/${id}:subscribe`, ...resume)).body);
     expect(rest.slice(1)).toEqual(seen.slice(3));
     expect(rest[0]).toMatchObject({ id: 3, data: { task: { id } } });
     const over = frames((await post("/", rpc("SubscribeToTask", { id }), ...resume)).body);
-    expect(over.map((frame) => frame.data["result"])).toEqual(rest.map((frame) => frame.data));
+    expect(over.map((frame) => frame.data.result)).toEqual(rest.map((frame) => frame.data));
     expect(over.map((frame) => frame.id)).toEqual([3, 4, 5, 6]);
     const nothing = await curl(`/tasks/${id}:subscribe`, "-H", "last-event-id: 6");
     expect(nothing.status).toBe(400);

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { cache, installed, succeed } from "./support/tool.js";
+import { apt, cache, hasApt, installed, run, succeed } from "./support/tool.js";
 
 const here = join(root, "test", "interop", "python");
 
@@ -17,6 +17,9 @@ beforeAll(async () => {
     name: "python-grpcio-1.85.1",
     needs: "Python 3.9 or later as python3, with its venv module (Debian: python3-venv), and access to PyPI",
     install: async (into) => {
+      // Debian's Python comes without what makes environments.
+      const { code } = await run("python3", ["-c", "import ensurepip"]);
+      if (code !== 0 && hasApt()) await apt("python3-venv");
       await succeed("python3", ["-m", "venv", into]);
       const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
       await succeed(join(into, "bin", "python"), [...pip, "-r", join(here, "requirements.txt")]);
@@ -26,7 +29,9 @@ beforeAll(async () => {
   const generated = await generate(python);
   const server = await home.start();
   const environment = { ...process.env, PYTHONPATH: generated, PYTHONDONTWRITEBYTECODE: "1" };
-  const printed = await succeed(python, [join(here, "client.py"), `127.0.0.1:${server.grpcPort}`], { env: environment });
+  const printed = await succeed(python, [join(here, "client.py"), `127.0.0.1:${server.grpcPort}`], {
+    env: environment,
+  });
   seen = JSON.parse(printed);
 });
 
@@ -46,50 +51,50 @@ async function generate(python: string): Promise<string> {
 
 describe("a Python client", () => {
   it("sends a message", () => {
-    expect(seen["send"]).toMatchObject({
+    expect(seen.send).toMatchObject({
       task: {
         contextId: "python",
         status: { state: "TASK_STATE_COMPLETED" },
         artifacts: [{ name: "echo", parts: [{ text: "hello" }] }],
       },
     });
-    expect(seen["reply"]).toMatchObject({ message: { role: "ROLE_AGENT", parts: [{ text: "hi" }] } });
+    expect(seen.reply).toMatchObject({ message: { role: "ROLE_AGENT", parts: [{ text: "hi" }] } });
   });
 
   it("reads a stream", () => {
-    const kinds = (seen["stream"] as JsonObject[]).map((message) => Object.keys(message)[0]);
+    const kinds = (seen.stream as JsonObject[]).map((message) => Object.keys(message)[0]);
     const [update, piece] = ["statusUpdate", "artifactUpdate"];
     expect(kinds).toEqual(["task", update, piece, piece, piece, update]);
   });
 
   it("gets and lists tasks", () => {
-    const { task } = seen["send"] as { task: JsonObject };
-    expect(seen["get"]).toEqual(task);
+    const { task } = seen.send as { task: JsonObject };
+    expect(seen.get).toEqual(task);
     // Artifacts are left out of lists unless they are asked for.
     const { artifacts: _, ...listed } = task;
-    expect(seen["list"]).toEqual({ tasks: [listed], pageSize: 5, totalSize: 1 });
+    expect(seen.list).toEqual({ tasks: [listed], pageSize: 5, totalSize: 1 });
   });
 
   it("cancels a task, and is told of it where it subscribes", () => {
-    expect(seen["canceled"]).toMatchObject({ status: { state: "TASK_STATE_CANCELED" } });
-    const watched = seen["watched"] as JsonObject[];
+    expect(seen.canceled).toMatchObject({ status: { state: "TASK_STATE_CANCELED" } });
+    const watched = seen.watched as JsonObject[];
     expect(watched[0]).toHaveProperty("task");
     expect(watched.at(-1)).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_CANCELED" } } });
   });
 
   it("leaves a stream without stopping the task", () => {
-    expect(seen["left"]).toMatchObject({ status: { state: "TASK_STATE_WORKING" } });
+    expect(seen.left).toMatchObject({ status: { state: "TASK_STATE_WORKING" } });
   });
 
   it("is told that there are no push notifications and no extended card", () => {
     for (const step of ["createPush", "getPush", "listPush", "deletePush"]) {
       expect(seen[step], step).toMatchObject(refused("FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"));
     }
-    expect(seen["extendedCard"]).toMatchObject(refused("FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"));
+    expect(seen.extendedCard).toMatchObject(refused("FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"));
   });
 
   it("reads the details of errors", () => {
-    expect(seen["unknown"]).toEqual({
+    expect(seen.unknown).toEqual({
       error: {
         code: "NOT_FOUND",
         message: "The task does not exist or is not accessible.",
@@ -103,7 +108,7 @@ describe("a Python client", () => {
         ],
       },
     });
-    const { error } = seen["invalid"] as { error: { code: string; details: JsonObject[] } };
+    const { error } = seen.invalid as { error: { code: string; details: JsonObject[] } };
     expect(error.code).toBe("INVALID_ARGUMENT");
     const [, violations] = error.details as [JsonObject, { fieldViolations: { field: string }[] }];
     expect(violations.fieldViolations.map(({ field }) => field).toSorted()).toEqual([
@@ -111,11 +116,11 @@ describe("a Python client", () => {
       "message.parts",
       "message.role",
     ]);
-    expect(seen["version"]).toMatchObject(refused("FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"));
+    expect(seen.version).toMatchObject(refused("FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"));
   });
 
   it("has its deadline kept", () => {
-    expect(seen["late"]).toMatchObject({ error: { code: "DEADLINE_EXCEEDED" } });
+    expect(seen.late).toMatchObject({ error: { code: "DEADLINE_EXCEEDED" } });
   });
 });
 

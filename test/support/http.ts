@@ -36,7 +36,11 @@ export class HttpClient {
         ...(signal === undefined ? {} : { signal }),
       });
       request.on("error", reject);
-      request.on("response", (response) => resolve(answerOf(response)));
+      request.on("response", (response) => {
+        // Whoever reads the body is told by it; where nobody does, an error without a listener would end the process.
+        response.on("error", () => {});
+        resolve(answerOf(response));
+      });
       request.end(body);
     });
   }

@@ -6,6 +6,7 @@ import { type Answer, type HeaderInput, HttpClient } from "../../support/http.js
 import { valueAt } from "../../support/json-path.js";
 import { differences, fill, fillAll, type Saved } from "../../support/match.js";
 import { readSse } from "../../support/sse.js";
+import { patience } from "../run.js";
 import { Worlds } from "../worlds.js";
 import type { RawCase, RawStep } from "./raw-case.js";
 
@@ -18,8 +19,8 @@ export function runRaw(binding: string, cases: readonly RawCase[]): void {
       const { name, ids, setup = "main", failing } = one;
       const title = `${name} [${ids.join(" ")}]${failing === undefined ? "" : ` fails: ${failing}`}`;
       const test = async (): Promise<void> => runCase(one, (await worlds.get(setup)).address.url);
-      if (failing === undefined) it(title, test);
-      else it.fails(title, test);
+      if (failing === undefined) it(title, test, patience);
+      else it.fails(title, test, patience);
     }
   });
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
@@ -7,7 +7,8 @@ import Database from "better-sqlite3";
 /** The repository. */
 export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
 
-const stamp = join(root, "dist", ".built");
+/** A file of each compilation, all of which are written every time. */
+const compiled = join(root, "dist", "src", "cli", "main.js");
 
 /** What ends up in `dist`, and how. */
 const sources = ["src", "gen", "examples", "tsconfig.json", "tsconfig.build.json", "package.json"];
@@ -25,23 +26,16 @@ export function build(): void {
   const lock = new Database(join(root, ".cache", "build.db"), { timeout: 120_000 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
-    if (!isBuilt()) {
-      rmSync(stamp, { force: true });
-      const begun = new Date();
-      compile();
-      writeFileSync(stamp, "");
-      // A source that changes while it is compiled has to be compiled again.
-      utimesSync(stamp, begun, begun);
-    }
+    if (!isCompiled()) compile();
     checked = true;
   } finally {
     lock.close();
   }
 }
 
-function isBuilt(): boolean {
-  if (!existsSync(stamp)) return false;
-  return statSync(stamp).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))));
+function isCompiled(): boolean {
+  if (!existsSync(compiled)) return false;
+  return statSync(compiled).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))));
 }
 
 function compile(): void {

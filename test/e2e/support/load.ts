@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Driver } from "../../support/driver.js";
-import { generationIn, resuming, say, stateOf, Story } from "./story.js";
+import type { CallOptions, Driver } from "../../support/driver.js";
+import { generationIn, resuming, Story, say, stateOf } from "./story.js";
 
 /** Short tasks of every kind that a server can be cut off in the middle of. */
 const texts = ["echo hello", "stream 20 16 2", "wait 40", "ask Which colour?", "fail As told.", "stream 3", "echo bye"];
@@ -14,7 +14,9 @@ export interface Order {
   readonly streaming: boolean;
   /** What the client has seen of it on streams; every try begins a new one. */
   readonly stories: Story[];
-  /** The task as the server said that it came to rest. */
+  /** The task as the server said that it waits for an answer. */
+  asked?: JsonObject;
+  /** The task as the server said that it is over. */
   acknowledged?: JsonObject;
 }
 
@@ -55,38 +57,45 @@ class Gone extends Error {
   override name = "Gone";
 }
 
+/** Sends what an order says until its task is done; a question on the way is answered. */
 async function fulfil(order: Order, driver: Driver): Promise<void> {
-  const request = say(order.text, { contextId: order.key });
-  const options = resuming({ "Idempotency-Key": order.key });
-  if (order.streaming) await stream(order, driver, request, options);
-  else await send(order, driver, request, options);
+  const { key, text } = order;
+  const asked = order.asked ?? (await perform(order, driver, key, say(text, { contextId: key })));
+  if (stateOf(asked) !== "TASK_STATE_INPUT_REQUIRED") {
+    order.acknowledged = asked;
+    return;
+  }
+  order.asked = asked;
+  const answer = say("Blue.", { contextId: key, taskId: String(asked.id) });
+  order.acknowledged = await perform(order, driver, `${key} answer`, answer);
 }
 
-type Options = ReturnType<typeof resuming>;
-
-async function send(order: Order, driver: Driver, request: JsonObject, options: Options): Promise<void> {
-  const { message, error } = await driver.call("SendMessage", request, options).catch((cause: unknown) => {
-    throw new Gone("The connection broke.", { cause });
-  });
-  if (error !== undefined) throw refusal(order, error.status ?? `${error.native}`, error.message);
-  order.acknowledged = message?.["task"] as JsonObject;
-}
-
-async function stream(order: Order, driver: Driver, request: JsonObject, options: Options): Promise<void> {
+/** Sends a message under a key, and returns the task as it is when it has come to rest. */
+async function perform(order: Order, driver: Driver, key: string, request: JsonObject): Promise<JsonObject> {
+  const options = resuming({ "Idempotency-Key": key });
+  if (!order.streaming) return (await call(order, driver, "SendMessage", request, options)).task as JsonObject;
   const story = new Story();
   order.stories.push(story);
   const ending = await story.follow(driver.stream("SendStreamingMessage", request, options));
   if ("broken" in ending) throw new Gone("The connection broke.", { cause: ending.broken });
   if ("status" in ending) throw refusal(order, ending.status, "a stream ended");
-  // What a stream shows is as good as an answer. The task itself is not in it; reading it is one more call.
-  const { message, error } = await driver.call("GetTask", { id: story.taskId }, options).catch((cause: unknown) => {
+  const task = await call(order, driver, "GetTask", { id: story.taskId }, options);
+  if (generationIn(task) === story.generation) return task;
+  throw new Error(`The stream of ${key} ended at ${story.generation}: ${JSON.stringify(task)}`);
+}
+
+async function call(
+  order: Order,
+  driver: Driver,
+  rpc: string,
+  request: JsonObject,
+  options: CallOptions,
+): Promise<JsonObject> {
+  const { message, error } = await driver.call(rpc, request, options).catch((cause: unknown) => {
     throw new Gone("The connection broke.", { cause });
   });
-  if (error !== undefined) throw refusal(order, error.status ?? `${error.native}`, error.message);
-  if (generationIn(message as JsonObject) !== story.generation) {
-    throw new Error(`The stream of ${order.key} ended at ${story.generation}: ${JSON.stringify(message)}`);
-  }
-  order.acknowledged = message as JsonObject;
+  if (message !== undefined) return message;
+  throw refusal(order, error?.status ?? `${error?.native}`, error?.message ?? "");
 }
 
 /** gRPC, Connect and gRPC-Web clients call a broken connection by one of these names. */
@@ -98,7 +107,6 @@ function refusal(order: Order, status: string, message: string): Error {
 /** The state that an order has to end in, killed server or not. */
 export function mayEndIn(order: Order, task: JsonObject): boolean {
   const state = stateOf(task).replace("TASK_STATE_", "");
-  if (order.text.startsWith("ask")) return state === "INPUT_REQUIRED" || state === "FAILED";
   if (order.text.startsWith("fail")) return state === "FAILED";
   if (order.text.startsWith("wait")) return state === "COMPLETED";
   return state === "COMPLETED" || state === "FAILED";

@@ -57,10 +57,10 @@ export class Story {
 
   #begin(task: JsonObject): void {
     const generation = generationIn(task);
-    if (this.taskId !== "" && (this.taskId !== task["id"] || this.generation !== generation)) {
+    if (this.taskId !== "" && (this.taskId !== task.id || this.generation !== generation)) {
       throw new Error(`The stream goes on at generation ${generation} instead of ${this.generation}.`);
     }
-    this.taskId = String(task["id"]);
+    this.taskId = String(task.id);
     this.generation = generation;
   }
 
@@ -70,7 +70,7 @@ export class Story {
     if (generation !== this.generation + 1) {
       throw new Error(`Generation ${generation} comes after ${this.generation}: ${JSON.stringify(event)}`);
     }
-    if (event?.["taskId"] !== this.taskId) throw new Error(`An event of another task: ${JSON.stringify(event)}`);
+    if (event?.taskId !== this.taskId) throw new Error(`An event of another task: ${JSON.stringify(event)}`);
     this.generation = generation;
     this.events.set(generation, message);
     this.#tell();
@@ -94,7 +94,11 @@ async function nextOf(stream: OpenStream): Promise<{ readonly message: JsonObjec
 }
 
 /** The task as it stands, with its generation in the metadata. */
-export async function taskOf(driver: Driver, id: string, more: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
+export async function taskOf(
+  driver: Driver,
+  id: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<JsonObject> {
   const { message, error } = await driver.call("GetTask", { id }, resuming(more));
   if (message === undefined) throw new Error(`The task ${id} is not there: ${JSON.stringify(error)}`);
   return message;
@@ -102,7 +106,7 @@ export async function taskOf(driver: Driver, id: string, more: Readonly<Record<s
 
 /** The state of a task, in its name on the wire. */
 export function stateOf(task: JsonObject): string {
-  return String((task["status"] as JsonObject | undefined)?.["state"]);
+  return String((task.status as JsonObject | undefined)?.state);
 }
 
 function isOver(task: JsonObject): boolean {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { succeed } from "../support/tool.js";
+import { apt, hasApt } from "../support/tool.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -24,19 +24,15 @@ export async function launch(): Promise<Browser> {
 }
 
 function find(): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const folders = (process.env.PATH ?? "").split(delimiter);
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path));
 }
 
 async function install(): Promise<string> {
   const missing = `There is no Chromium here (looked for ${names.join(", ")} in the PATH)`;
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
-    throw new Error(`${missing}, and only root can install it: apt-get install chromium`);
-  }
+  if (!hasApt()) throw new Error(`${missing}, and only root can install it: apt-get install chromium`);
   try {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    await succeed("apt-get", ["update", "-qq"], { env });
-    await succeed("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "chromium"], { env });
+    await apt("chromium");
   } catch (cause) {
     throw new Error(`${missing}, and it cannot be installed: ${String(cause)}`, { cause });
   }

@@ -31,7 +31,11 @@ export async function servePage(): Promise<{ origin: string; close(): void }> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { origin: `http://127.0.0.1:${port}`, close: () => server.closeAllConnections() };
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { origin: `http://127.0.0.1:${port}`, close };
 }
 
 function page(): string {
@@ -47,5 +51,8 @@ function entriesOf(name: string): [string, string][] {
   const { exports } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as {
     exports: Record<string, { import: string }>;
   };
-  return Object.entries(exports).map(([entry, target]) => [join(name, entry), `/${join("node_modules", name, target.import)}`]);
+  return Object.entries(exports).map(([entry, target]) => [
+    join(name, entry),
+    `/${join("node_modules", name, target.import)}`,
+  ]);
 }

@@ -37,7 +37,8 @@ async function call(base, protocol) {
   const client = createClient(A2AService, transports[protocol]({ baseUrl: base }));
   const sent = await client.sendMessage({ message: user("echo hello") });
   const kinds = [];
-  for await (const { payload } of client.sendStreamingMessage({ message: user("stream 3 4") })) kinds.push(payload.case);
+  for await (const { payload } of client.sendStreamingMessage({ message: user("stream 3 4") }))
+    kinds.push(payload.case);
   const failure = await client.getTask({ id: "nobody" }).catch((error) => ConnectError.from(error));
   return {
     state: TaskState[sent.payload.value.status.state],
@@ -54,7 +55,8 @@ const followed = { events: [], isClosed: false, breaks: 0 };
 function follow(url) {
   Object.assign(followed, { events: [], isClosed: false, breaks: 0 });
   const source = new EventSource(url);
-  source.onmessage = ({ data, lastEventId }) => followed.events.push({ id: Number(lastEventId), data: JSON.parse(data) });
+  source.onmessage = ({ data, lastEventId }) =>
+    followed.events.push({ id: Number(lastEventId), data: JSON.parse(data) });
   source.onerror = () => {
     followed.breaks++;
     followed.isClosed = source.readyState === EventSource.CLOSED;

@@ -14,7 +14,11 @@ export interface Printed {
 }
 
 /** Runs a program to its end, whatever that is. Rejects only when there is no such program. */
-export function run(command: string, args: readonly string[], options: SpawnOptions & { input?: string } = {}): Promise<Printed> {
+export function run(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions & { input?: string } = {},
+): Promise<Printed> {
   const { input, ...rest } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, ...rest, stdio: ["pipe", "pipe", "pipe"] });
@@ -38,6 +42,18 @@ export async function succeed(command: string, args: readonly string[], options:
   const { stdout, stderr, code } = await run(command, args, options);
   if (code === 0) return stdout;
   throw new Error(`${command} ${args.join(" ")} ended with ${code}:\n${stdout}${stderr}`);
+}
+
+/** Whether Debian packages can be installed here by whoever runs this. */
+export function hasApt(): boolean {
+  return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+}
+
+/** Installs a Debian package. */
+export async function apt(name: string): Promise<void> {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  await succeed("apt-get", ["update", "-qq"], { env });
+  await succeed("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], { env });
 }
 
 /** How a client is installed. */
