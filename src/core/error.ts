@@ -144,7 +144,7 @@ export class A2AError extends ConnectError {
       const seconds = BigInt(Math.floor(this.retryAfterMs / 1000));
       details.push({
         desc: RetryInfoSchema,
-        value: { retryDelay: { seconds, nanos: (this.retryAfterMs % 1000) * 1_000_000 } },
+        value: { retryDelay: { seconds, nanos: Math.round((this.retryAfterMs % 1000) * 1_000_000) } },
       });
     }
     return details;

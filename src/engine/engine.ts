@@ -115,6 +115,9 @@ export class Engine {
       logger: this.#logger,
       now: this.#now,
       executing: () => [...this.#executions.keys()],
+      renewing: (until) => {
+        for (const { log } of this.#executions.values()) log.noteRenewal(until);
+      },
       recover: (head) => this.#recover(head),
       refresh: () => this.#refresh(),
     });
@@ -320,8 +323,10 @@ export class Engine {
     await log.append(draft, {
       ifGeneration,
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
-      // A task at rest begins to be executed in the transaction that accepts its message.
-      lease: idle ? (position) => this.#lease(position, 1) : undefined,
+      // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
+      // lets go of it in this moment. The lease of an earlier message that waits covers this one, too.
+      lease: (position, before) =>
+        before !== null && (!idle || before.holder === this.#holder) ? before : this.#lease(position, 1),
       onStored: (entry) => {
         const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);

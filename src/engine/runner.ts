@@ -221,6 +221,8 @@ export class Execution {
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
       await this.#settle();
+      // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
+      while (this.#waiting.length === 0 && !this.log.quiet) await this.log.stored();
       if (this.#waiting.length === 0) await this.#setLease(null);
       return;
     }

@@ -26,8 +26,8 @@ const maxConflicts = 8;
 export interface AppendOptions {
   /** Remembers the send that caused it, in the same transaction. */
   readonly send?: SendKey & { readonly fingerprint: string };
-  /** The lease after it; undefined leaves it as it is. */
-  readonly lease?: ((position: number) => Lease | null) | undefined;
+  /** The lease after it, by the entry's position and the lease before it; undefined leaves it as it is. */
+  readonly lease?: ((position: number, before: Lease | null) => Lease | null) | undefined;
   /** Refuses the append unless the task is at this generation. */
   readonly ifGeneration?: number | undefined;
   /** Runs when the entry is stored and folded, before the next one is: what it reads is the task at that entry. */
@@ -132,6 +132,11 @@ export class TaskLog {
     if (!this.#writing && this.#queue.length > 0) void this.#write();
   };
 
+  /** Whether nothing is on its way to the store. */
+  get quiet(): boolean {
+    return !this.#writing && this.#queue.length === 0;
+  }
+
   /** Resolves when fewer than `limit` entries wait to be stored. */
   async room(limit: number): Promise<void> {
     while (this.#queue.length >= limit) await new Promise<void>((resolve) => this.#room.push(resolve));
@@ -146,6 +151,12 @@ export class TaskLog {
   async setLease(holder: string, lease: Lease | null): Promise<void> {
     this.#head = { ...this.#head, lease };
     await this.#store.setLease({ taskId: this.taskId, holder, lease });
+  }
+
+  /** Notes that the store prolongs the lease: the next entry is stored together with the lease as it is known here. */
+  noteRenewal(until: number): void {
+    const { lease } = this.#head;
+    if (lease !== null) this.#head = { ...this.#head, lease: { ...lease, until } };
   }
 
   /** Calls back once, at the next entry or at `wake`. The result takes the wish back. */
@@ -238,7 +249,7 @@ export class TaskLog {
         state = next;
         statusTime = draft.time;
       }
-      if (options.lease !== undefined) lease = options.lease(position);
+      if (options.lease !== undefined) lease = options.lease(position, lease);
       this.#entries.push(placeDraft(draft, position, generation));
     }
     this.#bytes = this.#entries.map(encodeEntry);

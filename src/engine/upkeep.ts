@@ -18,6 +18,8 @@ export interface UpkeepOptions {
   readonly now: () => number;
   /** Tasks that this process executes. */
   readonly executing: () => string[];
+  /** Called right before their leases are prolonged. */
+  readonly renewing: (until: number) => void;
   /** Takes over an execution that was cut off. */
   readonly recover: (head: TaskHead) => Promise<void>;
   /** Looks for entries of other processes, where the store is shared. */
@@ -65,9 +67,12 @@ export class Upkeep {
   }
 
   async #renew(): Promise<void> {
-    const { store, holder, leaseMs, now, executing } = this.#options;
+    const { store, holder, leaseMs, now, executing, renewing } = this.#options;
     const taskIds = executing();
-    if (taskIds.length > 0) await store.renewLeases({ holder, taskIds, until: now() + leaseMs });
+    if (taskIds.length === 0) return;
+    const until = now() + leaseMs;
+    renewing(until);
+    await store.renewLeases({ holder, taskIds, until });
   }
 
   async #claim(): Promise<void> {

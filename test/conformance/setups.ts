@@ -1,6 +1,7 @@
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
+import type { Logger } from "../../src/core/log.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { messenger, obedient, undecided } from "./agents.js";
 
@@ -11,6 +12,7 @@ export interface Setup {
   readonly tenants?: readonly string[];
   readonly authenticator?: Authenticator;
   readonly limits?: Partial<Limits>;
+  readonly logger?: Logger;
   readonly strictVersion?: boolean;
   readonly idempotentMessageIds?: boolean;
 }

@@ -210,7 +210,7 @@ const blocking: readonly Case[] = [
 
 const afterTheEnd: readonly Case[] = Object.entries(ended).map(([state, steps]) => ({
   name: `a message to a task in ${state} is refused, also as a stream`,
-  ids: ["SRV-SEND-09", "SRV-STRM-08", "SRV-ERR-06"],
+  ids: ["SRV-SEND-09", "SRV-STRM-08", "SRV-ERR-01", "SRV-ERR-06", "SRV-GRPC-04"],
   steps: [
     ...steps,
     call("SendMessage", say("echo more", { taskId: "{taskId}" }), { error: { reason: "UNSUPPORTED_OPERATION" } }),

@@ -37,7 +37,7 @@ export const versionCases: readonly Case[] = [
   ...accepted.map(
     (version): Case => ({
       name: `a request with ${title(version)} is answered`,
-      ids: ["SRV-VER-01", "SRV-VER-04", "SRV-VER-07"],
+      ids: ["SRV-VER-01", "SRV-VER-04", "SRV-VER-07", "SRV-GRPC-03"],
       steps: [
         call("SendMessage", say("echo hi"), { message: { task: present } }, { headers: { "A2A-Version": version } }),
         ...stream(

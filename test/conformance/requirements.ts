@@ -1,0 +1,76 @@
+import { behaviour } from "./requirements/behaviour.js";
+import { operations } from "./requirements/operations.js";
+import { pushAndCards } from "./requirements/push-and-cards.js";
+import type { Requirement } from "./requirements/requirement.js";
+import { wires } from "./requirements/wires.js";
+
+/**
+ * What the specification asks of a server, numbered by subject. Cases name the numbers of what they show to be met.
+ */
+export const requirements: readonly Requirement[] = [...operations, ...pushAndCards, ...behaviour, ...wires];
+
+/** Requirements that tests and documents outside this folder show to be met, by their path. */
+export const elsewhere: Readonly<Record<string, string>> = {
+  "SRV-GEN-01": "test/contract/contract.test.ts",
+  "SRV-GRPC-01": "test/binding/grpc/server.test.ts",
+  "SRV-GRPC-02": "test/contract/contract.test.ts",
+  "SRV-REST-07": "test/wire/query.test.ts",
+  "SRV-CARD-15": "test/server/create-server.test.ts",
+  "SRV-SEC-01": "test/server/listen.test.ts",
+  "SRV-SEC-02": "test/server/listen.test.ts",
+  "SRV-SEC-18": "test/store/memory/contract.test.ts",
+  "SRV-CANC-05": "test/store/memory/contract.test.ts",
+  "SRV-CUST-06": "docs/bindings/connect.md",
+  "SRV-CUST-07": "docs/bindings/connect.md",
+  "SRV-CUST-13": "test/conformance/cross-binding.test.ts",
+};
+
+const noPush = "push notifications are not offered: the card says so, and the operations answer as SRV-PCFG-01 asks";
+const noSignatures = "cards are not signed, which is allowed (SRV-CARD-22)";
+const noPrune = "the server uses no such freedom";
+const agents = "a matter of the agent behind the server";
+const operators = "a matter of whoever runs the server";
+const future = "a rule for changes to come";
+
+/** Requirements that no test shows to be met, each with the reason. */
+export const reasons: Readonly<Record<string, string>> = {
+  ...among(/^SRV-PUSH-/, noPush),
+  ...among(/^SRV-PCFG-(02|03|04|05|06|09|1\d|2\d)$/, noPush),
+  "SRV-REST-14": noPush,
+  ...among(/^SRV-SIGN-/, noSignatures),
+  "SRV-CARD-22": noSignatures,
+  "SRV-STRM-15": noPrune,
+  "SRV-GET-05": noPrune,
+  "SRV-LIST-14": noPrune,
+  "SRV-TIME-03": noPrune,
+  "SRV-RPC-08": noPrune,
+  "SRV-SEC-16": noPrune,
+  "SRV-XCRD-08": agents,
+  "SRV-XCRD-10": agents,
+  "SRV-XCRD-11": agents,
+  "SRV-CTX-07": agents,
+  "SRV-CTX-08": "contexts have no end of their own: a context is what its tasks have in common",
+  "SRV-HIST-06": agents,
+  "SRV-HIST-08": "the history keeps every message and every status message that something followed",
+  "SRV-HIST-10": agents,
+  "SRV-AUTH-06": "the authenticator of the server's owner answers for that; the service itself knows no scopes",
+  "SRV-AUTH-12": operators,
+  ...among(/^SRV-INTA-(04|08|09|10|11|12|13)$/, agents),
+  "SRV-VER-10": "a client is not part of the package yet",
+  "SRV-COMP-03": "a client is not part of the package yet",
+  "SRV-EXT-07": future,
+  "SRV-CUST-11": future,
+  "SRV-SVC-04": "a rule for the specification itself; parameters of our own begin with parley-",
+  "SRV-REST-08": "a client cannot break it: what is written with dots or brackets is an unknown parameter",
+  "SRV-SEC-03": operators,
+  "SRV-SEC-08": "the server follows no reference to a file; an agent that does has to check it",
+  "SRV-SEC-11": operators,
+  "SRV-SEC-12": operators,
+  "SRV-SEC-13": operators,
+  "SRV-SEC-15": "calls and streams that are open at once are limited; rates are for the proxy in front",
+  "SRV-SEC-17": operators,
+};
+
+function among(ids: RegExp, reason: string): Record<string, string> {
+  return Object.fromEntries(requirements.flatMap(([id]) => (ids.test(id) ? [[id, reason]] : [])));
+}

@@ -1,0 +1,69 @@
+import type { Case } from "./case.js";
+import { cancelCases } from "./cases/cancel.js";
+import { capabilityCases } from "./cases/capabilities.js";
+import { extensionCases } from "./cases/extensions.js";
+import { historyCases } from "./cases/history.js";
+import { idempotencyCases } from "./cases/idempotency.js";
+import { listCases } from "./cases/list.js";
+import { mediaTypeCases } from "./cases/media-types.js";
+import { messageCases } from "./cases/messages.js";
+import { ownerCases } from "./cases/owners.js";
+import { resultCases } from "./cases/results.js";
+import { resumeCases } from "./cases/resume.js";
+import { sendCases } from "./cases/send.js";
+import { streamCases } from "./cases/stream.js";
+import { subscribeCases } from "./cases/subscribe.js";
+import { tenantCases } from "./cases/tenants.js";
+import { validationCases } from "./cases/validation.js";
+import { versionCases } from "./cases/versions.js";
+import { cardCases } from "./raw/card-cases.js";
+import { connectCases } from "./raw/connect-cases.js";
+import { jsonBodyCases } from "./raw/json-body-cases.js";
+import { jsonRpcCases } from "./raw/jsonrpc-cases.js";
+import type { RawCase } from "./raw/raw-case.js";
+import { restCases } from "./raw/rest-cases.js";
+
+/** Messages, tasks and what becomes of them. */
+export const taskTable: readonly Case[] = [
+  ...sendCases,
+  ...resultCases,
+  ...historyCases,
+  ...listCases,
+  ...cancelCases,
+  ...idempotencyCases,
+];
+
+/** Streams, direct answers, and streams that go on. */
+export const streamTable: readonly Case[] = [...streamCases, ...subscribeCases, ...messageCases, ...resumeCases];
+
+/** What holds for every operation: who may ask, for what, in which words. */
+export const ruleTable: readonly Case[] = [
+  ...validationCases,
+  ...versionCases,
+  ...extensionCases,
+  ...tenantCases,
+  ...mediaTypeCases,
+  ...capabilityCases,
+  ...ownerCases,
+];
+
+/** Where tasks are kept makes a difference to these alone. */
+export const storeTable: readonly Case[] = [
+  ...sendCases,
+  ...historyCases,
+  ...listCases,
+  ...cancelCases,
+  ...idempotencyCases,
+  ...streamCases,
+  ...subscribeCases,
+  ...resumeCases,
+];
+
+/** What belongs to one binding alone, or to the card, by name. */
+export const rawTables: Readonly<Record<string, readonly RawCase[]>> = {
+  jsonrpc: jsonRpcCases,
+  rest: restCases,
+  connect: connectCases,
+  card: cardCases,
+  ...Object.fromEntries(Object.entries(jsonBodyCases).map(([binding, cases]) => [`JSON over ${binding}`, cases])),
+};
