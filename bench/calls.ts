@@ -46,21 +46,19 @@ export function restGet({ at }: TestServer, path: string, expected: Expected): W
 }
 
 function rpc({ http, rpcPath }: Served, method: string, params: object, expect: string): WireCall {
-  const body = json({ jsonrpc: "2.0", id: NUMBER, method, params });
+  const body = json({ jsonrpc: "2.0", id: 1, method, params });
   const accept = method === sendMessage.name ? "application/json" : "text/event-stream";
   return http1(http, "POST", rpcPath ?? "/", { "content-type": "application/json", accept }, body, { expect });
 }
 
 /** SendMessage over JSON-RPC. */
 export function rpcSend({ at }: TestServer, text: string, expect: string): WireCall {
-  const params = { message: { ...userMessage(text), messageId: "message-1" } };
-  return rpc(at, sendMessage.name, params, expect);
+  return rpc(at, sendMessage.name, { message: userMessage(text) }, expect);
 }
 
 /** SendStreamingMessage over JSON-RPC. */
 export function rpcStream({ at }: TestServer, text: string, expect: string): WireCall {
-  const params = { message: { ...userMessage(text), messageId: "message-1" } };
-  return rpc(at, sendStreamingMessage.name, params, expect);
+  return rpc(at, sendStreamingMessage.name, { message: userMessage(text) }, expect);
 }
 
 /** SubscribeToTask over JSON-RPC. */

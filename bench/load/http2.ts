@@ -17,6 +17,9 @@ const END_STREAM = 0x1;
 const ACK = 0x1;
 const END_HEADERS = 0x4;
 
+/** A failed call has no message. Which status it has stands in its trailers, which nobody decodes here. */
+const NOT_OK = "other than OK, or a message that is another one";
+
 const MAX_WINDOW = 2 ** 31 - 1;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -141,9 +144,8 @@ export async function openHttp2(call: Http2Call): Promise<Connection> {
   let next = 1;
   const end = (id: number, pending: OpenCall): void => {
     open.delete(id);
-    // An error has no message; its status needs no decoding here.
     if (pending.body?.includes(expect)) pending.resolve();
-    else pending.reject(unexpected("of gRPC", pending.body ?? Buffer.from("no message")));
+    else pending.reject(unexpected(NOT_OK, pending.body ?? Buffer.alloc(0)));
   };
   const socket = new Http2Socket(await openSocket(call.port), {
     frame: (type, flags, id, payload) => {
@@ -217,7 +219,7 @@ export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise
       }
       if (type === RST_STREAM) over(new Error("the server reset the call"));
       else if (type === HEADERS && (flags & END_STREAM) !== 0) {
-        over(last.includes(expect) ? undefined : unexpected("of gRPC", last));
+        over(last.includes(expect) ? undefined : unexpected(NOT_OK, last));
       }
     },
     broken: over,

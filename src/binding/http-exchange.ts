@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Call, type CallStart, type Peer } from "../core/call.js";
+import type { Departure } from "../core/departure.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { NodeServerRequest, NodeServerResponse, Target } from "./binding.js";
 
@@ -20,13 +21,14 @@ const legalName = /^[\w!#$%&'*+.^`|~-]+$/;
 const legalValue = /^[\t -~\x80-\xff]*$/;
 
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
-export class HttpExchange {
+export class HttpExchange implements Departure {
   readonly request: NodeServerRequest;
   readonly response: NodeServerResponse;
   readonly #query: string;
   #controller: AbortController | undefined;
   #ended = false;
   #gone = false;
+  readonly #callbacks = new Set<() => void>();
 
   constructor(request: NodeServerRequest, response: NodeServerResponse, target: Target) {
     this.request = request;
@@ -36,6 +38,7 @@ export class HttpExchange {
       if (this.#ended) return;
       this.#gone = true;
       this.#controller?.abort();
+      for (const callback of this.#callbacks) callback();
     });
     // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
     response.on("error", () => {});
@@ -53,6 +56,12 @@ export class HttpExchange {
   /** Whether the client went away before the answer was finished. */
   get gone(): boolean {
     return this.#gone;
+  }
+
+  onGone(callback: () => void): () => void {
+    if (this.#gone) callback();
+    else this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
   }
 
   /**
@@ -120,6 +129,10 @@ class HttpCallStart implements CallStart {
 
   get signal(): AbortSignal {
     return this.#exchange.signal;
+  }
+
+  get departure(): Departure {
+    return this.#exchange;
   }
 }
 

@@ -1,4 +1,5 @@
 import { anonymous, type Caller } from "./caller.js";
+import { type Departure, departureOf } from "./departure.js";
 
 /** Where a call came from. */
 export interface Peer {
@@ -20,6 +21,8 @@ export interface CallStart {
   readonly peer: Peer;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
+  /** The same at less cost, where the binding has it; made from the signal otherwise. */
+  readonly departure?: Departure;
   /**
    * The version that package, method name or path alone tells without doubt, taken when the client names none
    * (specification 3.6.2 and its gap: a missing header). Undefined: the binding cannot tell.
@@ -63,5 +66,10 @@ export class Call {
   /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */
   get signal(): AbortSignal {
     return this.#start.signal;
+  }
+
+  /** The same, for whoever only wants to be told. */
+  get departure(): Departure {
+    return this.#start.departure ?? departureOf(this.#start.signal);
   }
 }

@@ -1,4 +1,5 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Departure } from "../core/departure.js";
 import { A2AError } from "../core/error.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
@@ -31,23 +32,23 @@ export function drained(): A2AError {
  *
  * It ends after a terminal entry (specification 3.1.2), or when a turn is over and the task waits for the client
  * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
- * It ends early, without an error, when `signal` fires.
+ * It ends early, without an error, when the client goes.
  *
  * @param begun whether the turn that is to be over has begun before; otherwise a task at rest is waited for
  */
 export async function* readLog(
   source: CursorSource,
   after: number,
-  signal: AbortSignal,
+  client: Departure,
   begun = false,
 ): AsyncGenerator<LogEntry, void, undefined> {
   const { log } = source;
   let position = after;
   // Not `busy`: an execution that has just paused its task is not over for a moment, and would end a new reader.
   let active = begun;
-  const waiting = new Waiting(log, signal);
+  const waiting = new Waiting(log, client);
   try {
-    while (!signal.aborted) {
+    while (!client.gone) {
       const entries = log.tail.after(position) ?? (await readStore(source, position));
       for (const entry of entries) {
         position = entry.position;
@@ -75,46 +76,46 @@ async function readStore(source: CursorSource, after: number): Promise<LogEntry[
 /** One reader's wait for the next entry or the end of its call. */
 class Waiting {
   readonly #log: TaskLog;
-  readonly #signal: AbortSignal;
+  readonly #client: Departure;
+  readonly #stay: () => void;
   #forget: () => void = () => {};
   #resolve: () => void = () => {};
-  readonly #abort = (): void => this.#resolve();
 
-  constructor(log: TaskLog, signal: AbortSignal) {
+  constructor(log: TaskLog, client: Departure) {
     this.#log = log;
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#abort);
+    this.#client = client;
+    this.#stay = client.onGone(() => this.#resolve());
   }
 
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       this.#forget = this.#log.onChange(resolve);
-      if (this.#signal.aborted) resolve();
+      if (this.#client.gone) resolve();
     });
   }
 
   end(): void {
     this.#forget();
-    this.#signal.removeEventListener("abort", this.#abort);
+    this.#stay();
   }
 }
 
 /** How long a wait may last. */
 export interface Patience {
-  readonly signal: AbortSignal;
+  readonly client: Departure;
   /** Milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * Waits until `done` holds, the signal fires, or the time is up.
+ * Waits until `done` holds, the client goes, or the time is up.
  * @returns whether it holds
  * @throws A2AError when the server closes first
  */
 export async function waitFor(source: CursorSource, done: () => boolean, patience: Patience): Promise<boolean> {
   if (done()) return true;
-  const waiting = new Waiting(source.log, patience.signal);
+  const waiting = new Waiting(source.log, patience.client);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -122,7 +123,7 @@ export async function waitFor(source: CursorSource, done: () => boolean, patienc
   }, patience.timeoutMs);
   try {
     while (!done()) {
-      if (late || patience.signal.aborted) return false;
+      if (late || patience.client.gone) return false;
       if (source.closing()) throw drained();
       await waiting.next();
     }

@@ -1,4 +1,5 @@
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Departure } from "../core/departure.js";
 import { responseOf } from "../task/entry.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
@@ -46,29 +47,29 @@ export class HeldTask {
   }
 
   /**
-   * Waits until the task is over or waits for the client (specification 3.2.2); false when `signal` fired or the
-   * time, in milliseconds, ran out first.
+   * Waits until the task is over or waits for the client (specification 3.2.2); false when the client went or
+   * the time, in milliseconds, ran out first.
    */
-  settled(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+  settled(client: Departure, timeoutMs: number): Promise<boolean> {
     const { log } = this.#source;
-    return waitFor(this.#source, () => log.settledAt > this.#since, { signal, timeoutMs });
+    return waitFor(this.#source, () => log.settledAt > this.#since, { client, timeoutMs });
   }
 
   /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */
-  passed(generation: number, signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+  passed(generation: number, client: Departure, timeoutMs: number): Promise<boolean> {
     const { log } = this.#source;
     const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
-    return waitFor(this.#source, done, { signal, timeoutMs });
+    return waitFor(this.#source, done, { client, timeoutMs });
   }
 
   /**
    * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
    * note (`generationOf`).
    */
-  async *events(after: Place, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+  async *events(after: Place, client: Departure): AsyncGenerator<StreamResponse> {
     // A repeated send may find that the turn it asks for is over already.
     const begun = this.#source.log.settledAt > this.#since;
-    for await (const entry of readLog(this.#source, after.position, signal, begun)) {
+    for await (const entry of readLog(this.#source, after.position, client, begun)) {
       const response = entry.generation > after.generation ? responseOf(entry) : undefined;
       if (response !== undefined) yield response;
     }

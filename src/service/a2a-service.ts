@@ -92,7 +92,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       }
       try {
         if (request.configuration?.returnImmediately !== true) {
-          const settled = await sent.task.settled(context.call.signal, limits.maxBlockingMs);
+          const settled = await sent.task.settled(context.call.departure, limits.maxBlockingMs);
           if (!settled) throw gaveUp(context.call);
         }
         const { task, generation } = sent.task.now(sendView(request));
@@ -115,7 +115,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       try {
         const begin = sent.task.accepted ?? sent.task.now(sendView(request));
         yield taskResponse(call, begin.task, begin.generation);
-        for await (const event of sent.task.events(begin, call.signal)) yield eventWithGeneration(call, event);
+        for await (const event of sent.task.events(begin, call.departure)) yield eventWithGeneration(call, event);
       } finally {
         sent.task.release();
       }
@@ -131,7 +131,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       }
       const held = await engine.open(scopeOf(call), request.id);
       try {
-        await held.passed(poll.after, call.signal, poll.waitMs);
+        await held.passed(poll.after, call.departure, poll.waitMs);
         const { task, generation } = held.now(view);
         return withGeneration(call, task, generation);
       } finally {
@@ -169,7 +169,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
         // Whoever resumes must find the same place again if this very frame is the last one to arrive.
         const place = after === undefined ? now : { position: after, generation: after };
         yield taskResponse(call, now.task, place.generation);
-        for await (const event of held.events(place, call.signal)) yield eventWithGeneration(call, event);
+        for await (const event of held.events(place, call.departure)) yield eventWithGeneration(call, event);
       } finally {
         held.release();
       }
@@ -264,7 +264,7 @@ function taskResponse(call: Call, task: Task, generation: number): StreamRespons
 }
 
 function gaveUp(call: Call): A2AError {
-  return call.signal.aborted
+  return call.departure.gone
     ? new A2AError("CANCELLED", "The client went away before the task came to rest.")
     : new A2AError("DEADLINE_EXCEEDED", "The task did not come to rest in time; it goes on.");
 }

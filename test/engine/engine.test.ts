@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { departureOf, stays } from "../../src/core/departure.js";
 import { A2AError } from "../../src/core/error.js";
 import { AgentError, type Turn } from "../../src/engine/agent.js";
 import { artifact, authRequired, completed, inputRequired, rejected, reply, working } from "../../src/engine/event.js";
@@ -144,7 +145,7 @@ describe("an agent of kind `task`", () => {
       { limits: { ...quick, maxUnstoredEvents: 32 } },
     );
     const held = await bench.send("x");
-    for await (const _ of held.events(held.accepted!, new AbortController().signal)) stored++;
+    for await (const _ of held.events(held.accepted!, stays)) stored++;
     expect(stored).toBe(2_001);
     expect(most).toBeLessThan(2_000);
   });
@@ -442,7 +443,7 @@ describe("readers of one task", () => {
     const held = await bench.send("x");
     const leaver = new AbortController();
     const leaving = (async () => {
-      for await (const _ of held.events(held.accepted!, leaver.signal)) leaver.abort();
+      for await (const _ of held.events(held.accepted!, departureOf(leaver.signal))) leaver.abort();
     })();
     const stories = [story(held), story(held), story(held)];
     go.open();
@@ -460,7 +461,7 @@ describe("readers of one task", () => {
     });
     const held = await bench.send("x");
     const numbers: number[] = [];
-    for await (const response of held.events(held.accepted!, new AbortController().signal)) {
+    for await (const response of held.events(held.accepted!, stays)) {
       if (numbers.length === 1) await settle(held);
       if (response.payload.case === "artifactUpdate") {
         numbers.push(Number(response.payload.value.artifact?.parts[0]?.content.value));
@@ -481,12 +482,12 @@ describe("readers of one task", () => {
     });
     const held = await bench.send("x");
     const { id } = held.accepted!.task;
-    await held.passed(20, new AbortController().signal, 5_000);
+    await held.passed(20, stays, 5_000);
     const late = await bench.engine.open(scope, id);
     const now = late.now();
     go.open();
     const seen = now.task.artifacts[0]!.parts.map((p) => p.content.value);
-    for await (const { payload } of late.events(now, new AbortController().signal)) {
+    for await (const { payload } of late.events(now, stays)) {
       if (payload.case === "artifactUpdate") seen.push(payload.value.artifact?.parts[0]?.content.value);
     }
     expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => `${i}`));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { stays } from "../../src/core/departure.js";
 import type { Turn } from "../../src/engine/agent.js";
 import { type AgentEvent, artifact, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -34,8 +35,6 @@ function asker(goOn: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentE
   };
 }
 
-const signal = new AbortController().signal;
-
 describe("the lease of a task", () => {
   it("covers a message that comes in the moment when the turn before lets go of it", async () => {
     const [letGo, goOn] = [gate(), gate()];
@@ -49,7 +48,7 @@ describe("the lease of a task", () => {
     const next = await bench.send("go on", { message: { taskId } });
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
     letGo.open();
-    await next.passed(2, signal, 5_000);
+    await next.passed(2, stays, 5_000);
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
     goOn.open();
     expect(await settle(next)).toBe("COMPLETED");
@@ -92,7 +91,7 @@ describe("the lease of a task", () => {
     await expect.poll(until).toBeGreaterThan(first);
     const renewed = await until();
     goOn.open();
-    await held.passed(2, signal, 5_000);
+    await held.passed(2, stays, 5_000);
     expect(await until()).toBeGreaterThanOrEqual(renewed);
     end.open();
     await settle(held);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { stays } from "../../src/core/departure.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -34,7 +35,7 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   const held = await before.send(texts[0] ?? "");
   const { id: taskId } = held.accepted!.task;
   for (const text of texts.slice(1)) await before.send(text, { message: { taskId } });
-  await held.passed(1, new AbortController().signal, 5_000);
+  await held.passed(1, stays, 5_000);
   // Everything yielded so far is stored before the process dies.
   await new Promise((resolve) => setTimeout(resolve, 20));
   first.die();
@@ -71,7 +72,7 @@ describe("recovery", () => {
       },
     });
     const held = await after.engine.open(scope, taskId);
-    for await (const _ of held.events({ position: 0, generation: 0 }, new AbortController().signal)) {
+    for await (const _ of held.events({ position: 0, generation: 0 }, stays)) {
       // To the end.
     }
     expect(held.now().task.status?.state).toBe(TaskState.COMPLETED);
@@ -93,7 +94,7 @@ describe("recovery", () => {
       ["one", "two", "three"],
     );
     const held = await after.engine.open(scope, taskId);
-    for await (const _ of held.events({ position: 0, generation: 0 }, new AbortController().signal)) {
+    for await (const _ of held.events({ position: 0, generation: 0 }, stays)) {
       // To the end.
     }
     expect(held.now().task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1", "three 1"]);

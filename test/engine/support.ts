@@ -11,6 +11,7 @@ import {
 import type { ServedAgent } from "../../src/card/agents.js";
 import { buildCard } from "../../src/card/build.js";
 import { anonymous } from "../../src/core/caller.js";
+import { stays } from "../../src/core/departure.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { createEngine, type Engine, type EngineOptions, type SendOrder } from "../../src/engine/engine.js";
@@ -90,7 +91,7 @@ export class Bench {
 export async function story(held: HeldTask): Promise<string[]> {
   const told: string[] = [];
   if (held.accepted === undefined) throw new Error("nothing was captured");
-  for await (const response of held.events(held.accepted, new AbortController().signal)) told.push(tell(response));
+  for await (const response of held.events(held.accepted, stays)) told.push(tell(response));
   return told;
 }
 
@@ -110,7 +111,7 @@ export function tell({ payload }: StreamResponse): string {
 
 /** Waits until the task is over or waits for the client. */
 export async function settle(held: HeldTask): Promise<string> {
-  await held.settled(new AbortController().signal, 10_000);
+  await held.settled(stays, 10_000);
   return TaskState[held.now().task.status?.state ?? 0] ?? "?";
 }
 

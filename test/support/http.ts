@@ -29,7 +29,8 @@ export class HttpClient {
   /** Sends a request; resolves when the response's headers are here, rejects when the connection fails. */
   exchange({ method, url, headers = {}, body, signal }: Exchange): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const request = http.request(url, {
+      const request = http.request({
+        ...placeOf(url),
         method,
         agent: this.#agent,
         headers: sendable(headers, body),
@@ -48,6 +49,12 @@ export class HttpClient {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/** The parts of a URL, its path as it is written: a parser would take `..` away. */
+function placeOf(url: string): http.RequestOptions {
+  const { hostname, port, origin } = new URL(url);
+  return { hostname, port, path: url.slice(origin.length) };
 }
 
 function sendable(headers: HeaderInput, body: string | Uint8Array | undefined): http.OutgoingHttpHeaders {

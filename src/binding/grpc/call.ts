@@ -1,7 +1,11 @@
 import { Metadata, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
 import type { Call, CallStart, Peer } from "../../core/call.js";
+import type { Departure } from "../../core/departure.js";
 import { A2AError } from "../../core/error.js";
 import type { Incoming } from "./definition.js";
+
+/** How much earlier than here a client may see its deadline pass, in milliseconds. */
+const TRANSIT_MS = 250;
 
 /** A call of a unary method, as grpc-js hands it over. The answer is given as bytes; see `encode()`. */
 export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
@@ -13,7 +17,7 @@ export type StreamCall = ServerWritableStream<Incoming, Buffer>;
  * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the
  * service stands for protocol version 1.0 (specification 3.6.2, 10.1).
  */
-export class GrpcCallStart implements CallStart {
+export class GrpcCallStart implements CallStart, Departure {
   readonly binding = "grpc";
   readonly impliedVersion = "1.0";
   readonly peer: Peer;
@@ -37,6 +41,16 @@ export class GrpcCallStart implements CallStart {
     return this.#controller.signal;
   }
 
+  get departure(): Departure {
+    return this;
+  }
+
+  onGone(callback: () => void): () => void {
+    if (this.gone) callback();
+    else this.#grpc.once("cancelled", callback);
+    return () => this.#grpc.off("cancelled", callback);
+  }
+
   /** Whether the client is gone, or its deadline has passed, before it had its answer. */
   get gone(): boolean {
     return this.#grpc.cancelled && !this.#finished;
@@ -44,8 +58,8 @@ export class GrpcCallStart implements CallStart {
 
   /** Why the call cannot be answered any more. */
   get reason(): A2AError {
-    // Timers may fire a millisecond early.
-    return Number(this.#grpc.getDeadline()) <= Date.now() + 1
+    // The client counts from when it sent the call, so its end at the deadline comes before ours.
+    return Number(this.#grpc.getDeadline()) <= Date.now() + TRANSIT_MS
       ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.")
       : new A2AError("CANCELLED", "The client cancelled the call.");
   }

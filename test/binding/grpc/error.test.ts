@@ -44,7 +44,9 @@ describe("statusOf()", () => {
   });
 
   it("leaves out a detail that cannot be encoded", () => {
-    const { status } = statusIn(new A2AError("UNAVAILABLE", "Later.", { retryAfterMs: 1.0000001 }));
+    const { status } = statusIn(
+      new A2AError("UNAVAILABLE", "Later.", { violations: [{ field: "f", description: Symbol() as never }] }),
+    );
     expect(status.details.map((any) => any.typeUrl)).toEqual(["type.googleapis.com/google.rpc.ErrorInfo"]);
   });
 
