@@ -1,6 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { statusOf } from "../../../src/binding/grpc/error.js";
 import { A2AError, invalid, reasons } from "../../../src/core/error.js";
@@ -44,9 +44,9 @@ describe("statusOf()", () => {
   });
 
   it("leaves out a detail that cannot be encoded", () => {
-    const { status } = statusIn(
-      new A2AError("UNAVAILABLE", "Later.", { violations: [{ field: "f", description: Symbol() as never }] }),
-    );
+    const error = new A2AError("UNAVAILABLE", "Later.");
+    error.details.push({ desc: RetryInfoSchema, value: { retryDelay: { nanos: 0.5 } } });
+    const { status } = statusIn(error);
     expect(status.details.map((any) => any.typeUrl)).toEqual(["type.googleapis.com/google.rpc.ErrorInfo"]);
   });
 
