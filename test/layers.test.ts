@@ -13,7 +13,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
   store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
   auth: { may: ["core"], because: "who calls is found out before anything is done" },
-  engine: { may: ["core", "wire", "task", "store", "card"], because: "the service calls it; it knows no wire, no method" },
+  engine: {
+    may: ["core", "wire", "task", "store", "card"],
+    because: "the service calls it; it knows no wire, no method",
+  },
   card: { may: ["core", "wire", "engine"], because: "a card describes agents; serving it is the server's part" },
   service: {
     may: ["core", "wire", "task", "store", "engine", "auth", "card"],
@@ -49,7 +52,9 @@ function sources(folder: string): string[] {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), "utf8");
-  const statements = text.matchAll(/^(import|export)( type)?\b[^;"']*?from\s+["'](\.[^"']+)["']|^import\s+["'](\.[^"']+)["']/gm);
+  const statements = text.matchAll(
+    /^(import|export)( type)?\b[^;"']*?from\s+["'](\.[^"']+)["']|^import\s+["'](\.[^"']+)["']/gm,
+  );
   return [...statements].map((match) => ({
     from: file,
     to: normalize(join(dirname(file), match[3] ?? match[4] ?? "")).replace(/\.js$/, ".ts"),
@@ -73,7 +78,10 @@ describe("the layers of src/", () => {
       if (layerOf(from) !== layer || target === undefined || target === layer) return false;
       return !may.includes(target) || (typesOnly.has(`${layer}>${target}`) && !typeOnly);
     });
-    expect(wrong.map(({ from, to }) => `${from} imports ${to}`), because).toEqual([]);
+    expect(
+      wrong.map(({ from, to }) => `${from} imports ${to}`),
+      because,
+    ).toEqual([]);
   });
 
   it("let nobody but the composition root, the command line and itself name a database folder", () => {
@@ -111,7 +119,9 @@ describe("the layers of src/", () => {
 
   it("read the environment and print in the command line only", () => {
     const wrong = files.filter(
-      (file) => !file.startsWith("src/cli/") && /\bprocess\.(env|argv|stdout)\b|\bconsole\./.test(readFileSync(join(root, file), "utf8")),
+      (file) =>
+        !file.startsWith("src/cli/") &&
+        /\bprocess\.(env|argv|stdout)\b|\bconsole\./.test(readFileSync(join(root, file), "utf8")),
     );
     expect(wrong).toEqual([]);
   });

@@ -281,6 +281,7 @@ export const messenger: Agent = {
     if (word === "crash") throw new Error("secret: the password is hunter2");
     if (word === "error") throw new AgentError("The oracle is silent today.");
     if (word === "wait") await gates.pass(gate, turn.signal);
+    if (turn.signal.aborted) await gates.pass(`${gate} was left`, turn.signal);
     yield reply({ parts: [{ text: `You said: ${turn.text}` }], metadata: { mood: "fine" } });
   },
 };

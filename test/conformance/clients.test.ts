@@ -69,6 +69,21 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("a cl
     expect(await finished(driver, contextId, gate)).toBe("TASK_STATE_COMPLETED");
   });
 
+  it("may leave before a direct answer: the agent is told, as nobody else could read it [SRV-STRM-03]", async () => {
+    const { server, address } = await serve(setups.message, memoryStore());
+    const other = binding.connect(address);
+    const gate = unique("gate");
+    const controller = new AbortController();
+    const left = other.call("SendMessage", send(`wait ${gate}`, "c"), { signal: controller.signal });
+    left.catch(() => {});
+    await gates.reached(gate);
+    controller.abort();
+    await gates.reached(`${gate} was left`);
+    await left.catch(() => {});
+    other.close();
+    await server.close();
+  });
+
   it("may open many streams over one connection [SRV-STRM-11 SRV-STRM-12]", async () => {
     const [gate, contextId] = [unique("gate"), unique("context")];
     const first = driver.stream("SendStreamingMessage", send(`wait ${gate}`, contextId));

@@ -129,7 +129,7 @@ it.each(requests)(
         for (const [i, reply] of replies.entries())
           expect({ over: drivers[i]?.name, ...reply }).toEqual({ over: drivers[i]?.name, ...replies[0] });
       }),
-      { numRuns: Number(process.env.RUNS ?? 60) },
+      { numRuns: 40 },
     );
   },
   patience,

@@ -103,6 +103,8 @@ export const setups = {
       maxBlockingMs: 50,
     },
   },
+  /** Next to nothing may be under way at once. */
+  crowded: { agent: obedient("crowded"), limits: { maxCalls: 1, maxStreams: 1 } },
   /** For agents that say what cannot be written down: what they leave would be in the way of other cases. */
   careless: { agent: obedient("careless") },
   /** The id of a message makes a send idempotent. */

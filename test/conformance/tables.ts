@@ -59,6 +59,9 @@ export const storeTable: readonly Case[] = [
   ...resumeCases,
 ];
 
+/** What shows that a further way to speak a binding works. */
+export const shortTable: readonly Case[] = [...sendCases, ...streamCases, ...messageCases, ...capabilityCases];
+
 /** What belongs to one binding alone, or to the card, by name. */
 export const rawTables: Readonly<Record<string, readonly RawCase[]>> = {
   jsonrpc: jsonRpcCases,

@@ -3,7 +3,12 @@ import type { DescMethod, DescMethodStreaming, DescMethodUnary, JsonObject, Mess
 import { create } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { ConnectError, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcWebTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
 import type { Address, BindingName, CallOptions, Wire } from "./driver.js";
 import { messageOf, normalOf } from "./proto-json.js";
 import { detailOf, statusName, WireFailure } from "./wire-error.js";
@@ -20,6 +25,13 @@ export function grpcWebWire({ url }: Address): Wire {
   const agent = new http.Agent({ keepAlive: true });
   const transport = createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent } });
   return wireOf("grpc-web", transport, () => agent.destroy());
+}
+
+/** gRPC on the HTTP port, over HTTP/2. */
+export function grpcHttpWire({ url }: Address): Wire {
+  const sessionManager = new Http2SessionManager(url);
+  const transport = createGrpcTransport({ baseUrl: url, sessionManager });
+  return wireOf("grpc-http", transport, () => sessionManager.abort());
 }
 
 function wireOf(name: BindingName, transport: Transport, close: () => void): Wire {

@@ -3,8 +3,8 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { HeaderInput } from "./http.js";
 import { type WireError, WireFailure } from "./wire-error.js";
 
-/** Names of the bindings, as `Call.binding` has them. */
-export type BindingName = "grpc" | "connect" | "grpc-web" | "jsonrpc" | "rest";
+/** Names of the bindings; `grpc-http` is gRPC as the HTTP port speaks it. */
+export type BindingName = "grpc" | "grpc-http" | "connect" | "grpc-web" | "jsonrpc" | "rest";
 
 /** Where a server is reached. */
 export interface Address {

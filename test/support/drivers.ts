@@ -1,5 +1,5 @@
 import { type Address, type BindingName, type Driver, driverOf } from "./driver.js";
-import { connectWire, grpcWebWire } from "./driver-connect.js";
+import { connectWire, grpcHttpWire, grpcWebWire } from "./driver-connect.js";
 import { grpcWire } from "./driver-grpc.js";
 import { jsonRpcWire } from "./driver-jsonrpc.js";
 import { restWire } from "./driver-rest.js";
@@ -20,9 +20,12 @@ export const bindings: readonly Binding[] = [
   { name: "rest", connect: (address) => driverOf(restWire(address)) },
 ];
 
+/** gRPC once more, as the HTTP port speaks it: the same code as Connect and gRPC-Web, so a few cases will do. */
+export const grpcHttp: Binding = { name: "grpc-http", connect: (address) => driverOf(grpcHttpWire(address)) };
+
 /** The binding of a name. */
 export function bindingOf(name: BindingName): Binding {
-  const binding = bindings.find((known) => known.name === name);
+  const binding = [...bindings, grpcHttp].find((known) => known.name === name);
   if (binding === undefined) throw new Error(`There is no binding ${name}.`);
   return binding;
 }

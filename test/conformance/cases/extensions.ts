@@ -1,4 +1,4 @@
-import { absent, like, type Pattern, present } from "../../support/match.js";
+import { absent, anId, like, type Pattern, present } from "../../support/match.js";
 import { type Case, call, everyOperation, isStreaming, refused, say, stream } from "../case.js";
 
 const may1 = "urn:example:ext:may:v1";
@@ -32,6 +32,25 @@ function activation(
 
 /** Which extensions are in force. */
 export const extensionCases: readonly Case[] = [
+  {
+    name: "a request has an id, the client's own where it has one",
+    ids: ["SRV-SVC-01", "SRV-SVC-02"],
+    steps: [
+      call("ListTasks", {}, { headers: { "x-request-id": anId } }),
+      call(
+        "ListTasks",
+        {},
+        { headers: { "x-request-id": "client-{run}" } },
+        { headers: { "X-Request-Id": "client-{run}" } },
+      ),
+      call(
+        "GetTask",
+        { id: "unknown" },
+        { error: { reason: "TASK_NOT_FOUND" }, headers: { "x-request-id": "client-{run}" } },
+        { headers: { "X-Request-Id": "client-{run}" } },
+      ),
+    ],
+  },
   {
     name: "no extension is in force unless it is asked for",
     ids: ["SRV-EXT-10"],

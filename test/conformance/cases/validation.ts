@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { absent, like, present } from "../../support/match.js";
-import { type Case, call, refused, say } from "../case.js";
+import { begin, type Case, call, finish, open, reached, read, refused, release, say, settle, stream } from "../case.js";
 
 const hook = "https://hooks.example/a";
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] };
@@ -61,6 +61,8 @@ const tooLate = {
   connect: "the library measures messages before it shows them to anybody",
   "grpc-web": "the library measures messages before it shows them to anybody",
 };
+
+const megabyte = "0123456789abcdeü".repeat(65_536);
 
 const long = "x".repeat(41);
 const texts = (count: number): { text: string }[] => Array.from({ length: count }, () => ({ text: "echo hi" }));
@@ -159,6 +161,43 @@ export const validationCases: readonly Case[] = [
       call("SendMessage", say("echo hi"), { message: present }, { timeoutMs: 2_000 }),
     ],
     failing: { "grpc-web": "what is left of the body is not read, and the next request waits behind it for ever" },
+  },
+  {
+    name: "no more streams are open than the server allows",
+    ids: ["SRV-SEC-04", "SRV-ERR-13"],
+    setup: "crowded",
+    steps: [
+      open("first", "SendStreamingMessage", say("wait {run}")),
+      read("first", [{ task: present }]),
+      ...refused("SendStreamingMessage", say("quiet"), { reason: "TOO_MANY_REQUESTS" }),
+      call("SendMessage", say("quiet"), { message: present }),
+      reached("{run}"),
+      release("{run}"),
+      finish("first", { last: { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } } }),
+      ...stream("SendStreamingMessage", say("quiet"), { events: [present, present] }),
+    ],
+  },
+  {
+    name: "no more calls are under way than the server allows",
+    ids: ["SRV-SEC-04", "SRV-ERR-13"],
+    setup: "crowded",
+    steps: [
+      begin("first", "SendMessage", say("wait {run}")),
+      reached("{run}"),
+      call("ListTasks", {}, { error: { reason: "TOO_MANY_REQUESTS" } }),
+      release("{run}"),
+      settle("first", { message: present }),
+      call("ListTasks", {}, { message: present }),
+    ],
+  },
+  {
+    name: "a text of a megabyte arrives whole, there and back",
+    ids: ["SRV-GEN-02"],
+    steps: [
+      call("SendMessage", say(`echo ${megabyte}`), {
+        message: { task: { artifacts: [{ parts: [{ text: megabyte }] }] } },
+      }),
+    ],
   },
   {
     name: "a message of many parts is taken as it is",
