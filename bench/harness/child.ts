@@ -5,8 +5,9 @@ import type { Answered, Job, JobResults, Ready, Served, ServerQuestion, Usage } 
 /** Where the compiler puts the bench's own programs. */
 const BUILT = join(import.meta.dirname, "..", "..", "dist", "bench");
 
-/** A child must be ready within this time, and gone within the other one when it is let go. */
+/** A child must be ready, have an answer, and be gone when it is let go, within these times; else it is ended. */
 const START_MS = 60_000;
+const ANSWER_MS = 300_000;
 const END_MS = 3_000;
 
 const running = new Set<ChildProcess>();
@@ -47,10 +48,11 @@ export class Child<Q> {
   ask(question: Q): Promise<unknown> {
     if (this.#end !== undefined) return Promise.reject(this.#end);
     const id = this.#next++;
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), ANSWER_MS);
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
       this.#process.send({ id, question });
-    });
+    }).finally(() => clearTimeout(timer));
   }
 
   /** Lets the process go and waits until it is gone. */

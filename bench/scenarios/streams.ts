@@ -16,7 +16,7 @@ interface StreamLane {
 /** How often each length is measured. */
 const REPEATS: readonly (readonly [chunks: number, full: number, quick: number])[] = [
   [100, 20, 5],
-  [1_000, 10, 3],
+  [1_000, 10, 2],
   [10_000, 3, 1],
   [100_000, 1, 0],
 ];
@@ -64,7 +64,7 @@ function streams(binding: string, title: string, send: Send): Scenario {
         { name: "Parley, in memory", server: await bench.start("parley", "task", "memory"), most: 100_000 },
         { name: PEER, server: await bench.start("peer", "task"), most: peer10000 ? 10_000 : 1_000 },
       ];
-      await measure(bench, send, lanes, 1_000, quick ? 1 : 3);
+      await measure(bench, send, lanes, quick ? 100 : 1_000, 3);
       const rows: Row[] = [];
       const costs = new Map<string, number>();
       for (const [chunks, full, short] of REPEATS) {

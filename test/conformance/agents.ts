@@ -135,6 +135,11 @@ const waits: Record<string, Command> = {
   *ask(rest) {
     yield inputRequired(rest);
   },
+  async *askafter(rest, turn) {
+    yield working("Waiting.");
+    await gates.pass(rest, turn.signal);
+    yield inputRequired("Which one?");
+  },
   async *askon(rest, turn) {
     yield inputRequired("Which one?");
     await gates.pass(rest, turn.signal);

@@ -81,6 +81,12 @@ export interface StreamEnd {
   readonly headers?: Readonly<Record<string, Pattern>>;
 }
 
+/** What is known to fail everywhere, with the reason. */
+export function everywhere(reason: string): Readonly<Partial<Record<BindingName, string>>> {
+  const names: readonly BindingName[] = ["grpc", "grpc-http", "connect", "grpc-web", "jsonrpc", "rest"];
+  return Object.fromEntries(names.map((name) => [name, reason]));
+}
+
 /** Calls and waits for the reply. */
 export function call(rpc: string, request: JsonObject, expect: Expectation, options?: StepOptions): Step {
   return { kind: "call", rpc, request, expect, options };

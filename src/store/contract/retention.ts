@@ -87,17 +87,24 @@ function removing(contract: StoreContract): void {
     expect(claimed.map((head) => head.taskId)).toEqual(["kept"]);
   });
 
-  scenario(contract, "frees the task's id and its idempotency key", async (store) => {
-    const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
-    const head = headOf({ taskId: "a", state: TaskState.COMPLETED });
-    const request = { head, expected: 0, entries: numbered(0, 1), send };
-    await store.append(request);
-    await store.removeFinished({ before: 9_999, limit: 10 });
-    await store.append(request);
-    expect(await store.head({ taskId: "a" })).toEqual(head);
-    expect(await readAll(store, "a")).toEqual(["1"]);
-    expect((await store.load({ taskId: "a" }))?.snapshot).toBeUndefined();
-  });
+  scenario(
+    contract,
+    "frees the task's id and its idempotency key, with nothing of the old task behind",
+    async (store) => {
+      const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
+      const head = headOf({ taskId: "a", state: TaskState.COMPLETED });
+      const request = { head, expected: 0, entries: numbered(0, 1), send };
+      await store.append(request);
+      await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("fold") } });
+      await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("config"), position: 1 } });
+      await store.removeFinished({ before: 9_999, limit: 10 });
+      await store.append(request);
+      expect(await store.head({ taskId: "a" })).toEqual(head);
+      expect(await readAll(store, "a")).toEqual(["1"]);
+      expect((await store.load({ taskId: "a" }))?.snapshot).toBeUndefined();
+      expect(await store.listPushConfigs({ taskId: "a", after: "", limit: 10 })).toEqual([]);
+    },
+  );
 
   scenario(contract, "refuses to go on with a task that was removed", async (store) => {
     const working = await create(store, { taskId: "a" });

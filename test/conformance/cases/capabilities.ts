@@ -42,7 +42,7 @@ export const capabilityCases: readonly Case[] = [
   ),
   {
     name: "a webhook in a send is refused without push notifications, and no task is made",
-    ids: ["SRV-SEND-18", "SRV-SEND-17", "SRV-ERR-06"],
+    ids: ["SRV-SEND-18", "SRV-ERR-06"],
     steps: [
       ...["SendMessage", "SendStreamingMessage"].flatMap((rpc) =>
         refused(

@@ -1,5 +1,5 @@
 import { absent, all, anId, like, not, type Pattern } from "../../support/match.js";
-import { type Case, call, say } from "../case.js";
+import { type Case, call, everywhere, say } from "../case.js";
 
 /** A send whose artifacts are as given. */
 function leaves(name: string, text: string, artifacts: Pattern, ids: readonly string[]): Case {
@@ -16,8 +16,6 @@ function fails(name: string, text: string, words: Pattern, ids: readonly string[
 const unusual = 'ü "quoted" \\ 🤖 \u0001\u2028 </script> \r\n\n data: x';
 
 const noLeak: Pattern = all(like(/Reference: \S+/), not(like(/hunter2|secret|\.ts:|Error/)));
-
-const every = ["grpc", "connect", "grpc-web", "jsonrpc", "rest"] as const;
 
 /** What an agent says that cannot be written down in JSON, or not read again. */
 const unspeakable: readonly (readonly [command: string, what: string, failing?: string])[] = [
@@ -40,7 +38,7 @@ const careless: readonly Case[] = unspeakable.map(([command, what, failing]) => 
     call("GetTask", { id: "{taskId}" }, { message: { artifacts: absent } }),
     call("ListTasks", { contextId: "{run}", includeArtifacts: true }, { message: { totalSize: 1 } }),
   ],
-  ...(failing === undefined ? {} : { failing: Object.fromEntries(every.map((binding) => [binding, failing])) }),
+  ...(failing === undefined ? {} : { failing: everywhere(failing) }),
 }));
 
 /** What a task may leave behind, and what becomes of it when its agent breaks the rules. */

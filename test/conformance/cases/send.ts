@@ -1,5 +1,21 @@
-import { absent, all, anId, aTime, like, not, type Pattern, present } from "../../support/match.js";
-import { begin, type Case, call, finish, open, reached, read, release, type Step, say, sayAndGo } from "../case.js";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { absent, all, anId, aTime, having, like, not, type Pattern, present } from "../../support/match.js";
+import {
+  begin,
+  type Case,
+  call,
+  everywhere,
+  finish,
+  open,
+  reached,
+  read,
+  release,
+  type Step,
+  type StepOptions,
+  say,
+  sayAndGo,
+  settle,
+} from "../case.js";
 import { asked, done, ended } from "./steps.js";
 
 /** A send that comes back in a state, with the agent's words. */
@@ -220,6 +236,9 @@ const afterTheEnd: readonly Case[] = Object.entries(ended).map(([state, steps]) 
   ],
 }));
 
+const keyed: StepOptions = { headers: { "Idempotency-Key": "{run}" } };
+const second = (): JsonObject => say("echo second", { taskId: "{taskId}", messageId: "{run}-2" });
+
 const followUps: readonly Case[] = [
   {
     name: "a message to a task that asked goes on with it",
@@ -276,6 +295,32 @@ const followUps: readonly Case[] = [
           { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } },
         ],
       }),
+    ],
+  },
+  {
+    name: "a call whose message waited for its turn is answered after that turn",
+    ids: ["SRV-SEND-03", "SRV-SEND-15"],
+    steps: [
+      call("SendMessage", sayAndGo("askafter {run}"), { save: { taskId: "task.id" } }),
+      reached("{run}"),
+      begin("second", "SendMessage", second(), keyed),
+      // The same send once more: it comes back when the message is stored.
+      call("SendMessage", { ...second(), configuration: { returnImmediately: true } }, { message: present }, keyed),
+      release("{run}"),
+      settle("second", { message: { task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [present] } } }),
+    ],
+    failing: everywhere("it comes back when the turn before its own pauses"),
+  },
+  {
+    name: "a stream whose message waited for its turn lasts until that turn is over",
+    ids: ["SRV-STRM-06", "SRV-SEND-15"],
+    steps: [
+      call("SendMessage", sayAndGo("askafter {run}"), { save: { taskId: "task.id" } }),
+      reached("{run}"),
+      open("second", "SendStreamingMessage", second()),
+      read("second", [{ task: { history: having({ messageId: "{run}-2" }) } }]),
+      release("{run}"),
+      finish("second", { last: { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } } }),
     ],
   },
   {

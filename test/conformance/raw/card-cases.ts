@@ -110,7 +110,7 @@ export const cardCases: readonly RawCase[] = [
   },
   {
     name: "each agent has a card with its tenant, the first one at the root",
-    ids: ["SRV-CARD-07", "SRV-TEN-02", "SRV-CARD-20"],
+    ids: ["SRV-CARD-07", "SRV-TEN-02"],
     setup: "departments",
     steps: [
       { send: `GET ${path}`, ...ok, json: { name: "billing", supportedInterfaces: interfaces("billing") } },
