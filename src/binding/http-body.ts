@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
+import { exceedsJson } from "../wire/count-values.js";
 import type { HttpExchange } from "./http-exchange.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -9,12 +10,15 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 /**
  * Reads the JSON body of a request.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; CANCELLED when the
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known; CANCELLED when the
  * client goes away before the end.
  */
-export async function readJsonBody(exchange: HttpExchange, { maxRequestBytes }: Limits): Promise<JsonBody> {
-  const bytes = await readBytes(exchange, maxRequestBytes);
+export async function readJsonBody(exchange: HttpExchange, limits: Limits): Promise<JsonBody> {
+  const bytes = await readBytes(exchange, limits.maxRequestBytes);
   if (bytes.length === 0) return "empty";
+  if (exceedsJson(bytes, limits.maxRequestValues)) {
+    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${limits.maxRequestValues} values.`);
+  }
   if (!isUtf8(bytes)) return "malformed";
   // A byte order mark may be ignored instead of refused.
   const start = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;

@@ -2,7 +2,11 @@
 export interface Limits {
   /** One request, in bytes, on any binding. Default 8 MiB. */
   readonly maxRequestBytes: number;
-  /** Characters of an id, a context id or an idempotency key. Default 256. */
+  /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 250,000. */
+  readonly maxRequestValues: number;
+  /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
+  readonly maxPageBytes: number;
+  /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
   readonly maxIdLength: number;
   /** Parts of one message. Default 1,000. */
   readonly maxParts: number;
@@ -37,6 +41,8 @@ export interface Limits {
 /** The stated defaults. */
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
+  maxRequestValues: 250_000,
+  maxPageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,
   maxParts: 1_000,
   maxReferences: 100,

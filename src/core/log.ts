@@ -10,3 +10,23 @@ const ignore = (): void => {};
 
 /** The default of a library: it says nothing unless its host wants to hear it. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** The logger, except that it never throws: facts may hold anything, also what throws when it is looked at. */
+export function guardedLogger(logger: Logger): Logger {
+  const guarded = (level: keyof Logger) => (facts: object, message: string) => {
+    try {
+      logger[level](facts, message);
+    } catch {
+      tell(logger, level, message);
+    }
+  };
+  return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
+}
+
+function tell(logger: Logger, level: keyof Logger, message: string): void {
+  try {
+    logger[level]({}, `${message} (its facts could not be logged)`);
+  } catch {
+    // A logger that cannot log must not end what goes on.
+  }
+}

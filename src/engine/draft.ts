@@ -13,7 +13,8 @@ import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { mayFollow } from "../task/state.js";
 import type { ArtifactEvent, Content } from "./event.js";
-import { agentMessage, artifactOf, InvalidAgentEvent, type Place } from "./message.js";
+import { agentMessage, artifactOf, type Place } from "./message.js";
+import { InvalidAgentEvent } from "./own-values.js";
 import type { TurnRequest } from "./turn.js";
 
 /** The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3). */
@@ -76,7 +77,7 @@ export class ArtifactIds {
   /** The entry of an artifact event; `append` only where there is something to append to (specification 4.2.2). */
   draft(event: ArtifactEvent, place: Place, now: number): Draft {
     const name = event.name ?? "";
-    const artifactId = event.id ?? (event.append ? this.#byName.get(name) : undefined) ?? newId();
+    const artifactId = event.id || (event.append ? this.#byName.get(name) : undefined) || newId();
     const update = create(TaskArtifactUpdateEventSchema);
     update.taskId = place.taskId;
     update.contextId = place.contextId;

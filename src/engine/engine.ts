@@ -11,7 +11,7 @@ import type { Caller } from "../core/caller.js";
 import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
-import { type Logger, silentLogger } from "../core/log.js";
+import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
 import { StoreError } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
@@ -103,7 +103,7 @@ export class Engine {
     this.#options = options;
     this.#store = options.store;
     this.#limits = options.limits ?? defaultLimits;
-    this.#logger = options.logger ?? silentLogger;
+    this.#logger = guardedLogger(options.logger ?? silentLogger);
     this.#now = options.now ?? Date.now;
     this.#leaseMs = options.leaseMs ?? 15_000;
     this.#shelf = new Shelf(options.store);
@@ -194,10 +194,18 @@ export class Engine {
   /** A page of the scope's tasks, newest status first (specification 3.1.4). */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
     const page = await this.#store.list({ ...request, limit: request.limit + 1 });
-    const heads = page.heads.slice(0, request.limit);
-    const moments = await Promise.all(heads.map((head) => this.#listed(head, view)));
-    const last = page.heads.length > request.limit ? heads.at(-1) : undefined;
-    return { moments: moments.filter((moment) => moment !== undefined), total: page.total, next: last };
+    const moments: Moment[] = [];
+    let last: TaskHead | undefined;
+    let bytes = 0;
+    for (const head of page.heads.slice(0, request.limit)) {
+      const found = await this.#listed(head, view);
+      // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
+      if (last !== undefined && bytes + (found?.size ?? 0) > this.#limits.maxPageBytes) break;
+      bytes += found?.size ?? 0;
+      last = head;
+      if (found !== undefined) moments.push(found.moment);
+    }
+    return { moments, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
   }
 
   /**
@@ -207,7 +215,9 @@ export class Engine {
   async cancel(scope: Scope, taskId: string): Promise<Moment> {
     const log = await this.#take(scope, taskId);
     try {
-      if (isTerminal(log.plannedState)) throw notCancelable(taskId);
+      // Over is what is stored as over.
+      if (isTerminal(log.plannedState)) await log.stored();
+      if (isTerminal(log.fold.state)) throw notCancelable(taskId);
       const execution = this.#executions.get(taskId);
       if (execution !== undefined) await execution.cancel();
       if (!isTerminal(log.plannedState)) {
@@ -225,10 +235,16 @@ export class Engine {
     }
   }
 
-  /** A task that retention removed between the list and the look is left out. */
-  async #listed(head: TaskHead, view: View): Promise<Moment | undefined> {
-    const folded = this.#live(head.taskId, head.position) ?? (await this.#fold(head.taskId));
-    return folded === undefined ? undefined : momentOf(folded, view);
+  /** A task that retention removed meanwhile, or that cannot be read, is left out: the others are still there. */
+  async #listed(head: TaskHead, view: View): Promise<{ moment: Moment; size: number } | undefined> {
+    try {
+      const folded = this.#live(head.taskId, head.position) ?? (await foldStored(this.#store, head.taskId));
+      return folded && { moment: momentOf(folded, view), size: folded.fold.size };
+    } catch (error) {
+      if (error instanceof StoreError) throw this.#trouble(error);
+      this.#logger.error({ err: error, taskId: head.taskId }, "a task cannot be read");
+      return undefined;
+    }
   }
 
   /** A task in memory, unless it is behind a position that the store has: its commit is told of a moment later. */
@@ -294,6 +310,7 @@ export class Engine {
   async #followUp(order: SendOrder, message: Message): Promise<HeldTask> {
     const log = await this.#take({ tenant: order.tenant, owner: order.caller.owner }, message.taskId);
     try {
+      if (isTerminal(log.plannedState)) await log.stored();
       const { contextId } = log.head;
       if (message.contextId !== "" && message.contextId !== contextId) {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
@@ -423,24 +440,28 @@ export class Engine {
   }
 
   async #recover(head: TaskHead): Promise<void> {
-    const log = await this.#shelf.take(head.taskId);
-    if (log === undefined) return;
+    let log: TaskLog | undefined;
     try {
-      await log.refresh();
-      await recoverTask({
-        log,
-        store: this.#store,
-        served: this.#options.agentOf(head.tenant),
-        maxRestarts: this.#options.maxRestarts ?? 3,
-        runner: this.#runnerSource(),
-        logger: this.#logger,
-        begin: (served) => this.#execution(log, served),
-      });
+      log = await this.#shelf.take(head.taskId);
+      if (log !== undefined) await this.#recoverLog(log);
     } catch (error) {
       this.#logger.error({ err: error, taskId: head.taskId }, "a task could not be recovered; it is tried again");
     } finally {
-      this.#shelf.release(log);
+      if (log !== undefined) this.#shelf.release(log);
     }
+  }
+
+  async #recoverLog(log: TaskLog): Promise<void> {
+    await log.refresh();
+    await recoverTask({
+      log,
+      store: this.#store,
+      served: this.#options.agentOf(log.head.tenant),
+      maxRestarts: this.#options.maxRestarts ?? 3,
+      runner: this.#runnerSource(),
+      logger: this.#logger,
+      begin: (served) => this.#execution(log, served),
+    });
   }
 
   async #refresh(): Promise<void> {

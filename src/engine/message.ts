@@ -11,6 +11,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../core/ids.js";
 import type { ArtifactInput, Content, MessageContent, PartInput } from "./event.js";
+import { listOf, ownBytes, ownJson, ownObject, ownText, ownTexts } from "./own-values.js";
 
 /** Where an agent's message belongs. */
 export interface Place {
@@ -27,27 +28,25 @@ export function agentMessage(content: Content, place: Place): Message {
   message.contextId = place.contextId;
   message.taskId = place.taskId;
   message.role = Role.AGENT;
-  message.parts = parts.map(partOf);
-  checkDepth(metadata);
-  if (metadata !== undefined) message.metadata = metadata;
-  if (extensions !== undefined) message.extensions = [...extensions];
+  message.parts = listOf("parts", parts).map(partOf);
+  if (metadata !== undefined) message.metadata = ownObject("metadata", metadata);
+  if (extensions !== undefined) message.extensions = ownTexts("extensions", extensions);
   return message;
 }
 
 /** The artifact of an event, under the id that the engine found for it. */
 export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
   const artifact = create(ArtifactSchema);
-  artifact.artifactId = artifactId;
-  artifact.name = input.name ?? "";
-  artifact.description = input.description ?? "";
+  artifact.artifactId = ownText("id", artifactId);
+  artifact.name = ownText("name", input.name ?? "");
+  artifact.description = ownText("description", input.description ?? "");
   artifact.parts = [
-    ...(input.parts ?? []),
+    ...listOf("parts", input.parts ?? []),
     ...(input.text === undefined ? [] : [{ text: input.text }]),
     ...(input.data === undefined ? [] : [{ data: input.data }]),
   ].map(partOf);
-  checkDepth(input.metadata);
-  if (input.metadata !== undefined) artifact.metadata = input.metadata;
-  if (input.extensions !== undefined) artifact.extensions = [...input.extensions];
+  if (input.metadata !== undefined) artifact.metadata = ownObject("metadata", input.metadata);
+  if (input.extensions !== undefined) artifact.extensions = ownTexts("extensions", input.extensions);
   return artifact;
 }
 
@@ -59,34 +58,17 @@ function contentOf(content: Content): MessageContent {
 function partOf(input: PartInput): Part {
   const part = create(PartSchema);
   part.content = partContent(input);
-  if (input.mediaType !== undefined) part.mediaType = input.mediaType;
-  if (input.filename !== undefined) part.filename = input.filename;
-  checkDepth(input.metadata);
-  if (input.metadata !== undefined) part.metadata = input.metadata;
+  if (input.mediaType !== undefined) part.mediaType = ownText("mediaType", input.mediaType);
+  if (input.filename !== undefined) part.filename = ownText("filename", input.filename);
+  if (input.metadata !== undefined) part.metadata = ownObject("metadata", input.metadata);
   return part;
 }
 
-/** Levels of nesting that fit into a stored entry: decoding stops at 100 messages, and a level of JSON takes two. */
-const maxDepth = 40;
-
-/** Refuses what could be stored but not be read again. */
-function checkDepth(value: JsonValue | undefined, depth = 0): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth >= maxDepth) throw new InvalidAgentEvent(`data and metadata are nested at most ${maxDepth} levels deep`);
-  for (const inner of Object.values(value)) checkDepth(inner, depth + 1);
-}
-
-/** An agent yielded something that the protocol has no place for; the text is safe to show. */
-export class InvalidAgentEvent extends Error {
-  override name = "InvalidAgentEvent";
-}
-
 function partContent(input: PartInput): Part["content"] {
-  if ("text" in input) return { case: "text", value: input.text };
-  if ("raw" in input) return { case: "raw", value: input.raw };
-  if ("url" in input) return { case: "url", value: input.url };
-  checkDepth(input.data);
-  return { case: "data", value: fromJson(ValueSchema, input.data) };
+  if ("text" in input) return { case: "text", value: ownText("text", input.text) };
+  if ("raw" in input) return { case: "raw", value: ownBytes("raw", input.raw) };
+  if ("url" in input) return { case: "url", value: ownText("url", input.url) };
+  return { case: "data", value: fromJson(ValueSchema, ownJson("data", input.data)) };
 }
 
 /** Text parts of a message, joined by line feeds. */

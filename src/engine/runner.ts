@@ -11,7 +11,8 @@ import { type Agent, AgentError, type Turn } from "./agent.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
 import { Interruptible } from "./interruption.js";
-import { InvalidAgentEvent, type Place } from "./message.js";
+import type { Place } from "./message.js";
+import { InvalidAgentEvent } from "./own-values.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
 
@@ -91,11 +92,15 @@ export class Execution {
         await this.#runTurn(next.request, next.started);
         if (isTerminal(this.log.plannedState)) break;
       }
+      // A cancel that came between two turns, or while the last one was being put to rest.
+      if (!this.#over && this.#interruptible.reason?.cause === "canceled")
+        await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
       // The log could not be written: the task keeps its lease, and whoever claims it decides (recovery).
       this.#source.logger.error({ err: error, taskId: this.log.taskId }, "an execution could not be stored");
+    } finally {
+      this.#end();
     }
-    this.#end();
   }
 
   /**
@@ -173,6 +178,8 @@ export class Execution {
         if (this.#failure !== undefined) break;
         result = await iterator.next();
       }
+      // An agent that was left behind may still clean up, for nobody but itself.
+      if (this.#over && !result.done) void leave(iterator, this.#source.logger);
       if (this.#over) return;
       if (!result.done) await leave(iterator, this.#source.logger);
     } catch (error) {
@@ -293,14 +300,29 @@ export async function leave(iterator: AsyncIterator<AgentEvent>, logger: Logger)
 /** What the agent says about a turn that was cut off. */
 export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   const { recover = "fail" } = agent;
-  return typeof recover === "function" ? recover(turn) : recover;
+  try {
+    return typeof recover === "function" ? recover(turn) : recover;
+  } catch {
+    // Who cannot say whether to go on does not go on: asking again would go on for ever.
+    return "fail";
+  }
 }
 
 /** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
 export function failureText(error: unknown, logger: Logger, taskId: string): string {
-  if (error instanceof AgentError) return error.message;
-  if (error instanceof InvalidAgentEvent) return `The agent's answer is not valid: ${error.message}.`;
+  const text = textFor(error);
+  if (text !== undefined) return text;
   const reference = newId();
   logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
   return `The agent failed unexpectedly. Reference: ${reference}`;
+}
+
+/** An agent may throw anything, also what throws when it is looked at. */
+function textFor(error: unknown): string | undefined {
+  try {
+    if (error instanceof InvalidAgentEvent) return `The agent's answer is not valid: ${error.message}.`;
+    return error instanceof AgentError && typeof error.message === "string" ? error.message : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -16,7 +16,7 @@ export async function foldStored(store: TaskStore, taskId: string): Promise<Fold
   if (loaded === undefined) return undefined;
   const { head, snapshot, entries } = loaded;
   const fold = snapshot === undefined ? new TaskFold() : decodeSnapshot(snapshot.bytes);
-  for (const bytes of entries) fold.apply(decodeEntry(bytes));
+  for (const bytes of entries) fold.apply(decodeEntry(bytes), bytes.length);
   return { head, fold, snapshotAt: snapshot?.position ?? 0 };
 }
 

@@ -179,13 +179,15 @@ export class TaskLog {
 
   /** Takes over what other processes appended meanwhile. */
   async refresh(): Promise<void> {
-    const limit = 1_000;
     for (;;) {
-      const read = await this.#store.read({ taskId: this.taskId, after: this.fold.position, limit });
-      const news = read.map(decodeEntry).filter((entry) => entry.position === this.fold.position + 1);
-      for (const entry of news) this.#publish(entry, 0);
-      if (news.length > 0) this.wake();
-      if (read.length < limit) break;
+      const before = this.fold.position;
+      for (const bytes of await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 })) {
+        const entry = decodeEntry(bytes);
+        // What was published meanwhile is known already.
+        if (entry.position === this.fold.position + 1) this.#publish(entry, bytes.length);
+      }
+      if (this.fold.position === before) break;
+      this.wake();
     }
     const head = await this.#store.head({ taskId: this.taskId });
     if (head !== undefined) this.#head = head;
@@ -280,7 +282,7 @@ export class TaskLog {
   }
 
   #publish(entry: LogEntry, size: number): void {
-    this.fold.apply(entry);
+    this.fold.apply(entry, size);
     this.tail.push(entry, size);
     const state = stateAfter(entry.event);
     this.#head = {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { Turn } from "./agent.js";
 import type { Interruptible } from "./interruption.js";
@@ -29,7 +29,8 @@ export interface TurnSurroundings {
 
 /** The turn as the agent sees it. */
 export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
-  const { message } = request;
+  // A copy: the message itself is part of the log.
+  const message = clone(MessageSchema, request.message);
   let data: JsonValue[] | undefined;
   return {
     message,

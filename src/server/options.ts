@@ -5,7 +5,7 @@ import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
-import { type Logger, silentLogger } from "../core/log.js";
+import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import type { EngineOptions } from "../engine/engine.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
@@ -104,7 +104,7 @@ export function settle(options: ServerOptions): Settings {
     }),
     store: options.store,
     limits: limitsOf(options.limits ?? {}, faults),
-    logger: options.logger ?? silentLogger,
+    logger: guardedLogger(options.logger ?? silentLogger),
     trust: trustOf(options.trustProxy ?? false, faults),
     cors: corsOf(options.cors ?? false, faults),
     publicUrl: publicUrlOf(options.publicUrl, faults),

@@ -8,14 +8,19 @@ import {
   PartSchema,
   Role,
   SendMessageConfigurationSchema,
+  SendMessageRequestSchema,
   SubscribeToTaskRequestSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Violation } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
+import { jsonFault, valueFault } from "./json-values.js";
 
 /** What is wrong with the values of one message, beyond missing fields. */
 export type Rule = (message: AnyMessage) => Violation[];
+
+const fault = (field: string, description: string | undefined): Violation[] =>
+  description === undefined ? [] : [{ field, description }];
 
 /** Smallest and largest page of a task list (specification 3.1.4 and the contract's comments). */
 export const pageSizes = { min: 1, max: 100, default: 50 } as const;
@@ -32,12 +37,26 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       ...more("parts", message.parts.length, limits.maxParts),
       ...more("referenceTaskIds", message.referenceTaskIds.length, limits.maxReferences),
       ...more("extensions", message.extensions.length, limits.maxExtensions),
+      ...fault("metadata", jsonFault(message.metadata)),
+      ...message.extensions.flatMap((uri, index) => id(`extensions[${index}]`, uri)),
       ...message.referenceTaskIds.flatMap((taskId, index) => id(`referenceTaskIds[${index}]`, taskId)),
     ]),
-    rule(PartSchema, (part) =>
-      part.content.case === undefined ? [{ field: "", description: "needs one of text, raw, url, data" }] : [],
-    ),
-    rule(SendMessageConfigurationSchema, (configuration) => negative("historyLength", configuration.historyLength)),
+    rule(PartSchema, (part) => [
+      ...(part.content.case === undefined ? [{ field: "", description: "needs one of text, raw, url, data" }] : []),
+      ...(part.content.case === "data" ? fault("data", valueFault(part.content.value)) : []),
+      ...fault("metadata", jsonFault(part.metadata)),
+      ...id("filename", part.filename),
+      ...id("mediaType", part.mediaType),
+    ]),
+    rule(SendMessageRequestSchema, (request) => [
+      ...id("tenant", request.tenant),
+      ...fault("metadata", jsonFault(request.metadata)),
+    ]),
+    rule(SendMessageConfigurationSchema, (configuration) => [
+      ...negative("historyLength", configuration.historyLength),
+      ...more("acceptedOutputModes", configuration.acceptedOutputModes.length, limits.maxExtensions),
+      ...configuration.acceptedOutputModes.flatMap((mode, index) => id(`acceptedOutputModes[${index}]`, mode)),
+    ]),
     rule(GetTaskRequestSchema, (request) => [
       ...id("id", request.id),
       ...negative("historyLength", request.historyLength),
@@ -45,6 +64,7 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
     rule(CancelTaskRequestSchema, (request) => id("id", request.id)),
     rule(SubscribeToTaskRequestSchema, (request) => id("id", request.id)),
     rule(ListTasksRequestSchema, (request) => [
+      ...id("tenant", request.tenant),
       ...id("contextId", request.contextId),
       ...negative("historyLength", request.historyLength),
       ...state(request.status),

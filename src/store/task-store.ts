@@ -14,8 +14,9 @@ export interface TaskStore {
   /**
    * Adds entries to a task's log, in one transaction with everything else the request names. Calls of many tasks
    * that arrive together share one commit.
-   * @throws StoreError `conflict` when the log does not end at `expected`; `finished` when the task is terminal;
-   * `duplicate` when the idempotency key is taken; `closed`, `failed`.
+   * @throws StoreError, judged in this order: `duplicate` when the idempotency key is taken; `finished` when the task
+   * is terminal; `conflict` when the log does not end at `expected`; `failed` for a request that contradicts itself or
+   * moves a task to another tenant, owner or context; `closed`.
    */
   append(request: AppendRequest): Promise<void>;
 
@@ -26,15 +27,15 @@ export interface TaskStore {
   load(request: { readonly taskId: string }): Promise<LoadedTask | undefined>;
 
   /**
-   * Entries after a position, in order and without a gap, at most `limit` of them but at least one when there is
-   * one. Unknown tasks have none.
+   * Entries after a position, in order and without a gap: at most `limit` of them, perhaps fewer (a read may be bounded
+   * by bytes as well), but at least one when there is one. Unknown tasks have none.
    */
   read(request: { readonly taskId: string; readonly after: number; readonly limit: number }): Promise<Uint8Array[]>;
 
-  /** Keeps a snapshot; it replaces an older one, and is ignored when a newer one is there. */
+  /** Keeps a snapshot; it replaces an older one, and is ignored when a newer one is there, or no such task. */
   saveSnapshot(request: { readonly taskId: string; readonly snapshot: StoredSnapshot }): Promise<void>;
 
-  /** Heads of one owner's tasks, newest status first (status time, then id, both descending). */
+  /** Heads of one owner's tasks, newest status first: status time, then id by its UTF-8 bytes, both descending. */
   list(request: ListRequest): Promise<ListPage>;
 
   /** What was remembered under an idempotency key, or undefined. */
@@ -55,11 +56,11 @@ export interface TaskStore {
 
   /**
    * Sets or, with null, ends the lease of an execution, if `holder` has it. A lease whose `until` is not in the
-   * future is up for a claim at once. Without effect when somebody else has it.
+   * future is up for a claim at once. Without effect when somebody else has it, or nobody.
    */
   setLease(request: { readonly taskId: string; readonly holder: string; readonly lease: Lease | null }): Promise<void>;
 
-  /** Creates or replaces a push configuration of a task. */
+  /** Creates or replaces a push configuration of a task, its position too; ignored when there is no such task. */
   putPushConfig(request: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void>;
   /** One push configuration, or undefined. */
   getPushConfig(request: PushConfigKey): Promise<StoredPushConfig | undefined>;

@@ -47,9 +47,12 @@ export function encodeEntry(entry: LogEntry): Uint8Array {
   return toBinary(LogEntrySchema, entry);
 }
 
+/** What was stored can be read again: a request's limit of 100 levels counts from the request, not from its entry. */
+export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: 200 };
+
 /** A stored entry. */
 export function decodeEntry(bytes: Uint8Array): LogEntry {
-  return fromBinary(LogEntrySchema, bytes);
+  return fromBinary(LogEntrySchema, bytes, storedDepth);
 }
 
 /** Milliseconds since the epoch as a Timestamp. */

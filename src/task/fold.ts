@@ -10,6 +10,7 @@ import {
   type TaskStatus,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, SnapshotSchema } from "../../gen/parley/log/v1/log_pb.js";
+import { storedDepth } from "./entry.js";
 
 /**
  * A task's log folded into the task: each entry costs what it adds, however long the log is. The fold owns its arrays
@@ -20,6 +21,8 @@ export class TaskFold {
   generation = 0;
   /** Position of the entry that set the current status. */
   statusPosition = 0;
+  /** Bytes of the entries that were folded, as stored: about what the task weighs. */
+  size = 0;
   readonly task: Task;
   /** Place of each artifact in the task's list. */
   readonly #places = new Map<string, number>();
@@ -43,13 +46,14 @@ export class TaskFold {
     return this.#places.has(artifactId);
   }
 
-  /** Adds the next entry. Entries must come in order and without a gap. */
-  apply(entry: LogEntry): void {
+  /** Adds the next entry, with its size in bytes as stored. Entries must come in order and without a gap. */
+  apply(entry: LogEntry, size = 0): void {
     if (entry.position !== this.position + 1) {
       throw new RangeError(`Entry ${entry.position} cannot follow entry ${this.position}.`);
     }
     this.position = entry.position;
     this.generation = entry.generation;
+    this.size += size;
     switch (entry.event.case) {
       case "created":
         return this.#created(entry.event.value);
@@ -157,10 +161,11 @@ export function encodeSnapshot(fold: TaskFold): Uint8Array {
 
 /** A fold that goes on from a snapshot. */
 export function decodeSnapshot(bytes: Uint8Array): TaskFold {
-  const snapshot = fromBinary(SnapshotSchema, bytes);
+  const snapshot = fromBinary(SnapshotSchema, bytes, storedDepth);
   const fold = new TaskFold(snapshot.task);
   fold.position = snapshot.position;
   fold.generation = snapshot.generation;
   fold.statusPosition = snapshot.statusPosition;
+  fold.size = bytes.length;
   return fold;
 }

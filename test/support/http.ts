@@ -34,8 +34,8 @@ export class HttpClient {
         method,
         agent: this.#agent,
         headers: sendable(headers, body),
-        ...(signal === undefined ? {} : { signal }),
       });
+      leaveWith(request, signal);
       request.on("error", reject);
       request.on("response", (response) => {
         // Whoever reads the body is told by it; where nobody does, an error without a listener would end the process.
@@ -49,6 +49,20 @@ export class HttpClient {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/**
+ * Breaks a request off when the signal fires, until its response is over. Node's own option does so for ever: after
+ * the end it would break a connection that waits for its next request, and that nobody listens to for a moment.
+ */
+function leaveWith(request: http.ClientRequest, signal: AbortSignal | undefined): void {
+  if (signal === undefined) return;
+  const leave = (): void => void request.destroy();
+  const stay = (): void => signal.removeEventListener("abort", leave);
+  signal.addEventListener("abort", leave);
+  request.on("response", (response) => response.once("end", stay));
+  request.once("close", stay);
+  if (signal.aborted) leave();
 }
 
 /** The parts of a URL, its path as it is written: a parser would take `..` away. */

@@ -35,7 +35,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
     if (method.methodKind === "unary") implementation[method.name] = unary(method, options);
     if (method.methodKind === "server_streaming") implementation[method.name] = serverStreaming(method, options);
   }
-  return { definition: grpcServiceDefinition(options.service), implementation };
+  return { definition: grpcServiceDefinition(options.service, options.limits), implementation };
 }
 
 function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {

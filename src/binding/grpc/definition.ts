@@ -7,7 +7,9 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { type A2AError, invalid } from "../../core/error.js";
+import { A2AError, invalid } from "../../core/error.js";
+import { defaultLimits, type Limits } from "../../core/limits.js";
+import { exceedsBinary } from "../../wire/count-values.js";
 
 /**
  * What a handler of the definition is given: the request, or the error that stands for bytes which are none.
@@ -20,11 +22,15 @@ export type Incoming = Message | A2AError;
  * A service as grpc-js wants it described, read from the protobuf descriptor: for `server.addService()` together with
  * this folder's implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
  */
-export function grpcServiceDefinition(service: DescService): ServiceDefinition {
-  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method)]));
+export function grpcServiceDefinition(service: DescService, limits: Limits = defaultLimits): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
 }
 
-function methodDefinition(service: DescService, method: DescMethod): MethodDefinition<Message, Message> {
+function methodDefinition(
+  service: DescService,
+  method: DescMethod,
+  limits: Limits,
+): MethodDefinition<Message, Message> {
   const kind = method.methodKind;
   return {
     path: `/${service.typeName}/${method.name}`,
@@ -33,7 +39,7 @@ function methodDefinition(service: DescService, method: DescMethod): MethodDefin
     responseStream: kind === "server_streaming" || kind === "bidi_streaming",
     requestSerialize: (message) => encode(method.input, message),
     // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
-    requestDeserialize: (bytes) => decodeRequest(method.input, bytes) as Message,
+    requestDeserialize: (bytes) => decodeRequest(method.input, bytes, limits) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : encode(method.output, message)),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
@@ -48,8 +54,11 @@ export function encode(desc: DescMessage, message: Message): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function decodeRequest(desc: DescMessage, bytes: Uint8Array): Incoming {
+function decodeRequest(desc: DescMessage, bytes: Uint8Array, { maxRequestValues }: Limits): Incoming {
   try {
+    if (exceedsBinary(desc, bytes, maxRequestValues)) {
+      return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
+    }
     return fromBinary(desc, bytes);
   } catch {
     return invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);

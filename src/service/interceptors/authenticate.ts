@@ -1,12 +1,14 @@
 import type { Authenticator } from "../../auth/authenticator.js";
+import type { Caller } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
 import type { Interceptor } from "../invoke.js";
 
 /** Finds out who calls and refuses who may not (specification 7.4). */
 export function authenticate(authenticator: Authenticator): Interceptor {
   return (next) => async (invocation) => {
-    const caller = await authenticator.authenticate(invocation.call);
-    if (caller === undefined) {
+    const caller: unknown = await authenticator.authenticate(invocation.call);
+    // Whatever an authenticator without a type checker answers, only a caller with an owner gets in.
+    if (!isCaller(caller)) {
       throw new A2AError("UNAUTHENTICATED", "Valid credentials are required.", {
         headers: { "www-authenticate": authenticator.challenge ?? "Bearer" },
       });
@@ -14,4 +16,8 @@ export function authenticate(authenticator: Authenticator): Interceptor {
     invocation.call.caller = caller;
     return next(invocation);
   };
+}
+
+function isCaller(value: unknown): value is Caller {
+  return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
 }

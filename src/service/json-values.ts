@@ -1,0 +1,50 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+
+/**
+ * Binary requests can carry values that no JSON binding could show: numbers that are not finite, values without a
+ * kind, and nesting deeper than a stored entry holds. They are refused on every binding alike (specification 5.1).
+ */
+
+/** Levels of nesting; each takes two of the 100 levels of messages that can be decoded. */
+const maxDepth = 43;
+
+const tooDeep = `is nested more than ${maxDepth} levels deep`;
+const notFinite = "has a number that is not finite";
+
+/** What is wrong with a `google.protobuf.Value`, or undefined. */
+export function valueFault(value: Value, depth = 0): string | undefined {
+  const { kind } = value;
+  switch (kind.case) {
+    case undefined:
+      return "has a value without a kind";
+    case "numberValue":
+      return Number.isFinite(kind.value) ? undefined : notFinite;
+    case "structValue":
+      return depth >= maxDepth ? tooDeep : firstFault(Object.values(kind.value.fields), depth);
+    case "listValue":
+      return depth >= maxDepth ? tooDeep : firstFault(kind.value.values, depth);
+    default:
+      return undefined;
+  }
+}
+
+function firstFault(values: readonly Value[], depth: number): string | undefined {
+  for (const value of values) {
+    const fault = valueFault(value, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** What is wrong with JSON that came as a `google.protobuf.Struct`, or undefined. */
+export function jsonFault(json: JsonValue | undefined, depth = 0): string | undefined {
+  if (typeof json === "number") return Number.isFinite(json) ? undefined : notFinite;
+  if (typeof json !== "object" || json === null) return undefined;
+  if (depth >= maxDepth) return tooDeep;
+  for (const inner of Object.values(json)) {
+    const fault = jsonFault(inner, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Agent, AgentError } from "../../src/engine/agent.js";
+import { artifact, inputRequired, working } from "../../src/engine/event.js";
+import { Bench, gate, quick, scope, settle, story } from "./support.js";
+
+/** What a task's story is when its agent yields this. */
+async function yields(...events: unknown[]): Promise<string[]> {
+  const bench = new Bench({
+    async *execute() {
+      for (const event of events) yield event as never;
+    },
+  });
+  return story(await bench.send("x"));
+}
+
+/** A value that throws whenever it is looked at. */
+function hostile(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+describe("an agent without a type checker", () => {
+  it.each([
+    ["a name that is a number", { kind: "artifact", name: 5, text: "x" }],
+    ["a text that is a number", { kind: "artifact", text: 5 }],
+    ["bytes that are a text", { kind: "artifact", parts: [{ raw: "abc" }] }],
+    ["bytes that are a list", { kind: "artifact", parts: [{ raw: [1, 2] }] }],
+    ["parts that are no list", { kind: "artifact", parts: "abc" }],
+    ["extensions that are a text", { kind: "artifact", text: "x", extensions: "abc" }],
+    ["metadata with a number that is not finite", { kind: "artifact", text: "x", metadata: { a: Number.NaN } }],
+    ["metadata with undefined", { kind: "artifact", text: "x", metadata: { a: undefined } }],
+    ["metadata that is a date", { kind: "artifact", text: "x", metadata: new Date(0) }],
+    ["metadata that is a list", { kind: "artifact", text: "x", metadata: [1] }],
+    ["data with a bigint", { kind: "artifact", data: { a: 1n } }],
+    ["an unknown state", { kind: "status", state: 99 }],
+    ["the state of a new task", { kind: "status", state: TaskState.SUBMITTED }],
+  ])("fails its task with a reason for %s, after what it said before", async (_what, event) => {
+    const [first, last, ...more] = await yields(working(), event);
+    expect(first).toBe("WORKING");
+    expect(last).toMatch(/^FAILED The agent's answer is not valid: /);
+    expect(more).toEqual([]);
+  });
+
+  it.each([
+    ["null", null],
+    ["undefined", undefined],
+    ["a value that throws when it is looked at", hostile()],
+    ["an error whose message throws", Object.defineProperty(new Error("x"), "message", { get: () => hostile() })],
+    ["an AgentError whose message is no text", Object.assign(new AgentError("x"), { message: 5 })],
+  ])("fails its task when it throws %s, and nothing else fails", async (_what, thrown) => {
+    const bench = new Bench({
+      // biome-ignore lint/correctness/useYield: it only throws.
+      async *execute() {
+        throw thrown;
+      },
+    });
+    expect((await story(await bench.send("x")))[0]).toMatch(/^FAILED The agent failed unexpectedly\. Reference: /);
+  });
+
+  it("may yield one buffer and one object again and again", async () => {
+    const bytes = new Uint8Array(2);
+    const metadata: Record<string, number> = {};
+    const bench = new Bench({
+      async *execute() {
+        for (let i = 1; i <= 3; i++) {
+          bytes.fill(i);
+          metadata.round = i;
+          yield artifact({ id: `${i}`, parts: [{ raw: bytes }], metadata });
+        }
+        bytes.fill(9);
+        metadata.round = 9;
+      },
+    });
+    const held = await bench.send("x");
+    await story(held);
+    const { artifacts } = (await bench.engine.get(scope, held.accepted!.task.id)).task;
+    expect(artifacts.map((a) => [...(a.parts[0]!.content.value as Uint8Array)])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    expect(artifacts.map((a) => a.metadata?.round)).toEqual([1, 2, 3]);
+  });
+
+  it("cannot change what the client sent", async () => {
+    const bench = new Bench({
+      async *execute(turn) {
+        turn.message.messageId = "changed";
+        turn.message.parts.length = 0;
+        yield working();
+      },
+    });
+    const held = await bench.send("x");
+    await story(held);
+    expect(held.now().task.history[0]).toMatchObject({ messageId: "m1", parts: [{ content: { value: "x" } }] });
+  });
+
+  it("leaves no half surrogate pair in the log", async () => {
+    expect(await yields(artifact({ text: "a\ud800b" }))).toEqual(["artifact a\ufffdb", "COMPLETED"]);
+  });
+});
+
+describe("a cancel at an awkward moment", () => {
+  it("ends the streams of a task that has just paused with CANCELED", async () => {
+    for (let round = 0; round < 20; round++) {
+      const bench = new Bench(
+        {
+          async *execute() {
+            yield inputRequired("?");
+          },
+        },
+        { limits: quick },
+      );
+      const held = await bench.send("x");
+      const { id: taskId } = held.accepted!.task;
+      await settle(held);
+      const follow = bench.send("more", { message: { taskId } }).then(story, () => []);
+      const { task } = await bench.engine.cancel(scope, taskId);
+      expect(task.status?.state).toBe(TaskState.CANCELED);
+      const told = await follow;
+      if (told.length > 0) expect(told.at(-1)).toBe("CANCELED");
+    }
+  });
+
+  it("lets an agent that it left behind clean up", async () => {
+    const [stuck, cleaned] = [gate(), gate()];
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        try {
+          yield working();
+          await stuck.opened;
+          yield working("too late");
+        } finally {
+          cleaned.open();
+        }
+      },
+    };
+    const bench = new Bench(agent, { limits: quick });
+    const held = await bench.send("x");
+    await bench.engine.cancel(scope, held.accepted!.task.id);
+    stuck.open();
+    await cleaned.opened;
+  });
+});
