@@ -63,7 +63,7 @@ const MAX_DISCARDED = 1024 * 1024;
  * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer. One that
  * does not end is cut off when the answer is out.
  */
-export function discard({ request, response }: HttpExchange): void {
+export function discard({ request, response }: Pick<HttpExchange, "request" | "response">): void {
   let left = MAX_DISCARDED;
   request.on("error", () => {});
   request.on("data", (chunk: Buffer) => {

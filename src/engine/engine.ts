@@ -179,7 +179,8 @@ export class Engine {
   /** Takes hold of a task that the scope may see. @throws A2AError TASK_NOT_FOUND */
   async open(scope: Scope, taskId: string): Promise<HeldTask> {
     const log = await this.#take(scope, taskId);
-    return this.#held(log, log.fold.position);
+    // No message of this call is to be answered.
+    return this.#held(log, Number.POSITIVE_INFINITY);
   }
 
   /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */

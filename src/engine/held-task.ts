@@ -52,7 +52,7 @@ export class HeldTask {
    */
   settled(client: Departure, timeoutMs: number): Promise<boolean> {
     const { log } = this.#source;
-    return waitFor(this.#source, () => log.settledAt > this.#since, { client, timeoutMs });
+    return waitFor(this.#source, () => log.settledTurn >= this.#since, { client, timeoutMs });
   }
 
   /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */
@@ -68,7 +68,7 @@ export class HeldTask {
    */
   async *events(after: Place, client: Departure): AsyncGenerator<StreamResponse> {
     // A repeated send may find that the turn it asks for is over already.
-    const begun = this.#source.log.settledAt > this.#since;
+    const begun = this.#source.log.settledTurn >= this.#since;
     for await (const entry of readLog(this.#source, after.position, client, begun)) {
       const response = entry.generation > after.generation ? responseOf(entry) : undefined;
       if (response !== undefined) yield response;

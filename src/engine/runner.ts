@@ -165,6 +165,7 @@ export class Execution {
     if (started !== undefined) this.#adopt(started.interruptible);
     this.#turn = turn;
     this.#request = request;
+    this.log.turn = request.position;
     let last: TaskState | undefined;
     try {
       let result = started?.first ?? (await iterator.next());

@@ -53,8 +53,10 @@ export class TaskLog {
   readonly fold: TaskFold;
   /** The newest entries, for readers that keep up. */
   readonly tail: Tail;
-  /** Position of the newest entry that lets a blocking send return; 0 when there was none. */
-  settledAt: number;
+  /** Position of the message whose turn is being executed, or was last, in this process. */
+  turn = 0;
+  /** Up to this position messages have had their turn come to rest, which lets blocking sends of them return. */
+  settledTurn: number;
   /** How many hold on to this log: readers, executions, calls. The engine forgets a log that nobody holds. */
   holds = 0;
   /** Whether an execution of the task lives or waits in this process. */
@@ -78,7 +80,7 @@ export class TaskLog {
     this.#snapshotAt = options.snapshotAt;
     this.#planned = { state: options.fold.state, generation: options.fold.generation };
     this.tail = new Tail(options.fold.position);
-    this.settledAt = endsBlockingSend(options.fold.state) ? options.fold.statusPosition : 0;
+    this.settledTurn = endsBlockingSend(options.fold.state) ? options.fold.statusPosition : 0;
   }
 
   get taskId(): string {
@@ -291,7 +293,10 @@ export class TaskLog {
       generation: entry.generation,
       ...(state === undefined ? {} : { state, statusTime: millisOf(entry.time) }),
     };
-    if (state !== undefined && endsBlockingSend(state)) this.settledAt = entry.position;
+    // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
+    if (state !== undefined && endsBlockingSend(state)) {
+      this.settledTurn = this.busy && !isTerminal(state) ? this.turn : entry.position;
+    }
   }
 
   /** Another process wrote first: take its entries over, then judge what waits once more. */

@@ -19,8 +19,15 @@ export interface Case {
   readonly steps: readonly Step[];
   /** Bindings that cannot express it, each with the reason. */
   readonly except?: Readonly<Partial<Record<BindingName, string>>>;
-  /** Bindings that are known to fail it, each with the reason. It has to fail there. */
-  readonly failing?: Readonly<Partial<Record<BindingName, string>>>;
+  /** Bindings that are known to fail it. It has to fail there, and in the way that is known. */
+  readonly failing?: Readonly<Partial<Record<BindingName, KnownFailure>>>;
+}
+
+/** A failure that is known. */
+export interface KnownFailure {
+  readonly why: string;
+  /** What its message shows: another failure in its place is news. */
+  readonly shows: RegExp;
 }
 
 /** What a reply has to be like. */
@@ -81,10 +88,10 @@ export interface StreamEnd {
   readonly headers?: Readonly<Record<string, Pattern>>;
 }
 
-/** What is known to fail everywhere, with the reason. */
-export function everywhere(reason: string): Readonly<Partial<Record<BindingName, string>>> {
+/** What is known to fail over every binding. */
+export function everywhere(failure: KnownFailure): Readonly<Partial<Record<BindingName, KnownFailure>>> {
   const names: readonly BindingName[] = ["grpc", "grpc-http", "connect", "grpc-web", "jsonrpc", "rest"];
-  return Object.fromEntries(names.map((name) => [name, reason]));
+  return Object.fromEntries(names.map((name) => [name, failure]));
 }
 
 /** Calls and waits for the reply. */

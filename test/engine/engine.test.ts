@@ -597,3 +597,24 @@ describe("drain()", () => {
     }
   });
 });
+
+describe("a call whose message waits for its turn", () => {
+  it("is not answered by the pause of the turn before (SRV-SEND-03)", async () => {
+    const go = gate();
+    const bench = new Bench({
+      async *execute(turn) {
+        if (turn.text !== "first") return;
+        yield working();
+        await go.opened;
+        yield inputRequired("?");
+      },
+    });
+    const first = await bench.send("first");
+    const { id: taskId } = first.accepted!.task;
+    const second = await bench.send("second", { message: { taskId } });
+    const [one, two] = [settle(first), settle(second)];
+    go.open();
+    expect(await one).toBe("INPUT_REQUIRED");
+    expect(await two).toBe("COMPLETED");
+  });
+});

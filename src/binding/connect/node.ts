@@ -3,6 +3,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "../../core/log.js";
 import type { NodeServerRequest, NodeServerResponse } from "../binding.js";
+import { discard } from "../http-body.js";
 import { contextValues } from "./call.js";
 
 /**
@@ -32,6 +33,9 @@ export async function answer(
       logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
     if (response.headersSent) response.destroy();
     else refuse(response, 500);
+  } finally {
+    // A body that was refused half-way must not hold up the next request on the connection.
+    if (!request.readableEnded && !request.destroyed) discard({ request, response });
   }
 }
 

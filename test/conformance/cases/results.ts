@@ -1,5 +1,5 @@
 import { absent, all, anId, like, not, type Pattern } from "../../support/match.js";
-import { type Case, call, everywhere, say } from "../case.js";
+import { type Case, call, say } from "../case.js";
 
 /** A send whose artifacts are as given. */
 function leaves(name: string, text: string, artifacts: Pattern, ids: readonly string[]): Case {
@@ -18,17 +18,16 @@ const unusual = 'ü "quoted" \\ 🤖 \u0001\u2028 </script> \r\n\n data: x';
 const noLeak: Pattern = all(like(/Reference: \S+/), not(like(/hunter2|secret|\.ts:|Error/)));
 
 /** What an agent says that cannot be written down in JSON, or not read again. */
-const unspeakable: readonly (readonly [command: string, what: string, failing?: string])[] = [
-  ["infinite", "a number without end", "the event is stored, and its task can never be written as JSON"],
-  ["unnumbered", "what is no number", "the event is stored, and its task can never be written as JSON"],
+const unspeakable: readonly (readonly [command: string, what: string])[] = [
+  ["infinite", "a number without end"],
+  ["unnumbered", "what is no number"],
   ["bottomless", "data nested too deep"],
-  ["halved", "half of a character", "the text is told as it is"],
-  ["undefined", "a member without a value", "the event is stored as null, and cannot be written while it is in memory"],
+  ["undefined", "a member without a value"],
 ];
 
-const careless: readonly Case[] = unspeakable.map(([command, what, failing]) => ({
+const careless: readonly Case[] = unspeakable.map(([command, what]) => ({
   name: `an agent that says ${what} has failed, and its task can be read`,
-  ids: ["SRV-JSON-09", "SRV-JSON-14", "SRV-GEN-04"],
+  ids: ["SRV-JSON-09", "SRV-GEN-04"],
   setup: "careless",
   steps: [
     call("SendMessage", say(command, { contextId: "{run}" }), {
@@ -38,12 +37,17 @@ const careless: readonly Case[] = unspeakable.map(([command, what, failing]) => 
     call("GetTask", { id: "{taskId}" }, { message: { artifacts: absent } }),
     call("ListTasks", { contextId: "{run}", includeArtifacts: true }, { message: { totalSize: 1 } }),
   ],
-  ...(failing === undefined ? {} : { failing: everywhere(failing) }),
 }));
 
 /** What a task may leave behind, and what becomes of it when its agent breaks the rules. */
 export const resultCases: readonly Case[] = [
   ...careless,
+  leaves(
+    "half of a character that an agent says is told as the replacement character",
+    "halved",
+    [{ parts: [{ text: "half of a pair: \ufffd" }] }],
+    ["SRV-JSON-14", "SRV-GEN-04"],
+  ),
   leaves(
     "pieces of an artifact are put together",
     "stream 3",

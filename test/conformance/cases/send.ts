@@ -4,7 +4,6 @@ import {
   begin,
   type Case,
   call,
-  everywhere,
   finish,
   open,
   reached,
@@ -309,7 +308,6 @@ const followUps: readonly Case[] = [
       release("{run}"),
       settle("second", { message: { task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [present] } } }),
     ],
-    failing: everywhere("it comes back when the turn before its own pauses"),
   },
   {
     name: "a stream whose message waited for its turn lasts until that turn is over",

@@ -38,6 +38,4 @@ export interface RawCase {
   readonly ids: readonly string[];
   readonly setup?: SetupName;
   readonly steps: readonly RawStep[];
-  /** Why it is known to fail. It has to fail then. */
-  readonly failing?: string;
 }
