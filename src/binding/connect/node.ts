@@ -35,7 +35,11 @@ export async function answer(
     else refuse(response, 500);
   } finally {
     // A body that was refused half-way must not hold up the next request on the connection.
-    if (!request.readableEnded && !request.destroyed) discard({ request, response });
+    if (!request.readableEnded && !request.destroyed) {
+      request.removeAllListeners("readable");
+      discard({ request, response });
+      request.resume();
+    }
   }
 }
 
@@ -44,7 +48,9 @@ function universalRequestOf(
   response: NodeServerResponse,
 ): ReturnType<typeof universalRequestFromNodeRequest> | undefined {
   try {
-    return universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
+    const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
+    // Whoever stops reading half-way must leave the rest to be discarded.
+    return { ...universal, body: request.iterator({ destroyOnReturn: false }) };
   } catch {
     // Neither Host nor :authority, or one that is no host.
     return undefined;
