@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Driver, Reply } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess, within } from "./support/server-process.js";
-import { type Ending, resuming, Story, say, settled, stateOf, taskOf } from "./support/story.js";
+import { type Ending, resuming, Story, say, settled, stateOf, statusText, taskOf } from "./support/story.js";
 
 let home: Home;
 let server: ServerProcess;
@@ -78,15 +78,35 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
     }
   });
 
-  it("is not ready any more and refuses calls while agents finish", async () => {
-    await followEach("wait 1500");
-    // A connection that a call is open on stays open, and so tells what becomes of the calls after it.
-    const ready = await fetch(`${server.url}/readyz`);
-    expect(ready.status).toBe(200);
+  it("is alive but not ready, and refuses calls, while agents finish", async () => {
+    await followEach("wait 2000");
+    expect(await healthOf("readyz")).toEqual([200, { status: "ready" }]);
     server.signal("SIGTERM");
-    const [grpc] = drivers as [Driver];
-    await expect.poll(() => refusal(grpc), { timeout: 5_000 }).toBe("UNAVAILABLE");
+    await expect.poll(() => healthOf("readyz"), { timeout: 5_000 }).toEqual([503, { status: "draining" }]);
+    expect(await healthOf("healthz")).toEqual([200, { status: "ok" }]);
+    for (const driver of drivers) {
+      const { error } = await driver.call("ListTasks", {});
+      const refused = driver.name === "jsonrpc" ? error?.reason : error?.status;
+      expect(refused, driver.name).toBe("UNAVAILABLE");
+    }
     expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("stops what is not done after its grace, to be run again or failed as its agent says", async () => {
+    const again = await followEach("wait 60000");
+    const failed = await followEach("stream 2000 4 50");
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    await startAgain();
+    for (const [i, driver] of drivers.entries()) {
+      const stopped = await taskOf(driver, failed[i]?.story.taskId ?? "");
+      expect(stateOf(stopped)).toBe("TASK_STATE_FAILED");
+      expect(statusText(stopped)).toBe("The server was shut down before the agent finished.");
+      const id = again[i]?.story.taskId ?? "";
+      const restarted = await taskOf(driver, id, { "Parley-After-Generation": "2", "Parley-Wait": "10" });
+      // An orderly end does not count as an attempt.
+      expect([stateOf(restarted), statusText(restarted)]).toEqual(["TASK_STATE_WORKING", "Waiting."]);
+      await driver.call("CancelTask", { id });
+    }
   });
 
   it("ends at once at the second signal, and the next start has everything", async () => {
@@ -118,8 +138,8 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
   });
 });
 
-/** How a new call is refused, if it is. */
-async function refusal(driver: Driver): Promise<string | undefined> {
-  const { error } = await driver.call("ListTasks", {});
-  return error?.status;
+/** What an orchestrator is told. */
+async function healthOf(path: string): Promise<[number, unknown]> {
+  const response = await fetch(`${server.url}/${path}`);
+  return [response.status, await response.json()];
 }
