@@ -20,8 +20,15 @@ export interface Place {
 export function failureOf(thrown: unknown, { exchange, logger, binding, method, call }: Place): A2AError {
   const error = toA2AError(thrown);
   if (error.row.http < 500) return error;
-  const facts = { binding, method, requestId: call?.requestId, reason: error.reason, err: error.cause ?? error };
+  const facts = {
+    binding,
+    method,
+    requestId: call?.requestId,
+    reason: error.reason,
+    err: error.cause ?? error.message,
+  };
   if (exchange.gone) logger.debug(facts, "A call ended after its client had left.");
+  else if (error.reason === "UNAVAILABLE") logger.info(facts, "A call was refused.");
   else logger.error(facts, "A call failed.");
   return error;
 }

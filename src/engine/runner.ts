@@ -179,6 +179,11 @@ export class Execution {
         if (this.#failure !== undefined) break;
         result = await iterator.next();
       }
+      if (result.done && !this.#over && isEvent(result.value)) {
+        // `return completed()` says the same as `yield completed()`.
+        this.#accept(result.value);
+        if (result.value.kind === "status") last = result.value.state;
+      }
       // An agent that was left behind may still clean up, for nobody but itself.
       if (this.#over && !result.done) void leave(iterator, this.#source.logger);
       if (this.#over) return;
@@ -208,6 +213,7 @@ export class Execution {
 
   #accept(event: AgentEvent): void {
     const now = this.#source.now();
+    if (!isEvent(event)) throw new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make");
     if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
     const draft =
       event.kind === "artifact"
@@ -309,19 +315,27 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   }
 }
 
+const invalidAnswer = "The agent's answer is not valid:";
+
 /** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
 export function failureText(error: unknown, logger: Logger, taskId: string): string {
   const text = textFor(error);
+  if (text?.startsWith(invalidAnswer)) logger.error({ taskId, why: text }, "an agent's answer is not valid");
   if (text !== undefined) return text;
   const reference = newId();
   logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
   return `The agent failed unexpectedly. Reference: ${reference}`;
 }
 
+/** Whether a value looks like an event; authors without a type checker yield anything. */
+function isEvent(value: unknown): value is AgentEvent {
+  return typeof value === "object" && value !== null && "kind" in value;
+}
+
 /** An agent may throw anything, also what throws when it is looked at. */
 function textFor(error: unknown): string | undefined {
   try {
-    if (error instanceof InvalidAgentEvent) return `The agent's answer is not valid: ${error.message}.`;
+    if (error instanceof InvalidAgentEvent) return `${invalidAnswer} ${error.message}.`;
     return error instanceof AgentError && typeof error.message === "string" ? error.message : undefined;
   } catch {
     return undefined;

@@ -97,6 +97,26 @@ describe("an agent without a type checker", () => {
     expect(held.now().task.history[0]).toMatchObject({ messageId: "m1", parts: [{ content: { value: "x" } }] });
   });
 
+  it("may return its last event", async () => {
+    const bench = new Bench({
+      // biome-ignore lint/correctness/useYield: it says everything with its return.
+      async *execute(): AsyncGenerator<never, unknown> {
+        return artifact({ text: "last" });
+      },
+    });
+    expect(await story(await bench.send("x"))).toEqual(["artifact last", "COMPLETED"]);
+  });
+
+  it("is told in the log what is wrong", async () => {
+    const bench = new Bench({
+      async *execute() {
+        yield "hello" as never;
+      },
+    });
+    expect((await story(await bench.send("x")))[0]).toMatch(/^FAILED The agent's answer is not valid: yield what/);
+    expect(bench.logged.map(({ message }) => message)).toContain("an agent's answer is not valid");
+  });
+
   it("leaves no half surrogate pair in the log", async () => {
     expect(await yields(artifact({ text: "a\ud800b" }))).toEqual(["artifact a\ufffdb", "COMPLETED"]);
   });
