@@ -7,3 +7,12 @@ import { v7 } from "uuid";
 export function newId(): string {
   return v7();
 }
+
+const process = v7();
+let requests = 0;
+
+/** A new identifier of a request: unique like `newId`, but only counted up within the process, which costs less. */
+export function newRequestId(): string {
+  requests += 1;
+  return `${process}-${requests.toString(36)}`;
+}

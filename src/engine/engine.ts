@@ -166,7 +166,8 @@ export class Engine {
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
       ]);
     }
-    const turn = this.#turnOf(order, { ...message, taskId: newId(), contextId: message.contextId || newId() });
+    const taskId = kind === "message" ? "" : newId();
+    const turn = this.#turnOf(order, { ...message, taskId, contextId: message.contextId || newId() });
     if (kind === "task") return { kind: "task", task: await this.#create(order, turn) };
     const started = await firstEvent(this.#directSource(order, turn));
     if (kind === "message" || isReply(started)) {

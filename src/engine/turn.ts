@@ -1,5 +1,5 @@
-import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { Turn } from "./agent.js";
 import type { Interruptible } from "./interruption.js";
@@ -29,8 +29,7 @@ export interface TurnSurroundings {
 
 /** The turn as the agent sees it. */
 export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
-  // A copy: the message itself is part of the log.
-  const message = clone(MessageSchema, request.message);
+  const message = copyOf(request.message);
   let data: JsonValue[] | undefined;
   return {
     message,
@@ -53,5 +52,15 @@ export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
     get signal() {
       return around.interruptible.signal;
     },
+  };
+}
+
+/** The message itself is part of the log: the agent gets one of its own, with lists and parts of its own. */
+function copyOf(message: Message): Message {
+  return {
+    ...message,
+    parts: message.parts.map((part) => ({ ...part, content: { ...part.content } })),
+    extensions: message.extensions.slice(),
+    referenceTaskIds: message.referenceTaskIds.slice(),
   };
 }

@@ -105,7 +105,7 @@ describe("a server that is killed under load, again and again", () => {
     logs = new Map();
     for (const task of tasks) logs.set(String(task.id), await logOf(driver, String(task.id)));
     for (const each of drivers) each.close();
-  }, 120_000);
+  }, 180_000);
 
   afterAll(() => home.leave());
 

@@ -5,8 +5,11 @@ import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { generationIn, logOf, resuming, Story, say, settled, stateOf, statusText, taskOf } from "./support/story.js";
 
-/** Two thousand pieces, one each millisecond: it is in the middle of its work for a good while. */
-const longStream = "stream 2000 20 1";
+/** Twenty thousand pieces, one each millisecond: it is still in the middle of its work when the server is killed. */
+const longStream = "stream 20000 20 1";
+
+/** It has to be at work when the server is killed as well, and is waited for when it runs again. */
+const longWait = "wait 5000";
 
 /** What one client had under way over its binding when the server was killed. */
 interface Client {
@@ -43,7 +46,7 @@ async function begin(driver: Driver): Promise<Client> {
   const { name: binding } = driver;
   const [stream, subscription, wait] = [new Story(), new Story(), new Story()];
   void stream.follow(driver.stream("SendStreamingMessage", say(longStream), resuming()));
-  void wait.follow(driver.stream("SendStreamingMessage", say("wait 3000"), resuming()));
+  void wait.follow(driver.stream("SendStreamingMessage", say(longWait), resuming()));
   const blocking = driver.call("SendMessage", keptWaiting(binding), resuming({ "Idempotency-Key": binding }));
   // It breaks with the connection, and how it does is another matter for each binding.
   blocking.catch(() => {});
@@ -56,7 +59,7 @@ async function begin(driver: Driver): Promise<Client> {
 }
 
 function keptWaiting(binding: BindingName): JsonObject {
-  return say("wait 3000", { contextId: `blocking ${binding}` });
+  return say(longWait, { contextId: `blocking ${binding}` });
 }
 
 /** Waits until there is a task in a context. */

@@ -54,8 +54,8 @@ async function sendEach(text: string): Promise<Promise<Reply>[]> {
 
 describe("a server that is asked to end", { timeout: 60_000 }, () => {
   it("ends streams with UNAVAILABLE, lets agents finish, and exits with 0", async () => {
-    const following = await followEach("wait 1500");
-    const replies = await sendEach("wait 1500");
+    const following = await followEach("wait 5000");
+    const replies = await sendEach("wait 5000");
     const exit = await server.stop();
     expect(exit).toEqual({ code: 0, signal: null });
     for (const [i, { ended }] of following.entries()) {
@@ -79,7 +79,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
   });
 
   it("is alive but not ready, and refuses calls, while agents finish", async () => {
-    await followEach("wait 2000");
+    await followEach("wait 5000");
     expect(await healthOf("readyz")).toEqual([200, { status: "ready" }]);
     server.signal("SIGTERM");
     await expect.poll(() => healthOf("readyz"), { timeout: 5_000 }).toEqual([503, { status: "draining" }]);

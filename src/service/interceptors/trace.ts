@@ -1,4 +1,4 @@
-import { newId } from "../../core/ids.js";
+import { newRequestId } from "../../core/ids.js";
 import type { Interceptor } from "../invoke.js";
 
 /** What may stand in a log line and a header: visible ASCII, not endless. */
@@ -11,7 +11,7 @@ const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)
 export const trace: Interceptor = (next) => (invocation) => {
   const { call } = invocation;
   const requestId = call.header("x-request-id");
-  call.requestId = requestId !== undefined && requestIdForm.test(requestId) ? requestId : newId();
+  call.requestId = requestId !== undefined && requestIdForm.test(requestId) ? requestId : newRequestId();
   call.responseHeaders.set("x-request-id", call.requestId);
   const traceParent = call.header("traceparent");
   if (traceParent !== undefined && traceParentForm.test(traceParent)) call.traceParent = traceParent;
