@@ -336,20 +336,19 @@ export class Engine {
     followUp?: TurnRequest,
   ): Promise<HeldTask> {
     let held: HeldTask | undefined;
-    const running = this.#executions.get(log.taskId);
-    const idle = running === undefined || followUp === undefined;
     const { caller, tenant, idempotency, ifGeneration } = order;
     await log.append(draft, {
       ifGeneration,
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
-      // lets go of it in this moment. The lease of an earlier message that waits covers this one, too.
-      lease: (position, before) =>
-        before !== null && (!idle || before.holder === this.#holder) ? before : this.#lease(position, 1),
+      // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
+      lease: (position, before) => before ?? this.#lease(position, 1),
       onStored: (entry) => {
         const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);
-        if (followUp !== undefined) this.#queue(log, order.served, { ...followUp, position: entry.position });
+        // Behind a turn that another process executes, or died over, the message waits until that lease is claimed.
+        const mine = log.head.lease?.holder === this.#holder;
+        if (followUp !== undefined && mine) this.#queue(log, order.served, { ...followUp, position: entry.position });
       },
     });
     if (held === undefined) throw new A2AError("INTERNAL", "Internal error.");

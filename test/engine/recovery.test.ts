@@ -162,6 +162,35 @@ describe("recovery", () => {
   });
 });
 
+describe("a message to a task whose process died a moment ago", () => {
+  it("waits behind the turn that was cut off, which is not skipped", async () => {
+    const store = memoryStore();
+    const first = mortal(store);
+    let now = 1_000_000;
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield artifact({ name: `${turn.text} ${turn.attempt}`, text: "x" });
+        if (turn.text === "one" && turn.attempt === 1) await stuck;
+      },
+    };
+    const before = new Bench(agent, { now: () => now, leaseMs: 1_000 }, first.store);
+    const held = await before.send("one");
+    const { id: taskId } = held.accepted!.task;
+    await held.passed(1, stays, 5_000);
+    first.die();
+    // The lease of the dead process is not over yet.
+    const after = new Bench(agent, { now: () => now, leaseMs: 1_000 }, store);
+    await after.engine.start();
+    const answered = settle(await after.send("two", { message: { taskId } }));
+    now += 2_000;
+    expect(await answered).toBe("COMPLETED");
+    const { task } = await after.engine.get(scope, taskId);
+    expect(task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1"]);
+    await after.engine.drain(0);
+  });
+});
+
 describe("two processes on one store", () => {
   it("see each other's entries and never lose one", async () => {
     const kept = memoryStore();
