@@ -6,8 +6,8 @@ import { decodeEntry } from "../task/entry.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { TaskLog } from "./task-log.js";
 
-/** Entries one read of the store brings at most. */
-const pageSize = 256;
+/** Entries one read of the store brings at most: each reader that fell behind holds so many of its own. */
+const pageSize = 16;
 
 /** What a cursor needs of the engine. */
 export interface CursorSource {

@@ -9,14 +9,15 @@ import type { Interceptor } from "../invoke.js";
  */
 export function tenant(agents: AgentDirectory): Interceptor {
   return (next) => async (invocation) => {
-    const { tenant = "" } = invocation.request as { tenant?: string };
+    const { method, request, call } = invocation;
+    const { tenant = "" } = request as { tenant?: string };
     const served = agents.resolve(tenant);
     if (served === undefined) {
       const description =
         tenant === "" ? "is required: the chosen interface declares it" : "is served by no agent here";
       throw invalid([{ field: "tenant", description }]);
     }
-    invocation.call.tenant = tenant;
-    return next({ ...invocation, served });
+    call.tenant = tenant;
+    return next({ method, request, call, served });
   };
 }
