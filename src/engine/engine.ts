@@ -23,7 +23,7 @@ import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { foldStored, Shelf } from "./shelf.js";
-import type { TaskLog } from "./task-log.js";
+import { type TaskLog, unavailable } from "./task-log.js";
 import type { TurnRequest } from "./turn.js";
 import { Upkeep } from "./upkeep.js";
 
@@ -95,6 +95,8 @@ export class Engine {
   readonly #shelf: Shelf;
   readonly #executions = new Map<string, Execution>();
   readonly #upkeep: Upkeep;
+  /** What every execution needs of this engine. */
+  readonly #runner: RunnerSource;
   readonly #leaseMs: number;
   #draining = false;
   #closing = false;
@@ -107,6 +109,7 @@ export class Engine {
     this.#now = options.now ?? Date.now;
     this.#leaseMs = options.leaseMs ?? 15_000;
     this.#shelf = new Shelf(options.store);
+    this.#runner = this.#makeRunner();
     this.#upkeep = new Upkeep({
       store: options.store,
       holder: this.#holder,
@@ -362,7 +365,7 @@ export class Engine {
   }
 
   #execution(log: TaskLog, served: ServedAgent): Execution {
-    const execution = new Execution(this.#runnerSource(), log, served.agent);
+    const execution = new Execution(this.#runner, log, served.agent);
     this.#executions.set(log.taskId, execution);
     return execution;
   }
@@ -372,7 +375,7 @@ export class Engine {
     void execution.run();
   }
 
-  #runnerSource(): RunnerSource {
+  #makeRunner(): RunnerSource {
     return {
       limits: this.#limits,
       logger: this.#logger,
@@ -459,7 +462,7 @@ export class Engine {
       store: this.#store,
       served: this.#options.agentOf(log.head.tenant),
       maxRestarts: this.#options.maxRestarts ?? 3,
-      runner: this.#runnerSource(),
+      runner: this.#runner,
       logger: this.#logger,
       begin: (served) => this.#execution(log, served),
     });
@@ -472,7 +475,7 @@ export class Engine {
   #trouble(error: unknown): unknown {
     if (!(error instanceof StoreError)) return error;
     this.#logger.error({ err: error }, "the task store failed");
-    return new A2AError("UNAVAILABLE", "The task store is not available.", { cause: error, retryAfterMs: 1_000 });
+    return unavailable(error);
   }
 }
 

@@ -200,9 +200,12 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
 }
 
 /** Delivery of push notifications is not wired: every agent's card says so, and so do the operations (3.3.4). */
-function noPush(): Promise<never> {
-  const message = "The agent does not support push notifications.";
-  return Promise.reject(new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", message));
+async function noPush(): Promise<never> {
+  throw pushNotSupported();
+}
+
+function pushNotSupported(): A2AError {
+  return new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
 }
 
 function scopeOf(call: Call): Scope {
@@ -216,7 +219,7 @@ function sendView(request: SendMessageRequest): View {
 function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {
   if (request.configuration?.taskPushNotificationConfig !== undefined) {
     // Section 3.3.2 describes the error for any use of push features; a send names none of its own.
-    throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
+    throw pushNotSupported();
   }
   if (request.message !== undefined) checkMediaTypes(served.card, request.message);
   return {

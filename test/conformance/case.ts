@@ -88,12 +88,6 @@ export interface StreamEnd {
   readonly headers?: Readonly<Record<string, Pattern>>;
 }
 
-/** What is known to fail over every binding. */
-export function everywhere(failure: KnownFailure): Readonly<Partial<Record<BindingName, KnownFailure>>> {
-  const names: readonly BindingName[] = ["grpc", "grpc-http", "connect", "grpc-web", "jsonrpc", "rest"];
-  return Object.fromEntries(names.map((name) => [name, failure]));
-}
-
 /** Calls and waits for the reply. */
 export function call(rpc: string, request: JsonObject, expect: Expectation, options?: StepOptions): Step {
   return { kind: "call", rpc, request, expect, options };

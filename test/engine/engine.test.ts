@@ -618,3 +618,25 @@ describe("a call whose message waits for its turn", () => {
     expect(await two).toBe("COMPLETED");
   });
 });
+
+describe("list()", () => {
+  it("ends a page of large tasks early, and the next pages have the others (SRV-LIST-14)", async () => {
+    const bench = new Bench({ async *execute() {} }, { limits: { ...quick, maxPageBytes: 1_000 } });
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const held = await bench.send("x".repeat(800));
+      await settle(held);
+      ids.push(held.now().task.id);
+    }
+    const listed: string[] = [];
+    let page = await bench.engine.list({ ...scope, limit: 3 }, {});
+    for (let pages = 0; pages < 10; pages++) {
+      expect(page.moments).toHaveLength(1);
+      expect(page.total).toBe(4);
+      listed.push(...page.moments.map(({ task }) => task.id));
+      if (page.next === undefined) break;
+      page = await bench.engine.list({ ...scope, limit: 3, after: page.next }, {});
+    }
+    expect([...listed].sort()).toEqual([...ids].sort());
+  });
+});
