@@ -29,6 +29,8 @@ export interface Target {
   readonly path: string;
   /** Query string without the `?`, as it arrived. */
   readonly query: string;
+  /** Headers that every answer has to have: names and values in turns. */
+  readonly headers: readonly string[];
 }
 
 /** A binding that lives on the HTTP port, beside others. */

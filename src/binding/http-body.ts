@@ -32,25 +32,33 @@ export async function readJsonBody(exchange: HttpExchange, limits: Limits): Prom
 function readBytes(exchange: HttpExchange, max: number): Promise<Buffer> {
   const { request } = exchange;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let size = 0;
-    const settle = (error: A2AError | undefined): void => {
-      request.off("data", take).off("end", end).off("close", close).off("error", close);
-      if (error === undefined) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
-      else reject(error);
+    let settled = false;
+    const close = (): void => {
+      // Every request closes in the end, and an error is not worth making for those that were read.
+      if (!settled) reject(new A2AError("CANCELLED", "The client went away."));
+      settled = true;
     };
     const tooLarge = (): void => {
-      settle(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
+      settled = true;
+      chunks = [];
+      reject(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
       discard(exchange);
     };
-    const take = (chunk: Buffer): void => {
+    // The listeners stay: taking them off again costs more than all the rest.
+    request.on("data", (chunk: Buffer) => {
       size += chunk.length;
+      if (settled) return;
       if (size > max) tooLarge();
       else chunks.push(chunk);
-    };
-    const end = (): void => settle(undefined);
-    const close = (): void => settle(new A2AError("CANCELLED", "The client went away."));
-    request.on("data", take).on("end", end).on("close", close).on("error", close);
+    });
+    request.on("end", () => {
+      if (settled) return;
+      settled = true;
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    request.on("close", close).on("error", close);
     if (Number(request.headers["content-length"]) > max) tooLarge();
     else if (request.destroyed) close();
   });

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { ServerResponse } from "node:http";
 import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Departure } from "../core/departure.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
@@ -16,7 +16,7 @@ export interface WholeReply {
   readonly headers?: Headers;
 }
 
-/** What may stand in a header; Node throws at anything else. */
+/** What may stand in a header. */
 const legalName = /^[\w!#$%&'*+.^`|~-]+$/;
 const legalValue = /^[\t -~\x80-\xff]*$/;
 
@@ -25,23 +25,21 @@ export class HttpExchange implements Departure {
   readonly request: NodeServerRequest;
   readonly response: NodeServerResponse;
   readonly #query: string;
+  /** Headers of every answer. */
+  readonly #headers: readonly string[];
   #controller: AbortController | undefined;
   #ended = false;
   #gone = false;
-  readonly #callbacks = new Set<() => void>();
+  #callbacks: Set<() => void> | undefined;
 
   constructor(request: NodeServerRequest, response: NodeServerResponse, target: Target) {
     this.request = request;
     this.response = response;
     this.#query = target.query;
-    response.once("close", () => {
-      if (this.#ended) return;
-      this.#gone = true;
-      this.#controller?.abort();
-      for (const callback of this.#callbacks) callback();
-    });
+    this.#headers = target.headers;
+    response.on("close", () => this.#closed());
     // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
-    response.on("error", () => {});
+    response.on("error", ignore);
   }
 
   /** Fires when the client goes away before the answer is finished. Made when it is asked for: many calls never do. */
@@ -60,8 +58,9 @@ export class HttpExchange implements Departure {
 
   onGone(callback: () => void): () => void {
     if (this.#gone) callback();
-    else this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+    this.#callbacks ??= new Set();
+    this.#callbacks.add(callback);
+    return () => this.#callbacks?.delete(callback);
   }
 
   /**
@@ -83,19 +82,19 @@ export class HttpExchange implements Departure {
   /** Sends the whole answer; does nothing for a client that is gone. */
   reply({ status, type, body = "", headers = [] }: WholeReply): void {
     if (this.gone || this.response.headersSent) return;
-    const head = headersOf(headers);
+    const head = this.#head(headers);
     if (type !== undefined) {
-      head["content-type"] = type;
-      head["content-length"] = Buffer.byteLength(body);
+      put(head, "content-type", type);
+      head.push("content-length", `${Buffer.byteLength(body)}`);
     }
     this.#ended = true;
-    this.response.writeHead(status, head);
+    writeHead(this.response, status, head);
     this.response.end(body);
   }
 
   /** Begins an answer whose body comes piece by piece. */
   begin(status: number, headers: Headers): void {
-    this.response.writeHead(status, headersOf(headers));
+    writeHead(this.response, status, this.#head(headers));
   }
 
   /** Writes a piece of an answer that was begun; false when the connection takes no more for the moment. */
@@ -109,6 +108,48 @@ export class HttpExchange implements Departure {
     this.#ended = true;
     this.response.end();
   }
+
+  /** Names and values in turns: Node writes those of an array as they are, at half the cost of an object's. */
+  #head(headers: Headers): string[] {
+    const head = [...this.#headers];
+    for (const [name, value] of headers) {
+      // Node throws at anything else.
+      if (legalName.test(name) && legalValue.test(value)) put(head, name, value);
+    }
+    return head;
+  }
+
+  #closed(): void {
+    if (this.#ended) return;
+    this.#gone = true;
+    this.#controller?.abort();
+    for (const callback of this.#callbacks ?? []) callback();
+  }
+}
+
+function ignore(): void {}
+
+/** Sets a header in a list of names and values. */
+function put(head: string[], name: string, value: string): void {
+  for (let i = 0; i < head.length; i += 2) {
+    if (head[i] === name) {
+      head[i + 1] = value;
+      return;
+    }
+  }
+  head.push(name, value);
+}
+
+function writeHead(response: NodeServerResponse, status: number, head: string[]): void {
+  if (response instanceof ServerResponse) response.writeHead(status, head);
+  else response.writeHead(status, pairsOf(head));
+}
+
+/** The same as an object, which is what every version of Node takes for HTTP/2. */
+function pairsOf(head: readonly string[]): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;
+  return pairs;
 }
 
 /** What HTTP tells about a call; the signal costs something only when it is asked for. */
@@ -134,15 +175,6 @@ class HttpCallStart implements CallStart {
   get departure(): Departure {
     return this.#exchange;
   }
-}
-
-/** Headers as Node takes them, without those that it would throw at. */
-function headersOf(headers: Headers): OutgoingHttpHeaders {
-  const result: OutgoingHttpHeaders = {};
-  for (const [name, value] of headers) {
-    if (legalName.test(name) && legalValue.test(value)) result[name] = value;
-  }
-  return result;
 }
 
 /** The other end of the connection. An IPv4 address in IPv6 dress is given as IPv4. */

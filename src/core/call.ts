@@ -1,5 +1,6 @@
 import { anonymous, type Caller } from "./caller.js";
 import { type Departure, departureOf } from "./departure.js";
+import { newRequestId } from "./ids.js";
 
 /** Where a call came from. */
 export interface Peer {
@@ -30,6 +31,8 @@ export interface CallStart {
   readonly impliedVersion?: string;
 }
 
+const noExtensions: ReadonlySet<string> = new Set();
+
 /**
  * One call on its way through the interceptors to the method: the start, and what the interceptors found out.
  * Each later field names the interceptor that sets it.
@@ -37,13 +40,9 @@ export interface CallStart {
 export class Call {
   readonly binding: string;
   readonly header: (name: string) => string | undefined;
-  /** The client, also where a trusted proxy stands before it: proxy interceptor. */
-  peer: Peer;
   readonly impliedVersion: string | undefined;
   /** Headers of the response, lower-case names; set before the first message leaves. */
   readonly responseHeaders: Map<string, string> = new Map();
-  /** Request id, for the log and the `x-request-id` header: trace interceptor. */
-  requestId = "";
   /** W3C traceparent of the caller, or empty: trace interceptor. */
   traceParent = "";
   /** Who calls: authentication interceptor. */
@@ -51,16 +50,40 @@ export class Call {
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
   /** Extensions in force for this call: extensions interceptor. */
-  extensions: ReadonlySet<string> = new Set();
+  extensions: ReadonlySet<string> = noExtensions;
 
   readonly #start: CallStart;
+  #peer: Peer | undefined;
+  #requestId: string | undefined;
 
   constructor(start: CallStart) {
     this.#start = start;
     this.binding = start.binding;
     this.header = start.header;
-    this.peer = start.peer;
     this.impliedVersion = start.impliedVersion;
+  }
+
+  /**
+   * Request id, for the log and the `x-request-id` header: the client's own (trace interceptor), or a new one when
+   * somebody needs it.
+   */
+  get requestId(): string {
+    this.#requestId ??= newRequestId();
+    return this.#requestId;
+  }
+
+  set requestId(id: string) {
+    this.#requestId = id;
+  }
+
+  /** The client, also where a trusted proxy stands before it: proxy interceptor. */
+  get peer(): Peer {
+    this.#peer ??= this.#start.peer;
+    return this.#peer;
+  }
+
+  set peer(peer: Peer) {
+    this.#peer = peer;
   }
 
   /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */

@@ -160,7 +160,7 @@ export class Engine {
   async send(order: SendOrder): Promise<Sent> {
     if (this.#draining) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
     const message = order.request.message ?? create(MessageSchema);
-    const known = await this.#remembered(order);
+    const known = order.idempotency === undefined ? undefined : await this.#remembered(order);
     if (known !== undefined) return { kind: "task", task: await this.#hold(order, known) };
     if (message.taskId !== "") return { kind: "task", task: await this.#followUp(order, message) };
     const kind = order.served.agent.responds ?? "task";

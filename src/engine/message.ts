@@ -73,8 +73,11 @@ function partContent(input: PartInput): Part["content"] {
 
 /** Text parts of a message, joined by line feeds. */
 export function textOf(message: Message): string {
-  const texts = message.parts.flatMap((part) => (part.content.case === "text" ? [part.content.value] : []));
-  return texts.join("\n");
+  let text: string | undefined;
+  for (const { content } of message.parts) {
+    if (content.case === "text") text = text === undefined ? content.value : `${text}\n${content.value}`;
+  }
+  return text ?? "";
 }
 
 /** Data parts of a message. */

@@ -257,8 +257,10 @@ export class TaskLog {
       this.#entries.push(placeDraft(draft, position, generation));
     }
     this.#bytes = this.#entries.map(encodeEntry);
-    this.#head = { ...this.#head, lease };
-    const head = { ...this.#head, state, statusTime, generation, position };
+    if (lease !== this.#head.lease) this.#head = { ...this.#head, lease };
+    // Written out, as heads are made for every entry: a spread costs several times as much.
+    const { taskId, tenant, owner, contextId } = this.#head;
+    const head: TaskHead = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
     const send = batch[0]?.options.send;
     return {
       head,
@@ -287,12 +289,12 @@ export class TaskLog {
     this.fold.apply(entry, size);
     this.tail.push(entry, size);
     const state = stateAfter(entry.event);
-    this.#head = {
-      ...this.#head,
-      position: entry.position,
-      generation: entry.generation,
-      ...(state === undefined ? {} : { state, statusTime: millisOf(entry.time) }),
-    };
+    const before = this.#head;
+    const { taskId, tenant, owner, contextId, lease } = before;
+    const { position, generation } = entry;
+    const statusTime = state === undefined ? before.statusTime : millisOf(entry.time);
+    const now = state ?? before.state;
+    this.#head = { taskId, tenant, owner, contextId, state: now, statusTime, position, generation, lease };
     // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
     if (state !== undefined && endsBlockingSend(state)) {
       this.settledTurn = this.busy && !isTerminal(state) ? this.turn : entry.position;

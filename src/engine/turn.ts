@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { Turn } from "./agent.js";
 import type { Interruptible } from "./interruption.js";
@@ -29,38 +29,62 @@ export interface TurnSurroundings {
 
 /** The turn as the agent sees it. */
 export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
-  const message = copyOf(request.message);
-  let data: JsonValue[] | undefined;
-  return {
-    message,
-    text: textOf(message),
-    get data() {
-      data ??= dataOf(message);
-      return data;
-    },
-    taskId: message.taskId,
-    contextId: message.contextId,
-    task: around.task,
-    history: around.task?.history.filter((earlier) => earlier.messageId !== message.messageId) ?? [],
-    referencedTasks: around.referencedTasks,
-    caller: request.caller,
-    tenant: request.tenant,
-    extensions: request.extensions,
-    acceptedOutputModes: request.acceptedOutputModes,
-    metadata: request.metadata,
-    attempt: request.attempt,
-    get signal() {
-      return around.interruptible.signal;
-    },
-  };
+  return new OwnTurn(request, around);
 }
 
-/** The message itself is part of the log: the agent gets one of its own, with lists and parts of its own. */
-function copyOf(message: Message): Message {
-  return {
-    ...message,
-    parts: message.parts.map((part) => ({ ...part, content: { ...part.content } })),
-    extensions: message.extensions.slice(),
-    referenceTaskIds: message.referenceTaskIds.slice(),
-  };
+/** Makes what is dear when the agent asks for it: most agents look at little of their turn. */
+class OwnTurn implements Turn {
+  readonly text: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly task: Task | undefined;
+  readonly caller: Caller;
+  readonly tenant: string;
+  readonly extensions: ReadonlySet<string>;
+  readonly acceptedOutputModes: readonly string[];
+  readonly metadata: JsonObject;
+  readonly attempt: number;
+  readonly referencedTasks: () => Promise<Task[]>;
+  /** Part of the log, where there is a task: nobody may change it. */
+  readonly #accepted: Message;
+  readonly #interruptible: Interruptible;
+  #message: Message | undefined;
+  #data: JsonValue[] | undefined;
+  #history: Message[] | undefined;
+
+  constructor(request: TurnRequest, { task, interruptible, referencedTasks }: TurnSurroundings) {
+    const { message } = request;
+    this.#accepted = message;
+    this.#interruptible = interruptible;
+    this.text = textOf(message);
+    this.taskId = message.taskId;
+    this.contextId = message.contextId;
+    this.task = task;
+    this.caller = request.caller;
+    this.tenant = request.tenant;
+    this.extensions = request.extensions;
+    this.acceptedOutputModes = request.acceptedOutputModes;
+    this.metadata = request.metadata;
+    this.attempt = request.attempt;
+    this.referencedTasks = referencedTasks;
+  }
+
+  get message(): Message {
+    this.#message ??= clone(MessageSchema, this.#accepted);
+    return this.#message;
+  }
+
+  get data(): JsonValue[] {
+    this.#data ??= dataOf(this.#accepted);
+    return this.#data;
+  }
+
+  get history(): readonly Message[] {
+    this.#history ??= this.task?.history.filter(({ messageId }) => messageId !== this.#accepted.messageId) ?? [];
+    return this.#history;
+  }
+
+  get signal(): AbortSignal {
+    return this.#interruptible.signal;
+  }
 }

@@ -33,11 +33,11 @@ const responseHeaders: string = [
 
 /** Lets scripts of other origins call the server (WHATWG Fetch, 3.2). */
 export interface Cors {
-  /** Marks an answer as readable for the origin that asks, if it may. */
-  mark(request: NodeServerRequest, response: NodeServerResponse): void;
+  /** Headers that make an answer readable for the origin that asks, if it may: names and values in turns. */
+  headersFor(request: NodeServerRequest): readonly string[];
   /** The verb that a browser asks for ahead of the request itself, or undefined for any other request. */
   preflight(request: NodeServerRequest): string | undefined;
-  /** Answers such a question; the answer is marked before. */
+  /** Answers such a question; its headers are there already. */
   answer(request: NodeServerRequest, response: NodeServerResponse): void;
 }
 
@@ -53,12 +53,12 @@ export function createCors(origins: true | readonly string[], more: readonly str
   const allows = (origin: string | undefined): origin is string =>
     origin !== undefined && allowed?.has(origin) !== false;
   return {
-    mark: (request, response) => {
-      if (allowed !== undefined) addVary(response, "Origin");
+    headersFor: (request) => {
+      const vary = allowed === undefined ? [] : ["vary", "Origin"];
       const origin = headerOf(request, "origin");
-      if (!allows(origin)) return;
-      response.setHeader("access-control-allow-origin", allowed === undefined ? "*" : origin);
-      response.setHeader("access-control-expose-headers", responseHeaders);
+      if (!allows(origin)) return vary;
+      const allow = ["access-control-allow-origin", allowed === undefined ? "*" : origin];
+      return [...vary, ...allow, "access-control-expose-headers", responseHeaders];
     },
     preflight: (request) =>
       request.method === "OPTIONS" && headerOf(request, "origin") !== undefined

@@ -89,8 +89,8 @@ async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrp
  */
 function after(opened: Promise<void>, { handler, lifecycle }: Assembly): NodeHandler {
   return (request, response) => {
-    const path = request.url?.split("?", 1)[0] ?? "";
-    const now = lifecycle.readiness !== "starting" || healthAnswer(path, "starting") !== undefined;
+    const pathOf = (): string => request.url?.split("?", 1)[0] ?? "";
+    const now = lifecycle.readiness !== "starting" || healthAnswer(pathOf(), "starting") !== undefined;
     if (now) handler(request, response);
     else void opened.then(() => handler(request, response));
   };

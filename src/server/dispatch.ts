@@ -30,34 +30,32 @@ export interface DispatchOptions {
 
 /** Finds who answers a request: a page, a binding, or nobody. */
 export function createDispatch(options: DispatchOptions): NodeHandler {
-  const headers = Object.entries(options.headers);
+  const headers = Object.entries(options.headers).flat();
   return (request, response, next) => {
-    const target = targetOf(request, options.basePath);
+    const all = options.cors === undefined ? headers : [...headers, ...options.cors.headersFor(request)];
+    const target = targetOf(request, options.basePath, all);
     const answer = target === undefined ? undefined : answererOf(options, request, target);
     if (answer === undefined && next !== undefined) return next();
-    for (const [name, value] of headers) response.setHeader(name, value);
-    options.cors?.mark(request, response);
+    // Stands for every target beside the base path: none of the bindings has such a one.
+    const outside: Target = { path: "*", query: "", headers: all };
     const answered =
       answer === undefined ? options.fallback.handle(request, response, target ?? outside) : answer(response);
     answered.catch((error: unknown) => fail(options.logger, error, response));
   };
 }
 
-/** Stands for every target beside the base path: none of the bindings has such a one. */
-const outside: Target = { path: "*", query: "" };
-
 type Answerer = (response: NodeServerResponse) => Promise<void>;
 
 function answererOf(options: DispatchOptions, request: NodeServerRequest, target: Target): Answerer | undefined {
   const { bindings, cors, logger } = options;
   const asked = cors?.preflight(request);
-  const answerAsked: Answerer = async (response) => cors?.answer(request, response);
+  const answerAsked: Answerer = async (response) => cors?.answer(request, marked(response, target));
   for (const page of options.pages) {
     const answer = page(target.path, request);
     if (answer === undefined) continue;
     if (asked !== undefined) return answerAsked;
     const read = request.method === "GET" || request.method === "HEAD";
-    return async (response) => send(request, response, read ? answer : onlyRead);
+    return async (response) => send(request, marked(response, target), read ? answer : onlyRead);
   }
   const verb = asked ?? request.method ?? "";
   const binding = bindings.find((candidate) => candidate.matches(verb, target.path));
@@ -70,6 +68,12 @@ function answererOf(options: DispatchOptions, request: NodeServerRequest, target
     logger.error({ path: target.path }, why);
     return Promise.reject(new Error(why));
   };
+}
+
+/** With the headers of every answer; bindings send them themselves, together with their own. */
+function marked(response: NodeServerResponse, { headers }: Target): NodeServerResponse {
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string);
+  return response;
 }
 
 /** A page can be read and nothing else. */
@@ -87,14 +91,14 @@ function fail(logger: Logger, error: unknown, response: NodeServerResponse): voi
 }
 
 /** The target below the mount point, or undefined when the request is for another one. */
-function targetOf(request: NodeServerRequest, basePath: string): Target | undefined {
+function targetOf(request: NodeServerRequest, basePath: string, headers: readonly string[]): Target | undefined {
   const url = originForm(request.url ?? "/");
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);
   const query = at < 0 ? "" : url.slice(at + 1);
-  if (basePath === "") return { path, query };
-  if (path === basePath) return { path: "/", query };
-  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query } : undefined;
+  if (basePath === "") return { path, query, headers };
+  if (path === basePath) return { path: "/", query, headers };
+  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, headers } : undefined;
 }
 
 /** A server has to accept a whole URL as the target, too (RFC 9112, 3.2.2). */

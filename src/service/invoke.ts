@@ -17,7 +17,10 @@ export type Answer = Message | AsyncIterable<Message>;
 /** The rest of the chain. */
 export type Next = (invocation: Invocation) => Promise<Answer>;
 
-/** Runs around every call of every binding, once; may refuse it, change the call, or watch the answer. */
+/**
+ * Runs around every call of every binding, once; may refuse it, change the call, or watch the answer. One that has to
+ * wait for nothing passes the promise on as it is, and refuses by throwing at once: the guard around it catches both.
+ */
 export type Interceptor = (next: Next) => Next;
 
 /**

@@ -45,11 +45,11 @@ function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: Desc
     return [...(isRequired(field) ? [requiredCheck(field)] : []), ...(inner === undefined ? [] : [inner])];
   });
   if (rule !== undefined) {
-    checks.push((message, path, violations) => {
-      for (const { field, description } of rule(message)) {
+    checks.push((message, path, violations) =>
+      rule(message, (field, description) => {
         if (violations.length < maxViolations) violations.push({ field: joined(path, field), description });
-      }
-    });
+      }),
+    );
   }
   return (message, path, violations) => {
     for (const check of checks) check(message, path, violations);

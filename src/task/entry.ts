@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import {
   type StreamResponse,
@@ -8,6 +8,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
+import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
 
 /** What happened, before it has its place in the log. */
@@ -43,9 +44,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
 }
 
 /** The bytes that are stored; they never change afterwards. */
-export function encodeEntry(entry: LogEntry): Uint8Array {
-  return toBinary(LogEntrySchema, entry);
-}
+export const encodeEntry: (entry: LogEntry) => Uint8Array = binaryWriter(LogEntrySchema);
 
 /** What was stored can be read again: a request's limit of 100 levels counts from the request, not from its entry. */
 export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: 200 };
@@ -70,7 +69,12 @@ export function millisOf(timestamp: Timestamp | undefined): number {
   return Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000);
 }
 
-const responses = new WeakMap<LogEntry, StreamResponse>();
+/** Where an entry keeps its response: a WeakMap costs several times as much. */
+const responseKey: unique symbol = Symbol("response");
+
+interface Shown {
+  [responseKey]?: StreamResponse;
+}
 
 /**
  * The entry as a stream shows it, or undefined for an entry that streams do not show (specification 3.1.2: after the
@@ -78,12 +82,9 @@ const responses = new WeakMap<LogEntry, StreamResponse>();
  */
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
-  let response = responses.get(entry);
-  if (response === undefined) {
-    response = markGeneration(eventResponse(entry.event.value), entry.generation);
-    responses.set(entry, response);
-  }
-  return response;
+  const shown = entry as Shown;
+  shown[responseKey] ??= markGeneration(eventResponse(entry.event.value), entry.generation);
+  return shown[responseKey];
 }
 
 /** A status or artifact event as a stream's message. */

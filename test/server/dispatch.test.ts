@@ -22,10 +22,10 @@ const bodyOf = async (request: NodeServerRequest): Promise<string> =>
 function binding(name: string, matches: HttpBinding["matches"]): HttpBinding {
   return {
     matches,
-    handle: async (request, response, target) => {
+    handle: async (request, response, { path, query, headers }) => {
       const body = await bodyOf(request);
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ name, ...target, body, length: request.headers["content-length"] ?? null }));
+      (response as http.ServerResponse).writeHead(200, ["content-type", "application/json", ...headers]);
+      response.end(JSON.stringify({ name, path, query, body, length: request.headers["content-length"] ?? null }));
     },
   };
 }

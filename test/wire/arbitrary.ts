@@ -65,6 +65,8 @@ function scalar(type: ScalarType): fc.Arbitrary<unknown> {
       return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     case ScalarType.INT32:
       return fc.integer();
+    case ScalarType.UINT32:
+      return fc.nat();
     default:
       throw new Error(`no arbitrary for scalar ${type}`);
   }

@@ -37,7 +37,10 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     matches: (_verb, path) => handlers.has(path),
-    handle: (request, response, target) => answer(handlers.get(target.path), request, response, options.logger),
+    handle: (request, response, { path, headers }) => {
+      for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string);
+      return answer(handlers.get(path), request, response, options.logger);
+    },
     routes,
   };
 }

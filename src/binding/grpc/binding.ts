@@ -7,11 +7,12 @@ import type {
 } from "@grpc/grpc-js";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
+import { binaryWriter } from "../../wire/binary-writer.js";
 import type { BindingOptions } from "../binding.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
-import { encode, grpcServiceDefinition, type Incoming } from "./definition.js";
+import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { failureOf, statusOf } from "./error.js";
-import { writeAll } from "./stream.js";
+import { type Encode, writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends BindingOptions {
   /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
@@ -39,12 +40,13 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
 }
 
 function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
+  const write = binaryWriter(method.output);
   return async (grpc, callback) => {
     const { start, call } = begin(grpc, options);
     try {
       const answer = await options.invoke({ method, request: request(grpc), call });
       // The descriptor says unary, so this is a message; anything else fails to encode.
-      const bytes = encode(method.output, answer as Message);
+      const bytes = write(answer as Message);
       sendHeaders(grpc, call);
       callback(null, bytes);
     } catch (thrown) {
@@ -58,12 +60,13 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
 }
 
 function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handleServerStreamingCall<Incoming, Buffer> {
+  const write = binaryWriter(method.output);
   return async (grpc) => {
     const { start, call } = begin(grpc, options);
     try {
       const answer = await options.invoke({ method, request: request(grpc), call });
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
-      await writeAll(grpc, answer as AsyncIterable<Message>, encoder(method, grpc, call));
+      await writeAll(grpc, answer as AsyncIterable<Message>, encoder(write, grpc, call));
     } catch (thrown) {
       const error = failureOf(thrown, start, options.logger, facts(method, call));
       if (start.gone) return;
@@ -77,12 +80,12 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
 }
 
 /** Encodes the messages of a stream; the response's headers leave before the first. */
-function encoder(method: DescMethod, grpc: StreamCall, call: Call): (message: Message) => Buffer {
+function encoder(write: Encode<Message>, grpc: StreamCall, call: Call): Encode<Message> {
   let begun = false;
   return (message) => {
     if (!begun) sendHeaders(grpc, call);
     begun = true;
-    return encode(method.output, message);
+    return write(message);
   };
 }
 

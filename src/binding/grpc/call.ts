@@ -1,4 +1,4 @@
-import { Metadata, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
+import { Metadata, type MetadataValue, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
 import type { Call, CallStart, Peer } from "../../core/call.js";
 import type { Departure } from "../../core/departure.js";
 import { A2AError } from "../../core/error.js";
@@ -20,16 +20,22 @@ export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 export class GrpcCallStart implements CallStart, Departure {
   readonly binding = "grpc";
   readonly impliedVersion = "1.0";
-  readonly peer: Peer;
   readonly header: (name: string) => string | undefined;
   readonly #grpc: UnaryCall | StreamCall;
+  readonly #encrypted: boolean;
   #controller: AbortController | undefined;
   #finished = false;
 
   constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
     this.#grpc = grpc;
-    this.peer = { address: addressOf(grpc.getPeer()), encrypted };
-    this.header = (name) => headerOf(grpc, name);
+    this.#encrypted = encrypted;
+    // Asked several times in every call: `Metadata.get()` checks the name each time.
+    const metadata = grpc.metadata.toJSON();
+    this.header = (name) => (name === ":authority" ? grpc.getHost() : textOf(metadata[name]));
+  }
+
+  get peer(): Peer {
+    return { address: addressOf(this.#grpc.getPeer()), encrypted: this.#encrypted };
   }
 
   get signal(): AbortSignal {
@@ -86,12 +92,10 @@ export function addressOf(peer: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
-/** A metadata value as text; binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
-function headerOf(grpc: UnaryCall | StreamCall, name: string): string | undefined {
-  if (name === ":authority") return grpc.getHost();
-  if (name.endsWith("-bin")) return undefined;
-  const values = grpc.metadata.get(name);
-  return values.length === 0 ? undefined : values.join(", ");
+/** Metadata as text; binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
+function textOf(values: readonly MetadataValue[] | undefined): string | undefined {
+  if (values === undefined || values.length === 0 || typeof values[0] !== "string") return undefined;
+  return values.length === 1 ? values[0] : values.join(", ");
 }
 
 /** What may travel as text in metadata. grpc-js throws at anything else. */

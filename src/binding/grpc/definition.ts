@@ -1,14 +1,8 @@
-import {
-  type DescMessage,
-  type DescMethod,
-  type DescService,
-  fromBinary,
-  type Message,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { A2AError, invalid } from "../../core/error.js";
 import { defaultLimits, type Limits } from "../../core/limits.js";
+import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 
 /**
@@ -32,26 +26,20 @@ function methodDefinition(
   limits: Limits,
 ): MethodDefinition<Message, Message> {
   const kind = method.methodKind;
+  const writeInput = binaryWriter(method.input);
+  const writeOutput = binaryWriter(method.output);
   return {
     path: `/${service.typeName}/${method.name}`,
     originalName: method.localName,
     requestStream: kind === "client_streaming" || kind === "bidi_streaming",
     responseStream: kind === "server_streaming" || kind === "bidi_streaming",
-    requestSerialize: (message) => encode(method.input, message),
+    requestSerialize: (message) => writeInput(message),
+    // The implementation encodes answers itself, so that one that cannot be encoded is logged like every other failure.
     // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
     requestDeserialize: (bytes) => decodeRequest(method.input, bytes, limits) as Message,
-    responseSerialize: (message) => (Buffer.isBuffer(message) ? message : encode(method.output, message)),
+    responseSerialize: (message) => (Buffer.isBuffer(message) ? message : writeOutput(message)),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
-}
-
-/**
- * A message's bytes. The implementation encodes answers itself and hands the bytes over, so that an answer that
- * cannot be encoded is logged and answered like every other failure.
- */
-export function encode(desc: DescMessage, message: Message): Buffer {
-  const bytes = toBinary(desc, message);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function decodeRequest(desc: DescMessage, bytes: Uint8Array, { maxRequestValues }: Limits): Incoming {

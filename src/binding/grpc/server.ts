@@ -54,13 +54,20 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const setServing = (serving: boolean): void => {
     for (const name of ["", service.typeName]) health.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
   };
+  let bound: string | undefined;
   let drained: Promise<void> | undefined;
   return {
-    listen: () => listen(server, options),
+    listen: async () => {
+      const port = await listen(server, options);
+      bound = addressOf(options.host, port);
+      return port;
+    },
     setServing,
     drain: (graceMs) => {
       setServing(false);
       infrastructure.end();
+      // Breaks off what is open after the grace; `forceShutdown` finds connections only where channelz is on.
+      if (drained === undefined && bound !== undefined) server.drain(bound, graceMs);
       drained ??= shutDown(server, graceMs, logger);
       return drained;
     },
@@ -69,6 +76,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 function serverOptions(limits: Limits): ServerOptions {
   return {
+    // Bookkeeping of every call, for a service that is not served here.
+    "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": limits.maxRequestBytes,
     // No connection may open more than the server would serve over all of them.
     "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
@@ -83,13 +92,17 @@ function listen(server: Server, { host, port, tls }: GrpcServerOptions): Promise
     tls === undefined
       ? ServerCredentials.createInsecure()
       : ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(tls.cert), private_key: Buffer.from(tls.key) }]);
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const address = addressOf(host, port);
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => {
       if (error === null) resolve(bound);
       else reject(cannotListen(address, error));
     });
   });
+}
+
+function addressOf(host: string, port: number): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** grpc-js keeps only the text of what node:net said. */

@@ -12,7 +12,7 @@ const maxHeaderLength = 8_192;
  * is no fall-back to another version of an extension.
  */
 export function extensions(limits: Limits): Interceptor {
-  return (next) => async (invocation) => {
+  return (next) => (invocation) => {
     const { call, served } = invocation;
     const header = call.header(EXTENSIONS_PARAMETER);
     const declared = served?.card.capabilities?.extensions ?? [];

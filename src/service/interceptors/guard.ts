@@ -27,6 +27,8 @@ export function guard(limits: Limits, draining: () => boolean): Interceptor {
       streaming = true;
       return guardStream(answer, end);
     } catch (error) {
+      // What the client is told of a failure leads to what the log has about it.
+      invocation.call.responseHeaders.set("x-request-id", invocation.call.requestId);
       throw toA2AError(error);
     } finally {
       if (!streaming) end();

@@ -8,7 +8,7 @@ import type { Interceptor } from "../invoke.js";
  * error).
  */
 export function tenant(agents: AgentDirectory): Interceptor {
-  return (next) => async (invocation) => {
+  return (next) => (invocation) => {
     const { method, request, call } = invocation;
     const { tenant = "" } = request as { tenant?: string };
     const served = agents.resolve(tenant);

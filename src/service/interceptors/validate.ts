@@ -7,7 +7,7 @@ import { createValidator } from "../validation.js";
 /** Refuses a request that does not fit, with every violation at once (specification 3.3.2, 5.7). */
 export function validate(limits: Limits): Interceptor {
   const violationsOf = createValidator(limits);
-  return (next) => async (invocation) => {
+  return (next) => (invocation) => {
     const violations = violationsOf(invocation.method.input, invocation.request as Message);
     if (violations.length > 0) throw invalid(violations);
     return next(invocation);

@@ -7,7 +7,7 @@ import type { Interceptor } from "../invoke.js";
  * one. A patch number is not considered (specification 3.6, 3.6.1, 3.6.2).
  */
 export function version(strict: boolean): Interceptor {
-  return (next) => async (invocation) => {
+  return (next) => (invocation) => {
     const { call } = invocation;
     const asked = call.header(VERSION_PARAMETER) ?? (strict ? "" : (call.impliedVersion ?? ""));
     if (!isSupportedVersion(asked)) throw unsupportedVersion(asked);

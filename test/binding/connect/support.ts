@@ -39,7 +39,7 @@ export async function serve(answering: Answering, limits: Partial<Limits> = {}):
       response.end();
       return;
     }
-    void binding.handle(request, response, { path, query }).then(() => handled.push(path));
+    void binding.handle(request, response, { path, query, headers: [] }).then(() => handled.push(path));
   };
   const h1 = await listen(http.createServer(listener));
   const h2 = await listen(http2.createServer(listener));

@@ -1,12 +1,11 @@
 import { type ClientHttp2Stream, connect } from "node:http2";
-import { create, fromBinary, type Message } from "@bufbuild/protobuf";
+import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { afterEach } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
-import { encode } from "../../../src/binding/grpc/definition.js";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
@@ -113,7 +112,7 @@ export function callStream(client: Client, deadline?: number): ClientStream {
     path(streaming),
     bytes,
     bytes,
-    encode(streaming.input, create(streaming.input, { id: "t" })),
+    Buffer.from(toBinary(streaming.input, create(streaming.input, { id: "t" }))),
     new Metadata(),
     deadline === undefined ? {} : { deadline },
   );
@@ -158,7 +157,7 @@ function idOf(chunk: Buffer): string {
 }
 
 export function requestFor(id: string): Buffer {
-  return encode(unary.input, create(unary.input, { id }));
+  return Buffer.from(toBinary(unary.input, create(unary.input, { id })));
 }
 
 /** The `google.rpc.Status` of an error, and its first two details as what they should be. */

@@ -57,11 +57,8 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     expect(JSON.parse(text)).toEqual({ task: { id: "t", contextId: "c", status: { state: "TASK_STATE_SUBMITTED" } } });
     const { request, call } = served.calls[0] ?? {};
     expect((request as SendMessageRequest).message?.parts[0]?.content).toEqual({ case: "text", value: "hi" });
-    expect(call).toMatchObject({
-      binding: "rest",
-      impliedVersion: "1.0",
-      peer: { address: "127.0.0.1", encrypted: false },
-    });
+    expect(call).toMatchObject({ binding: "rest", impliedVersion: "1.0" });
+    expect(call?.peer).toEqual({ address: "127.0.0.1", encrypted: false });
   });
 
   it("takes a request from path and query", async () => {

@@ -71,7 +71,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
   const binding = make({ service: A2AService, invoke: noted, limits, logger });
   const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {
     const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s);
-    binding.handle(request, response, { path, query }).catch((error: unknown) => broken.push(error));
+    binding.handle(request, response, { path, query, headers: [] }).catch((error: unknown) => broken.push(error));
   };
   const server = protocol === "HTTP/2" ? http2.createServer(handler) : http.createServer(handler);
   const sockets = new Set<{ destroy(): void }>();

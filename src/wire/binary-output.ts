@@ -1,0 +1,128 @@
+/** It begins with this many bytes, and goes back to them after a message that took many more. */
+const startBytes = 64 * 1024;
+const keptBytes = 1024 * 1024;
+
+/** Most bytes of a varint. */
+const varintBytes = 10;
+
+/** Texts up to this length are copied by hand, which costs less than a call into Node while they are ASCII. */
+const shortText = 64;
+
+/** Bytes of the binary format that grow at the end (https://protobuf.dev/programming-guides/encoding). */
+export class BinaryOutput {
+  #buffer = Buffer.allocUnsafeSlow(startBytes);
+  #at = 0;
+
+  /** What was written, in memory of its own, and an empty output. */
+  take(): Buffer<ArrayBuffer> {
+    const bytes = Buffer.allocUnsafeSlow(this.#at);
+    this.#buffer.copy(bytes, 0, 0, this.#at);
+    this.clear();
+    return bytes;
+  }
+
+  clear(): void {
+    this.#at = 0;
+    if (this.#buffer.length > keptBytes) this.#buffer = Buffer.allocUnsafeSlow(startBytes);
+  }
+
+  /** A whole number of 32 bits without a sign. */
+  uint32(value: number): void {
+    this.#reserve(varintBytes);
+    this.#varint(value);
+  }
+
+  /** A whole number of 32 bits; a negative one takes ten bytes. */
+  int32(value: number): void {
+    if (value < 0) this.int64(BigInt(value));
+    else this.uint32(value);
+  }
+
+  /** A whole number of 64 bits. */
+  int64(value: bigint): void {
+    this.#reserve(varintBytes);
+    let low = Number(BigInt.asUintN(32, value));
+    let high = Number(BigInt.asUintN(32, value >> 32n));
+    while (high > 0) {
+      this.#buffer[this.#at++] = (low & 0x7f) | 0x80;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+    this.#varint(low);
+  }
+
+  /** Bytes behind their length. */
+  bytes(value: Uint8Array): void {
+    this.#reserve(varintBytes + value.length);
+    this.#varint(value.length);
+    this.#buffer.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** Bytes as they are. */
+  raw(value: Uint8Array): void {
+    this.#reserve(value.length);
+    this.#buffer.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** A text in UTF-8 behind its length; half a surrogate pair becomes the replacement character. */
+  text(value: string): void {
+    if (value.length <= shortText && this.#ascii(value)) return;
+    const size = Buffer.byteLength(value);
+    this.#reserve(varintBytes + size);
+    this.#varint(size);
+    this.#at += this.#buffer.write(value, this.#at);
+  }
+
+  /** What is written from here on gets its length before it; `end` takes what this returns. */
+  begin(): number {
+    this.#reserve(1);
+    return this.#at++;
+  }
+
+  end(start: number): void {
+    const size = this.#at - start - 1;
+    let longer = 0;
+    for (let rest = size >>> 7; rest > 0; rest >>>= 7) longer++;
+    if (longer > 0) {
+      // One byte was left for the length; most messages need no more.
+      this.#reserve(longer);
+      this.#buffer.copyWithin(start + 1 + longer, start + 1, this.#at);
+    }
+    this.#at = start;
+    this.#varint(size);
+    this.#at += size;
+  }
+
+  /** Writes a short text if it is ASCII. */
+  #ascii(value: string): boolean {
+    this.#reserve(1 + shortText);
+    const start = this.#at + 1;
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i);
+      if (code > 0x7f) return false;
+      this.#buffer[start + i] = code;
+    }
+    this.#buffer[this.#at] = value.length;
+    this.#at = start + value.length;
+    return true;
+  }
+
+  #varint(value: number): void {
+    let rest = value;
+    while (rest > 0x7f) {
+      this.#buffer[this.#at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.#buffer[this.#at++] = rest;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#at + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, needed));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
+}

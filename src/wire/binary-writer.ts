@@ -1,0 +1,194 @@
+import {
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type Message,
+  type MessageShape,
+  ScalarType,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { Edition, StructSchema } from "@bufbuild/protobuf/wkt";
+import { BinaryOutput } from "./binary-output.js";
+import { hasImplicitPresence, holdsJsonObject, zeroTest } from "./field-rules.js";
+
+/** A message as its writer sees it: by property name. */
+type Fields = Record<string, unknown>;
+
+/** Writes one value, or the fields of one message. */
+type Write = (value: unknown, out: BinaryOutput) => void;
+
+/** How one value is written: with which wire type, and by what. */
+interface Form {
+  readonly wireType: WireType;
+  readonly write: Write;
+}
+
+const writers = new WeakMap<DescMessage, Write>();
+
+/** One for all: a message is written in one go, without anybody else's code in between. */
+const output = new BinaryOutput();
+
+/**
+ * The writer of a message type in the binary format, compiled once from its descriptor and kept: the same bytes as
+ * `toBinary()` of protobuf-es in a fraction of the time. Types with fields that the contract has no use for, such as
+ * groups and fixed-size numbers, are left to `toBinary()`.
+ *
+ * @throws when a value is not of its field's type.
+ */
+export function binaryWriter<Desc extends DescMessage>(
+  desc: Desc,
+): (message: MessageShape<Desc>) => Buffer<ArrayBuffer> {
+  const write = writerOf(desc);
+  return (message) => {
+    try {
+      write(message, output);
+      return output.take();
+    } catch (error) {
+      output.clear();
+      throw error;
+    }
+  };
+}
+
+function writerOf(desc: DescMessage): Write {
+  const known = writers.get(desc);
+  if (known !== undefined) return known;
+  const library: Write = (message, out) => out.raw(toBinary(desc, message as Message));
+  // Known before its fields are compiled, so that a message may contain its own kind.
+  let inner = library;
+  writers.set(desc, (message, out) => inner(message, out));
+  inner = compile(desc) ?? library;
+  writers.set(desc, inner);
+  return inner;
+}
+
+/** The writer of a type; undefined where it has a field that is left to the library. */
+function compile(desc: DescMessage): Write | undefined {
+  if (desc.file.edition !== Edition.EDITION_PROTO3) return undefined;
+  const fields: Write[] = [];
+  for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
+    const write = fieldWriter(field);
+    if (write === undefined) return undefined;
+    fields.push(write);
+  }
+  return (message, out) => {
+    for (let i = 0; i < fields.length; i++) (fields[i] as Write)(message, out);
+    const { $unknown } = message as Message;
+    if ($unknown === undefined) return;
+    for (const { no, wireType, data } of $unknown) {
+      out.uint32(tagOf(no, wireType));
+      out.raw(data);
+    }
+  };
+}
+
+function tagOf(number: number, wireType: WireType): number {
+  return ((number << 3) | wireType) >>> 0;
+}
+
+function fieldWriter(field: DescField): Write | undefined {
+  const form = formOf(field);
+  if (form === undefined) return undefined;
+  const tag = tagOf(field.number, form.wireType);
+  const { write } = form;
+  const tagged: Write = (value, out) => {
+    out.uint32(tag);
+    write(value, out);
+  };
+  const name = field.localName;
+  if (field.fieldKind === "list") {
+    return (message, out) => {
+      const items = (message as Fields)[name] as readonly unknown[];
+      for (let i = 0; i < items.length; i++) tagged(items[i], out);
+    };
+  }
+  if (field.oneof !== undefined) {
+    const choice = field.oneof.localName;
+    return (message, out) => {
+      const chosen = (message as Fields)[choice] as { case?: string; value?: unknown };
+      if (chosen.case === name) tagged(chosen.value, out);
+    };
+  }
+  const isUnset = hasImplicitPresence(field) ? zeroTest(field) : (value: unknown) => value === undefined;
+  return (message, out) => {
+    const value = (message as Fields)[name];
+    if (!isUnset(value)) tagged(value, out);
+  };
+}
+
+/** Form of a singular field or of an item of a list; undefined for what is left to the library. */
+function formOf(field: DescField): Form | undefined {
+  if (field.fieldKind === "map") return undefined;
+  if (field.fieldKind === "list" && field.packed) return undefined;
+  if (field.message !== undefined) {
+    if ("delimitedEncoding" in field && field.delimitedEncoding) return undefined;
+    if (holdsJsonObject(field)) return { wireType: WireType.LengthDelimited, write: writeStruct };
+    return { wireType: WireType.LengthDelimited, write: messageWriter(field.message) };
+  }
+  if (field.enum !== undefined) return { wireType: WireType.Varint, write: writeInt32 };
+  return scalarForm(field.scalar);
+}
+
+function scalarForm(type: ScalarType): Form | undefined {
+  switch (type) {
+    case ScalarType.STRING:
+      return { wireType: WireType.LengthDelimited, write: (value, out) => out.text(expect("string", value)) };
+    case ScalarType.BYTES:
+      return { wireType: WireType.LengthDelimited, write: writeBytes };
+    case ScalarType.BOOL:
+      return { wireType: WireType.Varint, write: (value, out) => out.uint32(expect("boolean", value) ? 1 : 0) };
+    case ScalarType.INT32:
+      return { wireType: WireType.Varint, write: writeInt32 };
+    case ScalarType.UINT32:
+      return { wireType: WireType.Varint, write: writeUint32 };
+    case ScalarType.INT64:
+      return { wireType: WireType.Varint, write: (value, out) => out.int64(expect("bigint", value)) };
+    default:
+      return undefined;
+  }
+}
+
+function messageWriter(desc: DescMessage): Write {
+  const write = writerOf(desc);
+  return (message, out) => {
+    const start = out.begin();
+    write(message, out);
+    out.end(start);
+  };
+}
+
+/** A Struct that is held as a plain object. */
+function writeStruct(json: unknown, out: BinaryOutput): void {
+  out.bytes(toBinary(StructSchema, fromJson(StructSchema, json as JsonObject)));
+}
+
+function writeInt32(value: unknown, out: BinaryOutput): void {
+  const number = expect("number", value);
+  if ((number | 0) !== number) throw new TypeError(`${number} is no whole number of 32 bits`);
+  out.int32(number);
+}
+
+function writeUint32(value: unknown, out: BinaryOutput): void {
+  const number = expect("number", value);
+  if (number >>> 0 !== number) throw new TypeError(`${number} is no whole number of 32 bits without a sign`);
+  out.uint32(number);
+}
+
+function writeBytes(value: unknown, out: BinaryOutput): void {
+  if (!(value instanceof Uint8Array)) throw new TypeError(`a ${typeof value} where bytes belong`);
+  out.bytes(value);
+}
+
+interface Types {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly bigint: bigint;
+}
+
+function expect<T extends keyof Types>(type: T, value: unknown): Types[T] {
+  if (typeof value !== type) throw new TypeError(`a ${typeof value} where a ${type} belongs`);
+  return value as Types[T];
+}
