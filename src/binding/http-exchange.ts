@@ -1,6 +1,7 @@
 import { ServerResponse } from "node:http";
 import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Departure } from "../core/departure.js";
+import { nextRound } from "../core/next-round.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { NodeServerRequest, NodeServerResponse, Target } from "./binding.js";
 
@@ -58,8 +59,10 @@ export class HttpExchange implements Departure {
 
   onGone(callback: () => void): () => void {
     if (this.#gone) callback();
-    this.#callbacks ??= new Set();
-    this.#callbacks.add(callback);
+    else {
+      this.#callbacks ??= new Set();
+      this.#callbacks.add(callback);
+    }
     return () => this.#callbacks?.delete(callback);
   }
 
@@ -79,17 +82,20 @@ export class HttpExchange implements Departure {
     return new Call(new HttpCallStart(this, binding, impliedVersion));
   }
 
-  /** Sends the whole answer; does nothing for a client that is gone. */
+  /**
+   * Sends the whole answer; does nothing for a client that is gone. Answers that come up in one round of the event
+   * loop leave one right after the other at its end: each write wakes the other side, which is dear where it sleeps
+   * again before the next one.
+   */
   reply({ status, type, body = "", headers = [] }: WholeReply): void {
-    if (this.gone || this.response.headersSent) return;
+    if (this.#gone || this.#ended || this.response.headersSent) return;
     const head = this.#head(headers);
     if (type !== undefined) {
       put(head, "content-type", type);
       head.push("content-length", `${Buffer.byteLength(body)}`);
     }
     this.#ended = true;
-    writeHead(this.response, status, head);
-    this.response.end(body);
+    nextRound(() => this.#send(status, head, body));
   }
 
   /** Begins an answer whose body comes piece by piece. */
@@ -107,6 +113,18 @@ export class HttpExchange implements Departure {
   end(): void {
     this.#ended = true;
     this.response.end();
+  }
+
+  #send(status: number, head: string[], body: string): void {
+    const { response } = this;
+    if (response.headersSent || response.destroyed) return;
+    try {
+      writeHead(response, status, head);
+      response.end(body);
+    } catch {
+      // Nobody waits for this any more; whatever Node does not take, no client can be told.
+      response.destroy();
+    }
   }
 
   /** Names and values in turns: Node writes those of an array as they are, at half the cost of an object's. */

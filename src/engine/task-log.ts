@@ -13,7 +13,7 @@ import {
 } from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
-import { nextRound } from "./next-round.js";
+import { nextRound } from "../core/next-round.js";
 import { Tail } from "./tail.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */
