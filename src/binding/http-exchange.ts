@@ -70,12 +70,12 @@ export class HttpExchange implements Departure {
    * A header by its lower-case name, repeated ones joined by commas. The protocol version may come as a request
    * parameter instead (specification 3.6.1); the header wins.
    */
-  readonly header = (name: string): string | undefined => {
+  header(name: string): string | undefined {
     const value = this.request.headers[name];
     if (typeof value === "string") return value;
     if (Array.isArray(value)) return value.join(", ");
     return name === VERSION_PARAMETER ? versionFromQuery(this.#query) : undefined;
-  };
+  }
 
   /** A call that arrived with this request. */
   call(binding: string, impliedVersion?: string): Call {
@@ -173,7 +173,6 @@ function pairsOf(head: readonly string[]): Record<string, string> {
 /** What HTTP tells about a call; the signal costs something only when it is asked for. */
 class HttpCallStart implements CallStart {
   readonly binding: string;
-  readonly header: (name: string) => string | undefined;
   readonly peer: Peer;
   readonly impliedVersion?: string;
   readonly #exchange: HttpExchange;
@@ -181,9 +180,12 @@ class HttpCallStart implements CallStart {
   constructor(exchange: HttpExchange, binding: string, impliedVersion: string | undefined) {
     this.#exchange = exchange;
     this.binding = binding;
-    this.header = exchange.header;
     this.peer = peerOf(exchange.request);
     if (impliedVersion !== undefined) this.impliedVersion = impliedVersion;
+  }
+
+  header(name: string): string | undefined {
+    return this.#exchange.header(name);
   }
 
   get signal(): AbortSignal {

@@ -1,3 +1,4 @@
+import type { CallStart } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 
 /** Media type of JSON-RPC (specification 9.1). */
@@ -15,14 +16,14 @@ const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
  *
  * @throws A2AError with reason MEDIA_TYPE_NOT_SUPPORTED.
  */
-export function checkBodyType(header: (name: string) => string | undefined): void {
-  const type = header("content-type");
+export function checkBodyType(request: Pick<CallStart, "header">): void {
+  const type = request.header("content-type");
   if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
     const parameters = typePattern.exec(type);
     const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");
     if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   }
-  if (!/^(?:identity)?$/i.test(header("content-encoding") ?? "")) throw unsupported("a body without content coding");
+  if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? "")) throw unsupported("a body without content coding");
 }
 
 function unsupported(expected: string): A2AError {

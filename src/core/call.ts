@@ -18,7 +18,7 @@ export interface CallStart {
    * A header or metadata value by its lower-case name; several values are joined by commas. Undefined when absent,
    * which is not the same as empty (specification 3.6.2).
    */
-  readonly header: (name: string) => string | undefined;
+  header(name: string): string | undefined;
   readonly peer: Peer;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
@@ -39,7 +39,6 @@ const noExtensions: ReadonlySet<string> = new Set();
  */
 export class Call {
   readonly binding: string;
-  readonly header: (name: string) => string | undefined;
   readonly impliedVersion: string | undefined;
   /** Headers of the response, lower-case names; set before the first message leaves. */
   readonly responseHeaders: Map<string, string> = new Map();
@@ -59,8 +58,12 @@ export class Call {
   constructor(start: CallStart) {
     this.#start = start;
     this.binding = start.binding;
-    this.header = start.header;
     this.impliedVersion = start.impliedVersion;
+  }
+
+  /** See CallStart. */
+  header(name: string): string | undefined {
+    return this.#start.header(name);
   }
 
   /**

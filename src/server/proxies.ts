@@ -14,11 +14,10 @@ export interface Proxies {
 /** @param trust undefined where no proxy is trusted: then every peer is a client. */
 export function createProxies(trust: Trust | undefined): Proxies {
   if (trust === undefined) {
-    return { intercept: (next) => next, arrivalOf: (call) => ({ header: call.header, ...peerOf(call) }) };
+    return { intercept: (next) => next, arrivalOf: directArrivalOf };
   }
   const arrivals = new WeakMap<Call, Omit<Arrival, "mount">>();
-  const arrivalOf = (call: Call): Omit<Arrival, "mount"> =>
-    arrivals.get(call) ?? { header: call.header, ...peerOf(call) };
+  const arrivalOf = (call: Call): Omit<Arrival, "mount"> => arrivals.get(call) ?? directArrivalOf(call);
   return {
     arrivalOf,
     intercept: (next) => (invocation) => {
@@ -36,7 +35,8 @@ export function createProxies(trust: Trust | undefined): Proxies {
   };
 }
 
-const peerOf = ({ peer }: Call): { address: string; encrypted: boolean } => ({
-  address: peer.address,
-  encrypted: peer.encrypted,
+const directArrivalOf = (call: Call): Omit<Arrival, "mount"> => ({
+  header: (name) => call.header(name),
+  address: call.peer.address,
+  encrypted: call.peer.encrypted,
 });

@@ -20,18 +20,21 @@ export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 export class GrpcCallStart implements CallStart, Departure {
   readonly binding = "grpc";
   readonly impliedVersion = "1.0";
-  readonly header: (name: string) => string | undefined;
   readonly #grpc: UnaryCall | StreamCall;
   readonly #encrypted: boolean;
+  /** Asked several times in every call, where `Metadata.get()` would check the name each time. */
+  readonly #metadata: Record<string, MetadataValue[]>;
   #controller: AbortController | undefined;
   #finished = false;
 
   constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
     this.#grpc = grpc;
     this.#encrypted = encrypted;
-    // Asked several times in every call: `Metadata.get()` checks the name each time.
-    const metadata = grpc.metadata.toJSON();
-    this.header = (name) => (name === ":authority" ? grpc.getHost() : textOf(metadata[name]));
+    this.#metadata = grpc.metadata.toJSON() as Record<string, MetadataValue[]>;
+  }
+
+  header(name: string): string | undefined {
+    return name === ":authority" ? this.#grpc.getHost() : textOf(this.#metadata[name]);
   }
 
   get peer(): Peer {

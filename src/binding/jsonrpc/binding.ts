@@ -51,11 +51,11 @@ async function answer(
   }
 }
 
-function checkRequest({ request, header }: HttpExchange): void {
-  if (request.method !== "POST") {
+function checkRequest(exchange: HttpExchange): void {
+  if (exchange.request.method !== "POST") {
     throw new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
   }
-  checkBodyType(header);
+  checkBodyType(exchange);
 }
 
 async function answerBatch(batch: readonly unknown[], calls: Calls, maxBatch: number): Promise<Outcome | undefined> {

@@ -77,7 +77,7 @@ async function read({ exchange, route, values, target, options }: Serving): Prom
   if (!route.hasBody) return route.read({ values, query, body: undefined });
   try {
     // Without a body its type does not matter.
-    if (exchange.header("content-length") !== "0") checkBodyType(exchange.header);
+    if (exchange.header("content-length") !== "0") checkBodyType(exchange);
   } catch (error) {
     discard(exchange);
     throw error;
