@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { exceedsJson } from "../wire/count-values.js";
+import type { NodeServerRequest } from "./binding.js";
 import type { HttpExchange } from "./http-exchange.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -30,38 +31,84 @@ export async function readJsonBody(exchange: HttpExchange, limits: Limits): Prom
 }
 
 function readBytes(exchange: HttpExchange, max: number): Promise<Buffer> {
-  const { request } = exchange;
   return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    let settled = false;
-    const close = (): void => {
-      // Every request closes in the end, and an error is not worth making for those that were read.
-      if (!settled) reject(new A2AError("CANCELLED", "The client went away."));
-      settled = true;
-    };
-    const tooLarge = (): void => {
-      settled = true;
-      chunks = [];
-      reject(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
-      discard(exchange);
-    };
-    // The listeners stay: taking them off again costs more than all the rest.
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (settled) return;
-      if (size > max) tooLarge();
-      else chunks.push(chunk);
-    });
-    request.on("end", () => {
-      if (settled) return;
-      settled = true;
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
-    });
-    request.on("close", close).on("error", close);
-    if (Number(request.headers["content-length"]) > max) tooLarge();
-    else if (request.destroyed) close();
+    new BodyReader(exchange, max, resolve, reject).start();
   });
+}
+
+/** Where a request keeps its reader: listeners without a closure of their own find it there. */
+const readerKey: unique symbol = Symbol("reader");
+
+type Read = NodeServerRequest & { [readerKey]?: BodyReader };
+
+/** Collects a body. Its listeners stay when it is done: taking them off costs more than all the rest. */
+class BodyReader {
+  readonly #exchange: HttpExchange;
+  readonly #max: number;
+  readonly #resolve: (bytes: Buffer) => void;
+  readonly #reject: (error: A2AError) => void;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #done = false;
+
+  constructor(
+    exchange: HttpExchange,
+    max: number,
+    resolve: (bytes: Buffer) => void,
+    reject: (error: A2AError) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#max = max;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  start(): void {
+    const request: Read = this.#exchange.request;
+    request[readerKey] = this;
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+    if (Number(request.headers["content-length"]) > this.#max) this.#tooLarge();
+    else if (request.destroyed) this.close();
+  }
+
+  take(chunk: Buffer): void {
+    if (this.#done) return;
+    this.#size += chunk.length;
+    if (this.#size > this.#max) this.#tooLarge();
+    else this.#chunks.push(chunk);
+  }
+
+  end(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#resolve(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks));
+  }
+
+  /** Every request closes in the end; what matters is one that does before it is read. */
+  close(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#reject(new A2AError("CANCELLED", "The client went away."));
+  }
+
+  #tooLarge(): void {
+    this.#done = true;
+    this.#chunks = [];
+    this.#reject(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${this.#max} bytes.`));
+    discard(this.#exchange);
+  }
+}
+
+function onData(this: Read, chunk: Buffer): void {
+  this[readerKey]?.take(chunk);
+}
+
+function onEnd(this: Read): void {
+  this[readerKey]?.end();
+}
+
+function onClose(this: Read): void {
+  this[readerKey]?.close();
 }
 
 /** What a client may still send, in bytes, of a body that nobody wants. */

@@ -1,7 +1,7 @@
 import { ServerResponse } from "node:http";
 import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Departure } from "../core/departure.js";
-import { nextRound } from "../core/next-round.js";
+import { type NextRound, nextRound } from "../core/next-round.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { NodeServerRequest, NodeServerResponse, Target } from "./binding.js";
 
@@ -38,7 +38,8 @@ export class HttpExchange implements Departure {
     this.response = response;
     this.#query = target.query;
     this.#headers = target.headers;
-    response.on("close", () => this.#closed());
+    (response as Open)[exchangeKey] = this;
+    response.on("close", closed);
     // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
   }
@@ -95,7 +96,7 @@ export class HttpExchange implements Departure {
       head.push("content-length", `${Buffer.byteLength(body)}`);
     }
     this.#ended = true;
-    nextRound(() => this.#send(status, head, body));
+    nextRound(new LateReply(this.response, status, head, body));
   }
 
   /** Begins an answer whose body comes piece by piece. */
@@ -115,18 +116,6 @@ export class HttpExchange implements Departure {
     this.response.end();
   }
 
-  #send(status: number, head: string[], body: string): void {
-    const { response } = this;
-    if (response.headersSent || response.destroyed) return;
-    try {
-      writeHead(response, status, head);
-      response.end(body);
-    } catch {
-      // Nobody waits for this any more; whatever Node does not take, no client can be told.
-      response.destroy();
-    }
-  }
-
   /** Names and values in turns: Node writes those of an array as they are, at half the cost of an object's. */
   #head(headers: Headers): string[] {
     const head = [...this.#headers];
@@ -137,7 +126,8 @@ export class HttpExchange implements Departure {
     return head;
   }
 
-  #closed(): void {
+  /** The response is over. */
+  closed(): void {
     if (this.#ended) return;
     this.#gone = true;
     this.#controller?.abort();
@@ -145,7 +135,43 @@ export class HttpExchange implements Departure {
   }
 }
 
+/** Where a response keeps its exchange: listeners without a closure of their own find it there. */
+const exchangeKey: unique symbol = Symbol("exchange");
+
+type Open = NodeServerResponse & { [exchangeKey]?: HttpExchange };
+
+function closed(this: Open): void {
+  this[exchangeKey]?.closed();
+}
+
 function ignore(): void {}
+
+/** An answer that waits for the end of the round. */
+class LateReply implements NextRound {
+  readonly #response: NodeServerResponse;
+  readonly #status: number;
+  readonly #head: string[];
+  readonly #body: string;
+
+  constructor(response: NodeServerResponse, status: number, head: string[], body: string) {
+    this.#response = response;
+    this.#status = status;
+    this.#head = head;
+    this.#body = body;
+  }
+
+  run(): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    try {
+      writeHead(response, this.#status, this.#head);
+      response.end(this.#body);
+    } catch {
+      // Nobody waits for this any more; whatever Node does not take, no client can be told.
+      response.destroy();
+    }
+  }
+}
 
 /** Sets a header in a list of names and values. */
 function put(head: string[], name: string, value: string): void {

@@ -23,7 +23,8 @@ export function checkBodyType(request: Pick<CallStart, "header">): void {
     const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");
     if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   }
-  if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? "")) throw unsupported("a body without content coding");
+  if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? ""))
+    throw unsupported("a body without content coding");
 }
 
 function unsupported(expected: string): A2AError {

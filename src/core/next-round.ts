@@ -1,15 +1,21 @@
-let waiting: (() => void)[] = [];
+/** Something that has to go on in the next round of the event loop. */
+export interface NextRound {
+  run(): void;
+}
 
-function run(): void {
+let waiting: NextRound[] = [];
+
+function runAll(): void {
   const round = waiting;
   waiting = [];
-  for (const callback of round) callback();
+  for (const each of round) each.run();
 }
 
 /**
- * Calls back in the next round of the event loop, after everything that goes on now had its say. All callers of a
- * round share one timer, which is cheaper than one each.
+ * Calls `run` in the next round of the event loop, after everything that goes on now had its say. All of a round share
+ * one timer, which is cheaper than one each; and they are objects, because a closure that outlives its call costs a
+ * garbage collection more than all its fields do.
  */
-export function nextRound(callback: () => void): void {
-  if (waiting.push(callback) === 1) setImmediate(run);
+export function nextRound(one: NextRound): void {
+  if (waiting.push(one) === 1) setImmediate(runAll);
 }

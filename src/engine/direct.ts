@@ -1,26 +1,26 @@
-import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { Agent } from "./agent.js";
 import type { ReplyEvent } from "./event.js";
-import { Interruptible } from "./interruption.js";
+import { type Client, Interruptible } from "./interruption.js";
 import { agentMessage } from "./message.js";
 import { failureText, leave, type StartedTurn, startAgent } from "./runner.js";
-import { makeTurn, type TurnRequest } from "./turn.js";
+import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
 /** A turn that has no task yet. */
 export interface DirectTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
-  /** The call's signal: until there is a task, nobody but this client could read the answer. */
-  readonly signal: () => AbortSignal;
-  readonly referencedTasks: () => Promise<Task[]>;
+  /** Until there is a task, nobody but this client could read the answer. */
+  readonly client: Client;
+  readonly source: TurnSource;
 }
 
 /** Runs an agent up to its first event, which decides between a direct answer and a task. */
-export async function firstEvent({ agent, turn, signal, referencedTasks }: DirectTurn): Promise<StartedTurn> {
-  const interruptible = new Interruptible(signal);
-  const view = makeTurn(turn, { task: undefined, interruptible, referencedTasks });
+export async function firstEvent({ agent, turn, client, source }: DirectTurn): Promise<StartedTurn> {
+  const interruptible = new Interruptible(client);
+  const view = makeTurn(turn, { task: undefined, interruptible, source });
   const iterator = startAgent(agent, view);
   try {
     return { iterator, interruptible, turn: view, first: await iterator.next() };

@@ -20,6 +20,7 @@ import type { CursorSource } from "./cursor.js";
 import { directReply, firstEvent, isReply } from "./direct.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
+import type { Client } from "./interruption.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { foldStored, Shelf } from "./shelf.js";
@@ -58,8 +59,8 @@ export interface SendOrder {
   readonly tenant: string;
   readonly extensions: ReadonlySet<string>;
   readonly traceParent: string;
-  /** Fires when the client is gone: a direct answer is then not worth finishing. */
-  readonly signal: () => AbortSignal;
+  /** Its signal fires when the client is gone: a direct answer is then not worth finishing. */
+  readonly client: Client;
   /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
   readonly capture?: View | undefined;
   /** Key and fingerprint under which the send is remembered. */
@@ -390,7 +391,7 @@ export class Engine {
   }
 
   #directSource(order: SendOrder, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
-    return { agent: order.served.agent, turn, signal: order.signal, referencedTasks: () => this.#referenced(turn) };
+    return { agent: order.served.agent, turn, client: order.client, source: this.#runner };
   }
 
   #lease(turn: number, attempt: number): Lease {

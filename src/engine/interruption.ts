@@ -8,18 +8,24 @@ export class Interruption extends Error {
   }
 }
 
+/** Whoever waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
+export interface Client {
+  readonly signal: AbortSignal;
+}
+
 /**
  * A signal that is made when somebody asks for it: most agents never look, and an AbortSignal is dear to make and to
  * collect.
  */
 export class Interruptible {
   #controller: AbortController | undefined;
-  #followed: (() => AbortSignal) | undefined;
+  #followed: Client | undefined;
+  #disconnect: (() => void) | undefined;
   /** Why it was interrupted, or undefined. */
   reason: Interruption | undefined;
 
-  /** @param followed signal of a client whose going away interrupts as well; asked for when this one is */
-  constructor(followed?: () => AbortSignal) {
+  /** @param followed a client whose going away interrupts as well; its signal is asked for when this one is */
+  constructor(followed?: Client) {
     this.#followed = followed;
   }
 
@@ -41,15 +47,15 @@ export class Interruptible {
 
   /** From here on the client may go. */
   unfollow(): void {
-    if (this.#controller !== undefined) this.#followed?.().removeEventListener("abort", this.#disconnect);
+    if (this.#disconnect !== undefined) this.#followed?.signal.removeEventListener("abort", this.#disconnect);
     this.#followed = undefined;
   }
 
   #follow(): void {
-    const followed = this.#followed?.();
-    if (followed?.aborted) this.#disconnect();
-    else followed?.addEventListener("abort", this.#disconnect);
+    if (this.#followed === undefined) return;
+    this.#disconnect = () => this.interrupt("disconnected");
+    const { signal } = this.#followed;
+    if (signal.aborted) this.#disconnect();
+    else signal.addEventListener("abort", this.#disconnect);
   }
-
-  readonly #disconnect = (): void => this.interrupt("disconnected");
 }

@@ -56,7 +56,7 @@ function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnReque
   const turn = makeTurn(request, {
     task: viewTask(recovery.log.fold.task),
     interruptible: new Interruptible(),
-    referencedTasks: async () => [],
+    source: recovery.runner,
   });
   return recoveryOf(served.agent, turn) === "restart";
 }

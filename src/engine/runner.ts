@@ -1,4 +1,3 @@
-import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
@@ -14,16 +13,15 @@ import { Interruptible } from "./interruption.js";
 import type { Place } from "./message.js";
 import { InvalidAgentEvent } from "./own-values.js";
 import type { TaskLog } from "./task-log.js";
-import { makeTurn, type TurnRequest } from "./turn.js";
+import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
 /** What executions need of the engine. */
-export interface RunnerSource {
+export interface RunnerSource extends TurnSource {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
   /** The lease of a turn that begins or goes on now. */
   readonly lease: (turn: number, attempt: number) => Lease;
-  readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
   /** Called once, when the execution is over. */
   readonly ended: (execution: Execution) => void;
 }
@@ -200,7 +198,7 @@ export class Execution {
     const turn = makeTurn(request, {
       task: viewTask(this.log.fold.task),
       interruptible: this.#interruptible,
-      referencedTasks: () => this.#source.referencedTasks(request),
+      source: this.#source,
     });
     return { turn, iterator: startAgent(this.agent, turn) };
   }

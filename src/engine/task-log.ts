@@ -1,6 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { A2AError } from "../core/error.js";
+import { nextRound } from "../core/next-round.js";
 import { type Lease, type SendKey, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import {
   countsAsGeneration,
@@ -13,7 +14,6 @@ import {
 } from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
-import { nextRound } from "../core/next-round.js";
 import { Tail } from "./tail.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */
@@ -126,13 +126,14 @@ export class TaskLog {
   #schedule(draft: Draft): void {
     const next = stateAfter(draft.event);
     const last = countsAsGeneration(draft.event) ? next !== undefined && next !== TaskState.WORKING : true;
-    if (last) queueMicrotask(this.#begin);
-    else if (this.#queue.length === 1) nextRound(this.#begin);
+    if (last) queueMicrotask(() => this.run());
+    else if (this.#queue.length === 1) nextRound(this);
   }
 
-  readonly #begin = (): void => {
+  /** Begins to write what waits. */
+  run(): void {
     if (!this.#writing && this.#queue.length > 0) void this.#write();
-  };
+  }
 
   /** Whether nothing is on its way to the store. */
   get quiet(): boolean {

@@ -19,12 +19,18 @@ export interface TurnRequest {
   readonly traceParent: string;
 }
 
+/** What turns need of the engine. */
+export interface TurnSource {
+  /** The tasks that a turn's message refers to, as far as its caller may see them. */
+  referencedTasks(turn: TurnRequest): Promise<Task[]>;
+}
+
 /** What surrounds a turn when it begins. */
 export interface TurnSurroundings {
   /** The task as it stands, the message of this turn included; undefined when there is none yet. */
   readonly task: Task | undefined;
   readonly interruptible: Interruptible;
-  readonly referencedTasks: () => Promise<Task[]>;
+  readonly source: TurnSource;
 }
 
 /** The turn as the agent sees it. */
@@ -44,17 +50,18 @@ class OwnTurn implements Turn {
   readonly acceptedOutputModes: readonly string[];
   readonly metadata: JsonObject;
   readonly attempt: number;
-  readonly referencedTasks: () => Promise<Task[]>;
-  /** Part of the log, where there is a task: nobody may change it. */
-  readonly #accepted: Message;
+  /** Its message is part of the log, where there is a task: nobody may change it. */
+  readonly #request: TurnRequest;
+  readonly #source: TurnSource;
   readonly #interruptible: Interruptible;
   #message: Message | undefined;
   #data: JsonValue[] | undefined;
   #history: Message[] | undefined;
 
-  constructor(request: TurnRequest, { task, interruptible, referencedTasks }: TurnSurroundings) {
+  constructor(request: TurnRequest, { task, interruptible, source }: TurnSurroundings) {
     const { message } = request;
-    this.#accepted = message;
+    this.#request = request;
+    this.#source = source;
     this.#interruptible = interruptible;
     this.text = textOf(message);
     this.taskId = message.taskId;
@@ -66,25 +73,29 @@ class OwnTurn implements Turn {
     this.acceptedOutputModes = request.acceptedOutputModes;
     this.metadata = request.metadata;
     this.attempt = request.attempt;
-    this.referencedTasks = referencedTasks;
   }
 
   get message(): Message {
-    this.#message ??= clone(MessageSchema, this.#accepted);
+    this.#message ??= clone(MessageSchema, this.#request.message);
     return this.#message;
   }
 
   get data(): JsonValue[] {
-    this.#data ??= dataOf(this.#accepted);
+    this.#data ??= dataOf(this.#request.message);
     return this.#data;
   }
 
   get history(): readonly Message[] {
-    this.#history ??= this.task?.history.filter(({ messageId }) => messageId !== this.#accepted.messageId) ?? [];
+    const own = this.#request.message.messageId;
+    this.#history ??= this.task?.history.filter(({ messageId }) => messageId !== own) ?? [];
     return this.#history;
   }
 
   get signal(): AbortSignal {
     return this.#interruptible.signal;
+  }
+
+  referencedTasks(): Promise<Task[]> {
+    return this.#source.referencedTasks(this.#request);
   }
 }

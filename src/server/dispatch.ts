@@ -34,40 +34,59 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
   return (request, response, next) => {
     const all = options.cors === undefined ? headers : [...headers, ...options.cors.headersFor(request)];
     const target = targetOf(request, options.basePath, all);
-    const answer = target === undefined ? undefined : answererOf(options, request, target);
-    if (answer === undefined && next !== undefined) return next();
-    // Stands for every target beside the base path: none of the bindings has such a one.
-    const outside: Target = { path: "*", query: "", headers: all };
-    const answered =
-      answer === undefined ? options.fallback.handle(request, response, target ?? outside) : answer(response);
-    answered.catch((error: unknown) => fail(options.logger, error, response));
+    let answered = target === undefined ? undefined : answer(options, request, response, target);
+    if (answered === undefined) {
+      if (next !== undefined) return next();
+      // Stands for every target beside the base path: none of the bindings has such a one.
+      answered = options.fallback.handle(request, response, target ?? { path: "*", query: "", headers: all });
+    }
+    void settle(answered, options.logger, response);
   };
 }
 
-type Answerer = (response: NodeServerResponse) => Promise<void>;
-
-function answererOf(options: DispatchOptions, request: NodeServerRequest, target: Target): Answerer | undefined {
-  const { bindings, cors, logger } = options;
+/** Answers by the first who knows the target; undefined when nobody does. */
+function answer(
+  options: DispatchOptions,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  target: Target,
+): Promise<void> | undefined {
+  const { bindings, cors, pages } = options;
   const asked = cors?.preflight(request);
-  const answerAsked: Answerer = async (response) => cors?.answer(request, marked(response, target));
-  for (const page of options.pages) {
-    const answer = page(target.path, request);
-    if (answer === undefined) continue;
-    if (asked !== undefined) return answerAsked;
+  for (const page of pages) {
+    const content = page(target.path, request);
+    if (content === undefined) continue;
+    if (asked !== undefined) return preflight(options, request, response, target);
     const read = request.method === "GET" || request.method === "HEAD";
-    return async (response) => send(request, marked(response, target), read ? answer : onlyRead);
+    return sendPage(request, marked(response, target), read ? content : onlyRead);
   }
   const verb = asked ?? request.method ?? "";
-  const binding = bindings.find((candidate) => candidate.matches(verb, target.path));
-  if (binding === undefined) return undefined;
-  if (asked !== undefined) return answerAsked;
-  return (response) => {
+  for (const binding of bindings) {
+    if (!binding.matches(verb, target.path)) continue;
+    if (asked !== undefined) return preflight(options, request, response, target);
     const readable = withBody(request);
-    if (readable !== undefined) return binding.handle(readable, response, target);
-    const why = "the body of a request was read before its handler saw it: mount the handler before body parsers";
-    logger.error({ path: target.path }, why);
-    return Promise.reject(new Error(why));
-  };
+    return readable === undefined ? unreadable(options, target) : binding.handle(readable, response, target);
+  }
+  return undefined;
+}
+
+async function sendPage(request: NodeServerRequest, response: NodeServerResponse, content: WholeAnswer): Promise<void> {
+  send(request, response, content);
+}
+
+async function preflight(
+  { cors }: DispatchOptions,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  target: Target,
+): Promise<void> {
+  cors?.answer(request, marked(response, target));
+}
+
+async function unreadable({ logger }: DispatchOptions, { path }: Target): Promise<void> {
+  const why = "the body of a request was read before its handler saw it: mount the handler before body parsers";
+  logger.error({ path }, why);
+  throw new Error(why);
 }
 
 /** With the headers of every answer; bindings send them themselves, together with their own. */
@@ -80,14 +99,18 @@ function marked(response: NodeServerResponse, { headers }: Target): NodeServerRe
 const onlyRead: WholeAnswer = { status: 405, headers: { allow: "GET, HEAD" } };
 
 /** Bindings write their own errors; this is for what they did not foresee. */
-function fail(logger: Logger, error: unknown, response: NodeServerResponse): void {
-  logger.error({ err: error }, "a request could not be answered");
-  if (response.headersSent) {
-    response.destroy();
-    return;
+async function settle(answered: Promise<void>, logger: Logger, response: NodeServerResponse): Promise<void> {
+  try {
+    await answered;
+  } catch (error) {
+    logger.error({ err: error }, "a request could not be answered");
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    response.statusCode = 500;
+    response.end();
   }
-  response.statusCode = 500;
-  response.end();
 }
 
 /** The target below the mount point, or undefined when the request is for another one. */

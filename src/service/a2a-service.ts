@@ -229,7 +229,7 @@ function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, s
     tenant: call.tenant,
     extensions: call.extensions,
     traceParent: call.traceParent,
-    signal: () => call.signal,
+    client: call,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
   };

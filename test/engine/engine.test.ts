@@ -190,7 +190,7 @@ describe("an agent of kind `message`", () => {
         yield reply("to nobody");
       },
     });
-    await bench.engine.send(bench.order("x", { signal: () => gone.signal }));
+    await bench.engine.send(bench.order("x", { client: gone }));
     expect(reason).toBeInstanceOf(Interruption);
   });
 });

@@ -57,7 +57,7 @@ export class Bench {
       ...scope,
       extensions: new Set(),
       traceParent: "",
-      signal: () => new AbortController().signal,
+      client: new AbortController(),
       ...order,
     };
   }

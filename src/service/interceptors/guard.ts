@@ -18,20 +18,19 @@ export function guard(limits: Limits, draining: () => boolean): Interceptor {
     }
     open[counter]++;
     let streaming = false;
-    const end = (): void => {
-      open[counter]--;
-    };
     try {
       const answer = await next(invocation);
       if (!isStream(answer)) return answer;
       streaming = true;
-      return guardStream(answer, end);
+      return guardStream(answer, () => {
+        open[counter]--;
+      });
     } catch (error) {
       // What the client is told of a failure leads to what the log has about it.
       invocation.call.responseHeaders.set("x-request-id", invocation.call.requestId);
       throw toA2AError(error);
     } finally {
-      if (!streaming) end();
+      if (!streaming) open[counter]--;
     }
   };
 }
