@@ -5,18 +5,25 @@
  * is bounded in count and time. Rates are closed loops of 50 callers. The lanes of a scenario are measured by turns,
  * several times, and medians are shown: ratios mean more than figures, and CPU time means more than either where the
  * machine has other things to do. Ends with 0 whatever the numbers are, and with 1 when it could not measure.
+ * `npm run bench:report` makes docs/benchmarks.md and its charts of what a full run kept.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, Load, TestServer } from "./harness/child.js";
-import { describeMachine, type Found, keep, machineLine, summary, table } from "./harness/report.js";
+import { describeMachine, machineLine } from "./harness/machine.js";
+import { summary, table } from "./harness/report.js";
+import { type Found, keep, made, outcomes } from "./harness/results.js";
 import type { Bench, Scenario, Section } from "./harness/scenario.js";
 import { type Options, readOptions, USAGE } from "./options.js";
-import { fanOut, idle } from "./scenarios/crowds.js";
+import { crossCheck } from "./scenarios/cross-check.js";
+import { fanOut, stalled } from "./scenarios/fan-out.js";
+import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
+import { payload } from "./scenarios/payload.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { startUp } from "./scenarios/start-up.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
 
@@ -24,6 +31,8 @@ const SCENARIOS: readonly Scenario[] = [
   httpReplies,
   grpcReplies,
   connectReplies,
+  crossCheck,
+  payload,
   jsonRpcTasks,
   restTasks,
   grpcTasks,
@@ -31,8 +40,10 @@ const SCENARIOS: readonly Scenario[] = [
   grpcStreams,
   reads,
   fanOut,
+  stalled,
   memory,
   idle,
+  startUp,
 ];
 
 /** With --quick no scenario begins after this time, in milliseconds, so that all of it ends within 90 seconds. */
@@ -50,7 +61,6 @@ function build(): void {
 /** Runs a scenario with servers and files of its own. */
 async function measure(scenario: Scenario, options: Options, load: Load): Promise<Section> {
   const servers: TestServer[] = [];
-  mkdirSync(SCRATCH, { recursive: true });
   const directory = mkdtempSync(join(SCRATCH, "run-"));
   let files = 0;
   const bench: Bench = {
@@ -61,6 +71,7 @@ async function measure(scenario: Scenario, options: Options, load: Load): Promis
       servers.push(server);
       return server;
     },
+    directory,
     database: () => join(directory, `${files++}.db`),
   };
   try {
@@ -73,31 +84,32 @@ async function measure(scenario: Scenario, options: Options, load: Load): Promis
 
 /** Runs all scenarios; one that cannot be measured does not keep the others from it. */
 async function measureAll(options: Options): Promise<boolean> {
-  const found: Record<string, Found[string]> = {};
-  const machine = describeMachine();
+  const found: Record<string, Found> = {};
+  mkdirSync(SCRATCH, { recursive: true });
+  const machine = describeMachine(SCRATCH);
   console.log(machineLine(machine));
   let failed = false;
   const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   for (const scenario of chosen) {
     if (options.quick && performance.now() > QUICK_MS) {
-      found[scenario.name] = { error: "skipped: no time left" };
+      found[scenario.name] = { ...made(options), skipped: "no time left" };
       console.log(`\n[${scenario.name}] skipped: no time left`);
       continue;
     }
     const load = await Load.start();
     try {
       const section = await measure(scenario, options, load);
-      found[scenario.name] = section;
+      found[scenario.name] = { ...made(options), ...section };
       console.log(`\n[${scenario.name}] ${table(section)}`);
     } catch (error) {
       failed = true;
-      found[scenario.name] = { error: String(error) };
+      found[scenario.name] = { ...made(options), error: String(error) };
       console.error(`\n[${scenario.name}] could not be measured:`, error);
     } finally {
       await load.end();
     }
   }
-  console.log(`\n${summary(found)} Kept in ${keep(options, machine, found)}.`);
+  console.log(`\n${summary(outcomes(found))}\nKept in ${keep(options, machine, found)}.`);
   return !failed;
 }
 
