@@ -128,6 +128,8 @@ export type ServerQuestion =
 export interface Usage {
   /** CPU time of the whole process, in microseconds. */
   readonly cpuMicros: number;
+  /** CPU time of its main thread, in microseconds; 0 where the system does not tell. */
+  readonly mainMicros: number;
   /** Bytes. */
   readonly rss: number;
   /** Used by objects, and by what they hold outside of the heap (buffers above all), of the main thread. */

@@ -7,14 +7,12 @@
  * machine has other things to do. Ends with 0 whatever the numbers are, and with 1 when it could not measure.
  * `npm run bench:report` makes docs/benchmarks.md and its charts of what a full run kept.
  */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { endAll, Load, TestServer } from "./harness/child.js";
+import { endAll } from "./harness/child.js";
 import { describeMachine, machineLine } from "./harness/machine.js";
 import { summary, table } from "./harness/report.js";
 import { type Found, keep, made, outcomes } from "./harness/results.js";
-import type { Bench, Scenario, Section } from "./harness/scenario.js";
+import type { Scenario } from "./harness/scenario.js";
+import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
@@ -49,43 +47,9 @@ const SCENARIOS: readonly Scenario[] = [
 /** With --quick no scenario begins after this time, in milliseconds, so that all of it ends within 90 seconds. */
 const QUICK_MS = 75_000;
 
-const ROOT = join(import.meta.dirname, "..");
-const SCRATCH = join(import.meta.dirname, "results", "tmp");
-
-function build(): void {
-  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  const { status } = spawnSync(compiler, ["-p", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
-  if (status !== 0) throw new Error("the build failed");
-}
-
-/** Runs a scenario with servers and files of its own. */
-async function measure(scenario: Scenario, options: Options, load: Load): Promise<Section> {
-  const servers: TestServer[] = [];
-  const directory = mkdtempSync(join(SCRATCH, "run-"));
-  let files = 0;
-  const bench: Bench = {
-    options,
-    load,
-    async start(program, ...args) {
-      const server = await TestServer.start(program, args);
-      servers.push(server);
-      return server;
-    },
-    directory,
-    database: () => join(directory, `${files++}.db`),
-  };
-  try {
-    return await scenario.run(bench);
-  } finally {
-    await Promise.all(servers.map((server) => server.end()));
-    rmSync(directory, { recursive: true });
-  }
-}
-
 /** Runs all scenarios; one that cannot be measured does not keep the others from it. */
 async function measureAll(options: Options): Promise<boolean> {
   const found: Record<string, Found> = {};
-  mkdirSync(SCRATCH, { recursive: true });
   const machine = describeMachine(SCRATCH);
   console.log(machineLine(machine));
   let failed = false;
@@ -96,17 +60,14 @@ async function measureAll(options: Options): Promise<boolean> {
       console.log(`\n[${scenario.name}] skipped: no time left`);
       continue;
     }
-    const load = await Load.start();
     try {
-      const section = await measure(scenario, options, load);
+      const section = await withBench(options, (bench) => scenario.run(bench));
       found[scenario.name] = { ...made(options), ...section };
       console.log(`\n[${scenario.name}] ${table(section)}`);
     } catch (error) {
       failed = true;
       found[scenario.name] = { ...made(options), error: String(error) };
       console.error(`\n[${scenario.name}] could not be measured:`, error);
-    } finally {
-      await load.end();
     }
   }
   console.log(`\n${summary(outcomes(found))}\nKept in ${keep(options, machine, found)}.`);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { Answered, Asked, Ready, Served, ServerQuestion, Usage } from "../protocol.js";
 import { beginProfile, endProfile } from "./profiler.js";
@@ -26,10 +27,19 @@ export function answerQuestions<Q>(answer: (question: Q) => unknown, ready: unkn
   say({ ready });
 }
 
+/** Linux counts the time of each thread, in nanoseconds. */
+function mainThreadMicros(): number {
+  try {
+    return Number.parseInt(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1"), 10) / 1_000;
+  } catch {
+    return 0;
+  }
+}
+
 function usage(): Usage {
   const cpu = process.cpuUsage();
   const { rss, heapUsed, external } = process.memoryUsage();
-  return { cpuMicros: cpu.user + cpu.system, rss, heap: heapUsed, external };
+  return { cpuMicros: cpu.user + cpu.system, mainMicros: mainThreadMicros(), rss, heap: heapUsed, external };
 }
 
 /**
