@@ -19,7 +19,7 @@ function table(name: string, results: Results, profiles: Profiles): string {
 /** Puts the tables of a run into the page. @throws Error when the run lacks one of them */
 function filledPage(page: string, results: Results, profiles: Profiles): string {
   return page.replace(
-    /(<!-- begin: ([\w-]+) -->\n)[^]*?(<!-- end: \2 -->)/g,
+    /(<!-- begin: ([\w-]+) -->\n)[\s\S]*?(<!-- end: \2 -->)/g,
     (_, begin: string, name: string, end: string) => `${begin}\n${table(name, results, profiles)}\n\n${end}`,
   );
 }
