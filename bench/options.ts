@@ -14,7 +14,7 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --quick         short measurements and small growth, for CI
+  --quick         short measurements and small growth, for CI; judges no goal
   --seconds N     how long each rate is measured (default 3; 0.5 with --quick)
   --only NAME     only this scenario; may be repeated
   --no-build      measure what is in dist/ already`;

@@ -1,17 +1,17 @@
 /** Deliveries of one task's events to many subscribers, of which some do not read. */
 import { setTimeout } from "node:timers/promises";
 import { rpcSubscribe } from "../calls.js";
-import { type Chunks, DONE_TEXT, PRELUDE_TEXT } from "../servers/answers.js";
+import { type Chunks, DONE_TEXT, PRELUDE_TEXT, WORKING_TEXT } from "../servers/answers.js";
 import type { TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
 /** How often the server is asked for its memory, in milliseconds. */
 const LOOK_MS = 50;
 
-/** Prelude and chunks that must have come to an end, in milliseconds. */
-const PRELUDE_MS = 120_000;
+/** How long an agent may take to say something, in milliseconds. */
+const SAYS_MS = 120_000;
 
-/** Sends a message without waiting for its end, and gives the id of the task. */
+/** Begins a task that waits for a sign, and gives its id when it does. */
 export async function begin(server: TestServer, text: string): Promise<string> {
   const message = { messageId: "begin", role: "ROLE_USER", parts: [{ text }] };
   const response = await fetch(`http://127.0.0.1:${server.at.http}${server.at.restPath}/message:send`, {
@@ -21,18 +21,19 @@ export async function begin(server: TestServer, text: string): Promise<string> {
   });
   const { task } = (await response.json()) as { task?: { id: string } };
   if (task === undefined) throw new Error(`a task could not be begun, status ${response.status}`);
+  await said(server, task.id, WORKING_TEXT);
   return task.id;
 }
 
-/** Waits until the agent says that its prelude is over. */
-async function preludeOver(server: TestServer, id: string): Promise<void> {
-  for (const end = performance.now() + PRELUDE_MS; performance.now() < end; await setTimeout(LOOK_MS)) {
+/** Waits until the agent has said something. */
+async function said(server: TestServer, id: string, text: string): Promise<void> {
+  for (const end = performance.now() + SAYS_MS; performance.now() < end; await setTimeout(LOOK_MS)) {
     const response = await fetch(`http://127.0.0.1:${server.at.http}${server.at.restPath}/tasks/${id}`, {
       headers: { "a2a-version": "1.0" },
     });
-    if ((await response.text()).includes(PRELUDE_TEXT)) return;
+    if ((await response.text()).includes(text)) return;
   }
-  throw new Error("the prelude did not end");
+  throw new Error(`the agent did not say "${text}"`);
 }
 
 export interface DeliveryOrder {
@@ -54,9 +55,10 @@ export interface Delivery {
   /** Share of one core that the readers' process used. */
   readonly generatorBusy: number;
   /** The most memory that the server had, from the first subscriber to the end, in bytes. */
-  readonly rss: number;
-  readonly heap: number;
-  readonly external: number;
+  readonly mostRss: number;
+  /** Settled, when all that read are done and the stalled ones are still behind: what the server holds for them. */
+  readonly heldRss: number;
+  readonly heldHeap: number;
   /** How long the stalled ones took to read the rest, when they did read at last, in milliseconds. */
   readonly catchUpMs: number;
 }
@@ -83,42 +85,41 @@ async function deliverOnce(bench: Bench, server: TestServer, order: DeliveryOrde
   const watching = mostMemory(server, () => isDone);
   try {
     await bench.load.run({ kind: "subscribe", call, readers: isWhole ? readers : 0, stalled });
+    let before = (await server.usage()).cpuMicros;
     await server.go();
-    await preludeOver(server, id);
-    if (!isWhole) await bench.load.run({ kind: "subscribe", call, readers, stalled: 0 });
-    const before = (await server.usage()).cpuMicros;
+    await said(server, id, PRELUDE_TEXT);
+    if (!isWhole) {
+      await bench.load.run({ kind: "subscribe", call, readers, stalled: 0 });
+      before = (await server.usage()).cpuMicros;
+    }
     const gathering = bench.load.run({ kind: "gather" });
     await server.go();
     const { events, ms, cpuMs } = await gathering;
     const cpuMicros = ((await server.usage()).cpuMicros - before) / events;
     isDone = true;
-    const most = await watching;
+    const mostRss = await watching;
+    const held = await server.usage(true);
     // A subscriber's first event is not counted: the task as it was.
     const expected = chunks.count + 1 + (isWhole ? prelude.count + 1 : 0);
     if (events !== readers * expected) throw new Error(`${events} events arrived instead of ${readers * expected}`);
     const catchUp = await bench.load.run({ kind: "catch-up" });
     const missed = stalled * (1 + prelude.count + 1 + chunks.count + 1);
     if (catchUp.events !== missed) throw new Error(`the stalled read ${catchUp.events} events instead of ${missed}`);
-    const busy = { generatorBusy: cpuMs / ms, catchUpMs: catchUp.ms };
-    return { perSecond: (events * 1_000) / ms, cpuMicros, ...busy, ...most };
+    const busy = { generatorBusy: cpuMs / ms, catchUpMs: stalled === 0 ? Number.NaN : catchUp.ms };
+    const memory = { mostRss, heldRss: held.rss, heldHeap: held.heap + held.external };
+    return { perSecond: (events * 1_000) / ms, cpuMicros, ...busy, ...memory };
   } finally {
     isDone = true;
     await bench.load.run({ kind: "leave" });
   }
 }
 
-/** The most memory that a server has until something is done, as far as one can see from outside. */
-async function mostMemory(
-  server: TestServer,
-  isDone: () => boolean,
-): Promise<Pick<Delivery, "rss" | "heap" | "external">> {
-  let [rss, heap, external] = [0, 0, 0];
+/** The most memory that a server has until something is done, as far as one can see from outside, in bytes. */
+async function mostMemory(server: TestServer, isDone: () => boolean): Promise<number> {
+  let most = 0;
   while (!isDone()) {
-    const usage = await server.usage();
-    rss = Math.max(rss, usage.rss);
-    heap = Math.max(heap, usage.heap);
-    external = Math.max(external, usage.external);
+    most = Math.max(most, (await server.usage()).rss);
     await setTimeout(LOOK_MS);
   }
-  return { rss, heap, external };
+  return most;
 }

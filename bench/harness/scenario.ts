@@ -42,8 +42,3 @@ export interface Scenario {
   readonly name: string;
   run(bench: Bench): Promise<Section>;
 }
-
-/** A row's verdicts; none in a quick run, whose sizes are not those that a goal is about. */
-export function inFull(bench: Bench, ...targets: Judged[]): Pick<Row, "targets"> {
-  return bench.options.quick ? {} : { targets };
-}

@@ -28,7 +28,7 @@ export function provenance({ machine, scenarios }: Results): string {
   const dates = [...new Set(all.map(({ date }) => date.slice(0, 10)))].join(", ");
   const isQuick = all.some(({ quick }) => quick);
   const thorough = isQuick
-    ? "**A quick look** (`--quick`): short measurements and small growth, which decide no goal about growth."
+    ? "**A quick look** (`--quick`): servers that are not warm, and small growth. It judges no goal."
     : `A full run, ${[...new Set(all.map(({ seconds }) => seconds))].join(", ")} s of load for each rate.`;
   const versions = Object.entries(machine.versions).map((pair) => pair.join(" "));
   return [

@@ -1,7 +1,7 @@
 /** Memory of a server that has finished many tasks, which the file remembers and the process should not. */
 import { rpcSend } from "../calls.js";
 import { judge } from "../goals.js";
-import { CALLERS, inFull, MB, type Row, type Scenario } from "../harness/scenario.js";
+import { CALLERS, MB, type Row, type Scenario } from "../harness/scenario.js";
 import { RESULT_TEXT } from "../servers/answers.js";
 
 const FULL = [1_000, 10_000, 25_000, 50_000, 100_000];
@@ -28,7 +28,7 @@ export const memory: Scenario = {
       const column = `x RSS of ${base(quick).toLocaleString("en")}`;
       const figures = { "MB RSS": rss / MB, [column]: ratio, "MB heap": heap / MB, "MB external": external / MB };
       const name = `after ${count.toLocaleString("en")} tasks`;
-      const targets = count === counts.at(-1) ? inFull(bench, judge("finishedMemory", ratio)) : {};
+      const targets = count === counts.at(-1) ? { targets: [judge("finishedMemory", ratio)] } : {};
       rows.push({ name, series: "RSS", at: count, figures, ...targets });
     }
     return { title: "Memory after finished tasks, SQLite, settled", rows };

@@ -42,7 +42,7 @@ export const reads: Scenario = {
       const lanes = files.map((file) => ({ name: nameOf(series, file.count), server: file.server, ...lane(file) }));
       const rates = await Rates.measure(bench, lanes);
       for (const { count } of files) {
-        const goal = bench.options.quick || count === few ? undefined : GOALS[series];
+        const goal = count === few ? undefined : GOALS[series];
         const column = `of ${few.toLocaleString("en")}`;
         const judged = { column, ...(goal === undefined ? {} : { slowerGoal: goal }) };
         rows.push({ ...rates.row(nameOf(series, count), nameOf(series, few), judged), series, at: count });

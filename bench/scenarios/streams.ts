@@ -135,7 +135,7 @@ function streams({ name, title, growth, peer, send }: StreamsOf): Scenario {
         });
       };
       const costAt = (chunks: number): number => costs.get(`${chunks} ${SQLITE}`) ?? Number.NaN;
-      if (!quick) judged(100_000, { targets: [judge(growth, costAt(100_000) / costAt(1_000))] });
+      judged(100_000, { targets: [judge(growth, costAt(100_000) / costAt(1_000))] });
       if (!quick && peer !== undefined) {
         const ours = (costAt(PEER_LONGEST) * PEER_LONGEST) / 1_000;
         const { row, targets, ratio } = await longPeer(bench, send, peerLane, ours, peer);

@@ -6,7 +6,7 @@ import { beginProfile, endProfile } from "./profiler.js";
 /** Memory has settled when it changed by less than this share in so many looks, so many milliseconds apart. */
 const SETTLED_SHARE = 0.005;
 const SETTLED_LOOKS = 3;
-const LOOK_MS = 200;
+const LOOK_MS = 150;
 const MOST_LOOKS = 25;
 
 /** Tells the parent that this process is ready, then answers its questions, until the parent lets go. */
