@@ -81,7 +81,7 @@ export const GOALS = {
     against: "after 10,000",
     atMost: 1.2,
   },
-  idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "MB", atMost: 1_024 },
+  idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 1_024 },
 } as const satisfies Readonly<Record<string, Goal>>;
 
 export type GoalName = keyof typeof GOALS;
@@ -106,7 +106,9 @@ export interface Judged {
   readonly orMore?: true;
 }
 
-export function judge(goal: GoalName, value: number): Judged {
+/** Judges what is kept and shown: a value with four digits. */
+export function judge(goal: GoalName, found: number): Judged {
+  const value = Number(found.toPrecision(4));
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }: Goal = GOALS[goal];
   return { goal, value, met: value >= atLeast && value <= atMost };
 }

@@ -49,7 +49,7 @@ export function groupOf({ name, url }: ProfiledFunction): string {
 /** Where a function is, without what differs from machine to machine. */
 export function placeOf({ url, line }: ProfiledFunction): string {
   if (url === "" || url.startsWith("node:")) return url;
-  return `${url.replace(/^.*\/(?:dist|node_modules)\//, "")}:${line}`;
+  return `${url.replace(/^.*\/node_modules\/|^.*\/dist\//, "")}:${line}`;
 }
 
 /** A share of the main thread's busy time, in percent, and per call, in microseconds. */

@@ -7,14 +7,15 @@ import type { Profiles } from "../profile/record.js";
 
 type Cells = readonly string[];
 
-/** A table whose first columns are text, and whose others are numbers. */
-function markdown(head: Cells, rows: readonly Cells[], texts: number): string {
+/** A table whose first columns are text, and whose others are numbers; the last one is text again when it says so. */
+function markdown(head: Cells, rows: readonly Cells[], texts: number, isLastText = false): string {
+  const isText = (index: number): boolean => index < texts || (isLastText && index === head.length - 1);
   const lines = [head, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, index) => Math.max(3, ...lines.map((cells) => cells[index]?.length ?? 0)));
-  const rule = widths.map((width, index) => (index < texts ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  const rule = widths.map((width, index) => (isText(index) ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
   const padded = ([first = [], ...rest]: readonly Cells[]): Cells[] =>
     [first, rule, ...rest].map((cells) =>
-      cells.map((cell, index) => (index < texts ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))),
+      cells.map((cell, index) => (isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))),
     );
   return padded(lines)
     .map((cells) => `| ${cells.join(" | ")} |`)
@@ -47,7 +48,7 @@ export function goals({ goals: all }: Results): string {
     goal.value === undefined ? "" : `${goal.orMore ? "≥ " : ""}${shown(goal.value)}`,
     verdict(goal).replace("MISSED", "**missed**"),
   ]);
-  return markdown(["what", "against", "goal", "found", ""], rows, 2);
+  return markdown(["what", "against", "goal", "found", ""], rows, 2, true);
 }
 
 /** A scenario as it is printed by the bench. */
@@ -58,7 +59,7 @@ export function section(found: Section): string {
     const remarks = [...targets.map(judgedText), note].filter((text) => text !== "").join("; ");
     return [name, ...columns.map((column) => shown(figures[column])), ...(hasRemarks ? [remarks] : [])];
   });
-  return markdown(["", ...columns, ...(hasRemarks ? ["goal"] : [])], rows, 1);
+  return markdown(["", ...columns, ...(hasRemarks ? ["goal"] : [])], rows, 1, hasRemarks);
 }
 
 /** Self time by package and folder, one column for each scenario that was looked into. */
