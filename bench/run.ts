@@ -29,7 +29,6 @@ const SCENARIOS: readonly Scenario[] = [
   httpReplies,
   grpcReplies,
   connectReplies,
-  crossCheck,
   payload,
   jsonRpcTasks,
   restTasks,
@@ -42,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   memory,
   idle,
   startUp,
+  crossCheck,
 ];
 
 /** With --quick no scenario begins after this time, in milliseconds, so that all of it ends within 90 seconds. */

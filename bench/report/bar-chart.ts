@@ -27,6 +27,8 @@ const TOP = 52;
 const STEP = 26;
 const THICK = 16;
 
+const LEGEND = [line(WIDTH - 48, 9, WIDTH - 48, 23, "goal"), text(WIDTH - 12, 20, "goal", "end")];
+
 /** Horizontal bars from zero. */
 export function barChart({ title, unit, bars, base }: BarChart): string {
   const ends = [...bars.flatMap(({ value, goal = 0 }) => [value, goal]), base?.value ?? 0];
@@ -40,13 +42,13 @@ export function barChart({ title, unit, bars, base }: BarChart): string {
       text(LEFT - 8, y + 12, name, "end"),
       `<rect ${box} class="f${SERIES[series % SERIES.length]}"/>`,
       ...(goal === undefined ? [] : [line(x(goal), y - 4, x(goal), y + THICK + 4, "goal")]),
-      text(Math.max(x(value), goal === undefined ? 0 : x(goal)) + 6, y + 12, `${orMore ? "≥ " : ""}${figure(value)}`),
+      text(WIDTH - 12, y + 12, `${orMore ? "≥ " : ""}${figure(value)}`, "end"),
     ];
   });
   const baseLine = base === undefined ? [] : [line(x(base.value), TOP - 8, x(base.value), bottom, "base")];
   const baseName = base === undefined ? [] : [text(x(base.value), TOP - 12, base.name, "middle")];
   const hasGoals = bars.some(({ goal }) => goal !== undefined);
-  const foot = [text(LEFT, bottom + 18, unit), ...(hasGoals ? legend(bottom + 18) : [])];
+  const foot = [text(LEFT, bottom + 18, unit), ...(hasGoals ? LEGEND : [])];
   const told = bars.map(({ name, value, goal, orMore }) => {
     const bound = goal === undefined ? "" : ` (goal ${figure(goal)})`;
     return `${name}: ${orMore ? "at least " : ""}${figure(value)}${bound}`;
@@ -60,8 +62,3 @@ export function barChart({ title, unit, bars, base }: BarChart): string {
     ...foot,
   ]);
 }
-
-const legend = (y: number): string[] => [
-  line(WIDTH - 66, y - 11, WIDTH - 66, y + 3, "goal"),
-  text(WIDTH - 58, y, "goal"),
-];

@@ -82,7 +82,7 @@ function stored(results: Results): string {
   return barChart({
     title: "Calls with many tasks stored",
     unit,
-    base: { value: 1, name: few.toLocaleString("en") },
+    base: { value: 1, name: `with ${few.toLocaleString("en")}` },
     bars,
   });
 }

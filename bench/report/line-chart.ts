@@ -16,7 +16,7 @@ export interface LineChart {
 
 const WIDTH = 680;
 const LEFT = 70;
-const RIGHT = 150;
+const RIGHT = 180;
 const TOP = 48;
 const HEIGHT = 200;
 
@@ -37,6 +37,15 @@ function steps(values: readonly number[]): number[] {
 
 const log = Math.log10;
 
+/** What others do is grey; our own lines have the colours before it, by turns. */
+const OTHERS = /^(peer|node:http)/;
+
+function seriesOf(names: readonly string[]): (typeof SERIES)[number][] {
+  const own = SERIES.filter((series) => series !== "c");
+  let next = 0;
+  return names.map((name) => (OTHERS.test(name) ? "c" : (own[next++ % own.length] ?? "a")));
+}
+
 /** Lines over a logarithmic horizontal axis. */
 export function lineChart({ title, xUnit, yUnit, isLog, lines }: LineChart): string {
   const points = lines.flatMap((one) => one.points);
@@ -54,8 +63,9 @@ export function lineChart({ title, xUnit, yUnit, isLog, lines }: LineChart): str
     text(LEFT - 6, y(tick) + 4, figure(tick), "end"),
   ]);
   const marks = xs.map((value) => text(x(value), TOP + HEIGHT + 18, figure(value), "middle"));
+  const colours = seriesOf(lines.map(({ name }) => name));
   const drawn = lines.flatMap((one, index) => {
-    const series = SERIES[index % SERIES.length];
+    const series = colours[index];
     const path = one.points.map((point) => `${at(x(point.x))},${at(y(point.y))}`).join(" ");
     const dots = one.points.map(
       (point) => `<circle cx="${at(x(point.x))}" cy="${at(y(point.y))}" r="3" class="f${series}"/>`,

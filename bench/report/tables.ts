@@ -79,5 +79,8 @@ export function profile(profiles: Profiles): string {
   ];
   const main = total("main thread", (one) => one.mainMicrosPerCall);
   const others = total("other threads", (one) => one.otherThreadsMicrosPerCall);
-  return markdown(["µs per call", ...all.map(([name]) => name)], [...rows, main, others], 1);
+  const table = markdown(["µs per call", ...all.map(([name]) => name)], [...rows, main, others], 1);
+  const commits = [...new Set(all.map(([, { commit }]) => commit))].join(", ");
+  const dates = [...new Set(all.map(([, { date }]) => date.slice(0, 10)))].join(", ");
+  return `${dates}, commit ${commits}.\n\n${table}`;
 }
