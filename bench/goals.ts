@@ -104,6 +104,8 @@ export interface Judged {
   readonly met: boolean;
   /** The comparison was cut off: the true value is this or more. */
   readonly orMore?: true;
+  /** The same ratio by the CPU time of the servers, for information. */
+  readonly byCpu?: number;
 }
 
 /** Judges what is kept and shown: a value with four digits. */

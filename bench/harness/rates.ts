@@ -56,6 +56,9 @@ export const median = (values: readonly number[]): number => {
 
 const least = (values: readonly number[]): number => Math.min(...values);
 
+/** A server that used less of a core than this was waiting for others: for its generator, or for the machine. */
+const SATURATED = 0.8;
+
 /** The bench's own generator, a process beside the server's. */
 export const ownGenerator: Generator = (bench, { call, callers = CALLERS }, ms) =>
   bench.load.run({ kind: "rate", call, callers, ms });
@@ -133,11 +136,13 @@ export class Rates {
       "generator % CPU": 100 * median(rounds.map((round) => round.generatorBusy)),
       "answer bytes": this.answerBytes(name),
     };
+    const byCpu = figures["x by CPU"];
     const targets = [
-      ...(goal === undefined ? [] : [judge(goal, ratio)]),
-      ...(slowerGoal === undefined ? [] : [judge(slowerGoal, 1 / ratio)]),
+      ...(goal === undefined ? [] : [{ ...judge(goal, ratio), byCpu }]),
+      ...(slowerGoal === undefined ? [] : [{ ...judge(slowerGoal, 1 / ratio), byCpu: 1 / byCpu }]),
     ];
-    return { name, figures, targets };
+    const isSaturated = median(rounds.map((round) => round.serverBusy)) >= SATURATED;
+    return { name, figures, targets, ...(isSaturated ? {} : { note: "not saturated" }) };
   }
 
   #of(name: string): readonly Round[] {

@@ -49,7 +49,8 @@ export function summary(goals: readonly Outcome[]): string {
   const lines = goals.map((goal) => {
     const value = goal.value === undefined ? "" : `${goal.orMore ? ">= " : ""}${shown(goal.value)}`;
     const bound = `(${boundOf(goal)})`;
-    return `  ${verdict(goal).padEnd(12)} ${value.padStart(8)} ${bound.padEnd(10)} ${goal.what}, against: ${goal.against}`;
+    const byCpu = goal.byCpu === undefined ? "" : `; ${shown(goal.byCpu)} by CPU`;
+    return `  ${verdict(goal).padEnd(12)} ${value.padStart(8)} ${bound.padEnd(10)} ${goal.what}, against: ${goal.against}${byCpu}`;
   });
   const count = (met: boolean | undefined): number => goals.filter((goal) => goal.met === met).length;
   const counts = `${count(true)} met, ${count(false)} missed, ${count(undefined)} not measured.`;

@@ -46,9 +46,10 @@ export function goals({ goals: all }: Results): string {
     goal.against,
     boundOf(goal),
     goal.value === undefined ? "" : `${goal.orMore ? "≥ " : ""}${shown(goal.value)}`,
+    shown(goal.byCpu),
     verdict(goal).replace("MISSED", "**missed**"),
   ]);
-  return markdown(["what", "against", "goal", "found", ""], rows, 2, true);
+  return markdown(["what", "against", "goal", "found", "by CPU", ""], rows, 2, true);
 }
 
 /** A scenario as it is printed by the bench. */
