@@ -13,10 +13,16 @@ export function judgedText({ goal, met, orMore }: Judged): string {
   return `${boundOf(GOALS[goal])}: ${met ? "met" : "MISSED"}${orMore ? ", at least" : ""}`;
 }
 
-/** The columns of a section that have a figure in any row, in the order of their first appearance. */
+/** The columns of a section that have a figure in any row, in the order of the fullest row. */
 export function columnsOf({ rows }: Section): string[] {
-  const names = new Set(rows.flatMap(({ figures }) => Object.keys(figures)));
-  return [...names].filter((name) => rows.some(({ figures }) => shown(figures[name]) !== ""));
+  const namesOf = ({ figures }: Row): string[] => Object.keys(figures).filter((name) => shown(figures[name]) !== "");
+  const names = new Set(
+    rows
+      .map(namesOf)
+      .sort((a, b) => b.length - a.length)
+      .flat(),
+  );
+  return [...names];
 }
 
 /** A section as a table. */
