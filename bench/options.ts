@@ -8,18 +8,15 @@ export interface Options {
   readonly seconds: number;
   /** Names of scenarios; all when empty. */
   readonly only: readonly string[];
-  /** Whether the peer streams 10,000 chunks too, which takes it about two minutes. */
-  readonly peer10000: boolean;
   /** Whether to compile first. */
   readonly build: boolean;
 }
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --quick         short measurements and small growth, for CI
+  --quick         short measurements and small growth, for CI; judges no goal
   --seconds N     how long each rate is measured (default 3; 0.5 with --quick)
   --only NAME     only this scenario; may be repeated
-  --peer-10000    let the peer stream 10,000 chunks too (about two minutes)
   --no-build      measure what is in dist/ already`;
 
 /** Reads the command line. @throws Error with a text for the user */
@@ -30,7 +27,6 @@ export function readOptions(args: readonly string[], scenarios: readonly string[
       quick: { type: "boolean", default: false },
       seconds: { type: "string" },
       only: { type: "string", multiple: true, default: [] },
-      "peer-10000": { type: "boolean", default: false },
       "no-build": { type: "boolean", default: false },
     },
   });
@@ -39,5 +35,5 @@ export function readOptions(args: readonly string[], scenarios: readonly string[
   const unknown = values.only.filter((name) => !scenarios.includes(name));
   if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(", ")}; there are ${scenarios.join(", ")}`);
   const { quick, only } = values;
-  return { quick, seconds, only, peer10000: values["peer-10000"], build: !values["no-build"] };
+  return { quick, seconds, only, build: !values["no-build"] };
 }

@@ -35,18 +35,35 @@ export interface RateResult {
   readonly ms: number;
   /** CPU time of the load generator, in milliseconds. */
   readonly cpuMs: number;
+  /** Bytes of body of all answers. */
+  readonly bytes: number;
+}
+
+/** One call, for a closer look at its answer. */
+export interface AnswerJob {
+  readonly kind: "answer";
+  readonly call: WireCall;
+}
+
+export interface AnswerResult {
+  /** Base64. */
+  readonly body: string;
 }
 
 /** One streaming call, read to its end as fast as it comes. */
 export interface StreamJob {
   readonly kind: "stream";
   readonly call: WireCall;
+  /** The stream is left after this time, in milliseconds. */
+  readonly limitMs?: number;
 }
 
 export interface StreamResult {
   readonly ms: number;
   readonly events: number;
   readonly bytes: number;
+  /** The time limit came before the end. */
+  readonly isCutOff: boolean;
 }
 
 /** Opens many streams of the same call (HTTP/1.1); answered when each has its first event. */
@@ -58,7 +75,7 @@ export interface SubscribeJob {
   readonly stalled: number;
 }
 
-/** Waits until every reader's stream is over, then lets go of all, the stalled ones included. */
+/** Waits until every stream that is read is over. */
 export interface GatherJob {
   readonly kind: "gather";
 }
@@ -68,6 +85,20 @@ export interface GatherResult {
   readonly events: number;
   /** From the first of these events to the end of the last reader. */
   readonly ms: number;
+  /** CPU time of the load generator meanwhile, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** Lets the stalled streams read on, and waits for their ends. */
+export interface CatchUpJob {
+  readonly kind: "catch-up";
+}
+
+export interface CatchUpResult {
+  /** Events that the stalled streams got, from their first to their last. */
+  readonly events: number;
+  /** From the moment they read on. */
+  readonly ms: number;
 }
 
 /** Closes all streams without waiting. */
@@ -75,26 +106,52 @@ export interface LeaveJob {
   readonly kind: "leave";
 }
 
-export type Job = RateJob | StreamJob | SubscribeJob | GatherJob | LeaveJob;
+export type Job = RateJob | AnswerJob | StreamJob | SubscribeJob | GatherJob | CatchUpJob | LeaveJob;
 
 /** What a job gives; nothing where it is not named here. */
 export interface JobResults {
   readonly rate: RateResult;
+  readonly answer: AnswerResult;
   readonly stream: StreamResult;
   readonly subscribe: Record<string, never>;
   readonly gather: GatherResult;
+  readonly "catch-up": CatchUpResult;
   readonly leave: Record<string, never>;
 }
 
-/** What a server can be asked: what it has used so far, or to let go the agents that wait for a sign. */
-export type ServerQuestion = { readonly kind: "usage"; readonly collect: boolean } | { readonly kind: "go" };
+/** What a server can be asked: what it has used so far, to let go the agents that wait for a sign, where its time goes. */
+export type ServerQuestion =
+  | { readonly kind: "usage"; readonly settle: boolean }
+  | { readonly kind: "go" }
+  | { readonly kind: "profile"; readonly phase: "begin" | "end" };
 
 export interface Usage {
   /** CPU time of the whole process, in microseconds. */
   readonly cpuMicros: number;
+  /** CPU time of its main thread, in microseconds; 0 where the system does not tell. */
+  readonly mainMicros: number;
   /** Bytes. */
   readonly rss: number;
+  /** Used by objects, and by what they hold outside of the heap (buffers above all), of the main thread. */
   readonly heap: number;
+  readonly external: number;
+}
+
+/** Where the time of a server's main thread went. */
+export interface Profile {
+  readonly functions: readonly ProfiledFunction[];
+  /** Of the profile, in microseconds. */
+  readonly micros: number;
+}
+
+export interface ProfiledFunction {
+  readonly name: string;
+  /** `file:` URL or the name of a built-in module; empty for what is no script's. */
+  readonly url: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** In the function itself, without what it called, in microseconds. */
+  readonly selfMicros: number;
 }
 
 /** Where a server listens, and at which paths its bindings begin. */

@@ -5,18 +5,23 @@
  * is bounded in count and time. Rates are closed loops of 50 callers. The lanes of a scenario are measured by turns,
  * several times, and medians are shown: ratios mean more than figures, and CPU time means more than either where the
  * machine has other things to do. Ends with 0 whatever the numbers are, and with 1 when it could not measure.
+ * `npm run bench:report` makes docs/benchmarks.md and its charts of what a full run kept.
  */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { endAll, Load, TestServer } from "./harness/child.js";
-import { describeMachine, type Found, keep, machineLine, summary, table } from "./harness/report.js";
-import type { Bench, Scenario, Section } from "./harness/scenario.js";
+import { endAll } from "./harness/child.js";
+import { describeMachine, machineLine } from "./harness/machine.js";
+import { summary, table } from "./harness/report.js";
+import { type Found, keep, made, outcomes } from "./harness/results.js";
+import type { Scenario, Section } from "./harness/scenario.js";
+import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
-import { fanOut, idle } from "./scenarios/crowds.js";
+import { crossCheck } from "./scenarios/cross-check.js";
+import { fanOut, stalled } from "./scenarios/fan-out.js";
+import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
+import { payload } from "./scenarios/payload.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { startUp } from "./scenarios/start-up.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
 
@@ -24,6 +29,7 @@ const SCENARIOS: readonly Scenario[] = [
   httpReplies,
   grpcReplies,
   connectReplies,
+  payload,
   jsonRpcTasks,
   restTasks,
   grpcTasks,
@@ -31,73 +37,46 @@ const SCENARIOS: readonly Scenario[] = [
   grpcStreams,
   reads,
   fanOut,
+  stalled,
   memory,
   idle,
+  startUp,
+  crossCheck,
 ];
 
 /** With --quick no scenario begins after this time, in milliseconds, so that all of it ends within 90 seconds. */
 const QUICK_MS = 75_000;
 
-const ROOT = join(import.meta.dirname, "..");
-const SCRATCH = join(import.meta.dirname, "results", "tmp");
-
-function build(): void {
-  const compiler = join(ROOT, "node_modules", ".bin", "tsc");
-  const { status } = spawnSync(compiler, ["-p", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
-  if (status !== 0) throw new Error("the build failed");
-}
-
-/** Runs a scenario with servers and files of its own. */
-async function measure(scenario: Scenario, options: Options, load: Load): Promise<Section> {
-  const servers: TestServer[] = [];
-  mkdirSync(SCRATCH, { recursive: true });
-  const directory = mkdtempSync(join(SCRATCH, "run-"));
-  let files = 0;
-  const bench: Bench = {
-    options,
-    load,
-    async start(program, ...args) {
-      const server = await TestServer.start(program, args);
-      servers.push(server);
-      return server;
-    },
-    database: () => join(directory, `${files++}.db`),
-  };
-  try {
-    return await scenario.run(bench);
-  } finally {
-    await Promise.all(servers.map((server) => server.end()));
-    rmSync(directory, { recursive: true });
-  }
+/** A quick look judges nothing: servers are not warm, and sizes are not those of the goals. */
+function unjudged({ title, rows }: Section): Section {
+  return { title, rows: rows.map(({ targets: _, ...row }) => row) };
 }
 
 /** Runs all scenarios; one that cannot be measured does not keep the others from it. */
 async function measureAll(options: Options): Promise<boolean> {
-  const found: Record<string, Found[string]> = {};
-  const machine = describeMachine();
+  const found: Record<string, Found> = {};
+  const machine = describeMachine(SCRATCH);
   console.log(machineLine(machine));
   let failed = false;
   const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   for (const scenario of chosen) {
     if (options.quick && performance.now() > QUICK_MS) {
-      found[scenario.name] = { error: "skipped: no time left" };
+      found[scenario.name] = { ...made(options), skipped: "no time left" };
       console.log(`\n[${scenario.name}] skipped: no time left`);
       continue;
     }
-    const load = await Load.start();
     try {
-      const section = await measure(scenario, options, load);
-      found[scenario.name] = section;
+      const all = await withBench(options, (bench) => scenario.run(bench));
+      const section = options.quick ? unjudged(all) : all;
+      found[scenario.name] = { ...made(options), ...section };
       console.log(`\n[${scenario.name}] ${table(section)}`);
     } catch (error) {
       failed = true;
-      found[scenario.name] = { error: String(error) };
+      found[scenario.name] = { ...made(options), error: String(error) };
       console.error(`\n[${scenario.name}] could not be measured:`, error);
-    } finally {
-      await load.end();
     }
   }
-  console.log(`\n${summary(found)} Kept in ${keep(options, machine, found)}.`);
+  console.log(`\n${summary(outcomes(found))}\nKept in ${keep(options, machine, found)}.`);
   return !failed;
 }
 

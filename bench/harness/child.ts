@@ -1,6 +1,16 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import type { Answered, Job, JobResults, Ready, Served, ServerQuestion, Usage } from "../protocol.js";
+import type {
+  Answered,
+  Job,
+  JobResults,
+  Profile,
+  Ready,
+  Served,
+  ServerQuestion,
+  Usage,
+  WireCall,
+} from "../protocol.js";
 
 /** Where the compiler puts the bench's own programs. */
 const BUILT = join(import.meta.dirname, "..", "..", "dist", "bench");
@@ -26,7 +36,10 @@ export class Child<Q> {
   #end: Error | undefined;
 
   private constructor(program: string, args: readonly string[]) {
-    this.#process = fork(join(BUILT, program), [...args], { execArgv: ["--expose-gc"] });
+    this.#process = fork(join(BUILT, program), [...args], {
+      execArgv: ["--expose-gc"],
+      env: { ...process.env, NODE_ENV: "production" },
+    });
     running.add(this.#process);
     this.#gone = new Promise((resolve) => {
       this.#process.once("exit", (code, signal) => {
@@ -104,9 +117,18 @@ export class TestServer {
     return new TestServer(child, ready);
   }
 
-  /** What it has used since it began; with `collect` after a garbage collection. */
-  async usage(collect = false): Promise<Usage> {
-    return (await this.#child.ask({ kind: "usage", collect })) as Usage;
+  /** What it has used since it began; with `settle` after garbage collections, when its memory does not change any more. */
+  async usage(settle = false): Promise<Usage> {
+    return (await this.#child.ask({ kind: "usage", settle })) as Usage;
+  }
+
+  /** Begins to record where its main thread's time goes. */
+  async beginProfile(): Promise<void> {
+    await this.#child.ask({ kind: "profile", phase: "begin" });
+  }
+
+  async endProfile(): Promise<Profile> {
+    return (await this.#child.ask({ kind: "profile", phase: "end" })) as Profile;
   }
 
   /** Lets its waiting agents go on. */
@@ -130,6 +152,11 @@ export class Load {
   static async start(): Promise<Load> {
     const { child } = await Child.start<Job, unknown>("load/main.js", []);
     return new Load(child);
+  }
+
+  /** Sends one call and gives the body of its answer, which had what was expected. */
+  async answer(call: WireCall): Promise<Buffer> {
+    return Buffer.from((await this.run({ kind: "answer", call })).body, "base64");
   }
 
   async run<K extends Job["kind"]>(job: Job & { kind: K }): Promise<JobResults[K]> {

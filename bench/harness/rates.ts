@@ -1,26 +1,50 @@
+import { type GoalName, judge } from "../goals.js";
 import type { WireCall } from "../protocol.js";
 import type { TestServer } from "./child.js";
-import { type Bench, CALLERS, type Row, type Target } from "./scenario.js";
+import { type Bench, CALLERS, type Row } from "./scenario.js";
 
 /** One server and one call to it, measured in turn with the others of its group. */
 export interface Lane {
   readonly name: string;
   readonly server: TestServer;
   readonly call: WireCall;
+  /** Looks at one answer closely before anything is measured. @throws Error when it is not what it should be */
+  readonly check?: (body: Buffer) => void;
+  /** How many calls are under way at once; `CALLERS` when left out. */
+  readonly callers?: number;
 }
+
+/** What a load generator tells of one round. */
+export interface Loaded {
+  readonly calls: number;
+  readonly ms: number;
+  /** CPU time of the generator, in milliseconds, where it is known. */
+  readonly cpuMs?: number;
+  /** Bytes of body of all answers, where they are known. */
+  readonly bytes?: number;
+}
+
+/** Loads a lane for so many milliseconds, about. */
+export type Generator = (bench: Bench, lane: Lane, ms: number) => Promise<Loaded>;
 
 /** One measurement of one lane. */
 interface Round {
   readonly perSecond: number;
   /** CPU time of the server for one call, in microseconds. */
   readonly cpuMicros: number;
-  /** Share of one core that the load generator used. */
-  readonly busy: number;
+  /** Cores that the server and the generator used: 1 is the whole of one. */
+  readonly serverBusy: number;
+  readonly generatorBusy: number;
+  /** Bytes of body of one answer. */
+  readonly bytes: number;
 }
 
 export interface RowOptions {
   readonly column?: string;
-  readonly target?: (ratio: number) => Target;
+  /** The goal that the ratio is judged by. */
+  readonly goal?: GoalName;
+  /** The goal that the inverse of the ratio, how many times slower the lane is, is judged by. */
+  readonly slowerGoal?: GoalName;
 }
 
 export const median = (values: readonly number[]): number => {
@@ -30,6 +54,27 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 };
 
+const least = (values: readonly number[]): number => Math.min(...values);
+
+/** A server that used less of a core than this was waiting for others: for its generator, or for the machine. */
+const SATURATED = 0.8;
+
+/** The bench's own generator, a process beside the server's. */
+export const ownGenerator: Generator = (bench, { call, callers = CALLERS }, ms) =>
+  bench.load.run({ kind: "rate", call, callers, ms });
+
+/** How rates are measured: rounds of each lane, how long they are and how long the warm-up is, in milliseconds. */
+export interface Plan {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly warmUpMs: number;
+}
+
+function planOf({ options: { quick, seconds } }: Bench): Plan {
+  const rounds = quick ? 5 : 9;
+  return { rounds, roundMs: (seconds * 1_000) / rounds, warmUpMs: quick ? 200 : 1_000 };
+}
+
 /** The rounds of a group of lanes, measured by turns: a machine that is slow for a moment is slow for all of them. */
 export class Rates {
   readonly #rounds: ReadonlyMap<string, readonly Round[]>;
@@ -38,15 +83,21 @@ export class Rates {
     this.#rounds = rounds;
   }
 
-  static async measure(bench: Bench, lanes: readonly Lane[]): Promise<Rates> {
-    const { quick, seconds } = bench.options;
-    const count = quick ? 5 : 9;
-    for (const lane of lanes) await measureOnce(bench, lane, quick ? 200 : 1_000);
+  static async measure(
+    bench: Bench,
+    lanes: readonly Lane[],
+    generate: Generator = ownGenerator,
+    { rounds: count, roundMs, warmUpMs }: Plan = planOf(bench),
+  ): Promise<Rates> {
+    for (const lane of lanes) {
+      lane.check?.(await bench.load.answer(lane.call));
+      await ownGenerator(bench, lane, warmUpMs);
+    }
     const rounds = new Map<string, Round[]>(lanes.map(({ name }) => [name, []]));
     for (let round = 0; round < count; round++) {
       // Every other round backwards, so that no lane always follows the same one.
       const order = round % 2 === 0 ? lanes : [...lanes].reverse();
-      for (const lane of order) rounds.get(lane.name)?.push(await measureOnce(bench, lane, (seconds * 1_000) / count));
+      for (const lane of order) rounds.get(lane.name)?.push(await measureOnce(bench, lane, generate, roundMs));
     }
     return new Rates(rounds);
   }
@@ -62,18 +113,36 @@ export class Rates {
     return median(this.#of(name).map((round, index) => round.perSecond / (others[index]?.perSecond ?? Number.NaN)));
   }
 
+  /** CPU time of the server for a call, in microseconds, of the least disturbed round: what else the machine does only ever adds. */
+  cpuMicros(name: string): number {
+    return least(this.#of(name).map((round) => round.cpuMicros));
+  }
+
+  /** Bytes of body of one answer. */
+  answerBytes(name: string): number {
+    return median(this.#of(name).map((round) => round.bytes));
+  }
+
   /** A lane as a line of the table, beside the lane that it is compared with; `column` names the comparison. */
-  row(name: string, of: string, { target, column = of }: RowOptions = {}): Row {
+  row(name: string, of: string, { goal, slowerGoal, column = of }: RowOptions = {}): Row {
     const rounds = this.#of(name);
     const ratio = this.ratio(name, of);
     const figures = {
       "calls/s": this.perSecond(name),
       [`x ${column}`]: ratio,
-      // Of the least disturbed round: what else the machine does only ever adds to it.
-      "server us CPU/call": Math.min(...rounds.map((round) => round.cpuMicros)),
-      "generator % CPU": 100 * median(rounds.map((round) => round.busy)),
+      "server us CPU/call": this.cpuMicros(name),
+      "x by CPU": this.cpuMicros(of) / this.cpuMicros(name),
+      "server % CPU": 100 * median(rounds.map((round) => round.serverBusy)),
+      "generator % CPU": 100 * median(rounds.map((round) => round.generatorBusy)),
+      "answer bytes": this.answerBytes(name),
     };
-    return { name, figures, ...(target === undefined ? {} : { targets: [target(ratio)] }) };
+    const byCpu = figures["x by CPU"];
+    const targets = [
+      ...(goal === undefined ? [] : [{ ...judge(goal, ratio), byCpu }]),
+      ...(slowerGoal === undefined ? [] : [{ ...judge(slowerGoal, 1 / ratio), byCpu: 1 / byCpu }]),
+    ];
+    const isSaturated = median(rounds.map((round) => round.serverBusy)) >= SATURATED;
+    return { name, figures, targets, ...(isSaturated ? {} : { note: "not saturated" }) };
   }
 
   #of(name: string): readonly Round[] {
@@ -81,13 +150,17 @@ export class Rates {
   }
 }
 
-async function measureOnce(bench: Bench, { server, call }: Lane, ms: number): Promise<Round> {
-  const before = await server.usage();
-  const result = await bench.load.run({ kind: "rate", call, callers: CALLERS, ms });
-  const after = await server.usage();
+async function measureOnce(bench: Bench, lane: Lane, generate: Generator, roundMs: number): Promise<Round> {
+  const before = await lane.server.usage();
+  const start = performance.now();
+  const { calls, ms, cpuMs = Number.NaN, bytes = Number.NaN } = await generate(bench, lane, roundMs);
+  const elapsed = performance.now() - start;
+  const cpuMicros = (await lane.server.usage()).cpuMicros - before.cpuMicros;
   return {
-    perSecond: (result.calls * 1_000) / result.ms,
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / result.calls,
-    busy: result.cpuMs / result.ms,
+    perSecond: (calls * 1_000) / ms,
+    cpuMicros: cpuMicros / calls,
+    serverBusy: cpuMicros / 1_000 / elapsed,
+    generatorBusy: cpuMs / ms,
+    bytes: bytes / calls,
   };
 }

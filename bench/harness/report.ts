@@ -1,84 +1,64 @@
-import { writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
-import { join } from "node:path";
-import type { Options } from "../options.js";
-import type { Row, Section, Target } from "./scenario.js";
+import { boundOf, GOALS, type Judged } from "../goals.js";
+import type { Outcome } from "./results.js";
+import type { Row, Section } from "./scenario.js";
 
-const ROOT = join(import.meta.dirname, "..", "..");
-
-/** A figure with as many digits as mean something. */
-function shown(value: number | undefined): string {
-  if (value === undefined || Number.isNaN(value)) return "";
+/** A figure with as many digits as mean something; nothing for one that there is not. */
+export function shown(value: number | null | undefined): string {
+  if (value === undefined || value === null || Number.isNaN(value)) return "";
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-const judged = ({ text, met }: Target): string => `${text}: ${met ? "met" : "MISSED"}`;
+export function judgedText({ goal, met, orMore }: Judged): string {
+  return `${boundOf(GOALS[goal])}: ${met ? "met" : "MISSED"}${orMore ? ", at least" : ""}`;
+}
+
+/** The columns of a section that have a figure in any row, in the order of the fullest row. */
+export function columnsOf({ rows }: Section): string[] {
+  const namesOf = ({ figures }: Row): string[] => Object.keys(figures).filter((name) => shown(figures[name]) !== "");
+  const names = new Set(
+    rows
+      .map(namesOf)
+      .sort((a, b) => b.length - a.length)
+      .flat(),
+  );
+  return [...names];
+}
 
 /** A section as a table. */
-export function table({ title, rows }: Section): string {
-  const columns = [...new Set(rows.flatMap(({ figures }) => Object.keys(figures)))];
-  const lines = [["", ...columns, "target"], ...rows.map((row) => cells(row, columns))];
+export function table(section: Section): string {
+  const columns = columnsOf(section);
+  const lines = [["", ...columns, "target"], ...section.rows.map((row) => cells(row, columns))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index + 1]?.length ?? 0)));
   const nameWidth = Math.max(...lines.map(([name = ""]) => name.length));
   const text = lines.map(([name = "", ...rest]) => {
     const figures = rest.slice(0, -1).map((cell, index) => cell.padStart(widths[index] ?? 0));
     return `  ${[name.padEnd(nameWidth), ...figures, rest.at(-1) ?? ""].join("  ")}`.trimEnd();
   });
-  return [title, ...text].join("\n");
+  return [section.title, ...text].join("\n");
 }
 
-function cells({ name, figures, targets = [] }: Row, columns: readonly string[]): string[] {
-  return [name, ...columns.map((column) => shown(figures[column])), targets.map(judged).join("; ")];
+function cells({ name, figures, targets = [], note }: Row, columns: readonly string[]): string[] {
+  const remarks = [...targets.map(judgedText), ...(note === undefined ? [] : [note])];
+  return [name, ...columns.map((column) => shown(figures[column])), remarks.join("; ")];
 }
 
-/** What a run found, by the names of the scenarios. */
-export type Found = Readonly<Record<string, Section | { readonly error: string }>>;
-
-/** What the figures depend on. */
-export interface Machine {
-  readonly node: string;
-  readonly platform: string;
-  readonly cpus: number;
-  readonly cpu: string;
-  /** Processes that wanted a core before the bench began, on average: with many, only ratios mean something. */
-  readonly loadBefore: number;
+/** What became of a goal, in a word or two. */
+export function verdict({ met, aim, value = Number.NaN }: Outcome): string {
+  if (met === undefined) return "not measured";
+  if (!met) return "MISSED";
+  return aim !== undefined && value >= aim ? `met, and the aim of ${aim}` : "met";
 }
 
-export function describeMachine(): Machine {
-  const [first] = cpus();
-  const [loadBefore = 0] = loadavg();
-  return {
-    node: process.version,
-    platform: process.platform,
-    cpus: cpus().length,
-    cpu: first?.model ?? "",
-    loadBefore,
-  };
-}
-
-export function machineLine({ node, platform, cpus: count, cpu, loadBefore }: Machine): string {
-  return `node ${node}, ${platform}, ${count} x ${cpu}, load ${loadBefore.toFixed(1)} before`;
-}
-
-/**
- * Keeps the results of a run for whoever compares them, and gives the place: `results/latest.json` for a full run,
- * a place that nobody commits for a part or a quick look.
- */
-export function keep({ quick, seconds, only }: Options, machine: Machine, found: Found): string {
-  const place = quick || only.length > 0 ? "bench/results/tmp/latest.json" : "bench/results/latest.json";
-  const rounded = (key: string, value: unknown): unknown =>
-    typeof value === "number" && key !== "seconds" ? Number(value.toPrecision(4)) : value;
-  const results = { date: new Date().toISOString(), machine, options: { quick, seconds, only }, scenarios: found };
-  writeFileSync(join(ROOT, place), `${JSON.stringify(results, rounded, 2)}\n`);
-  return place;
-}
-
-/** How many targets were met. */
-export function summary(found: Found): string {
-  const targets = Object.values(found).flatMap((section) =>
-    "rows" in section ? section.rows.flatMap((row) => row.targets ?? []) : [],
-  );
-  const met = targets.filter((target) => target.met).length;
-  return `${met} of ${targets.length} targets met.`;
+/** One line for each goal, and a count. */
+export function summary(goals: readonly Outcome[]): string {
+  const lines = goals.map((goal) => {
+    const value = goal.value === undefined ? "" : `${goal.orMore ? ">= " : ""}${shown(goal.value)}`;
+    const bound = `(${boundOf(goal)})`;
+    const byCpu = goal.byCpu === undefined ? "" : `; ${shown(goal.byCpu)} by CPU`;
+    return `  ${verdict(goal).padEnd(12)} ${value.padStart(8)} ${bound.padEnd(10)} ${goal.what}, against: ${goal.against}${byCpu}`;
+  });
+  const count = (met: boolean | undefined): number => goals.filter((goal) => goal.met === met).length;
+  const counts = `${count(true)} met, ${count(false)} missed, ${count(undefined)} not measured.`;
+  return ["Goals", ...lines, counts].join("\n");
 }

@@ -1,20 +1,23 @@
+import type { Judged } from "../goals.js";
 import type { Options } from "../options.js";
 import type { Load, TestServer } from "./child.js";
 
 /** How many callers wait for answers at once, in every rate. */
 export const CALLERS = 50;
 
-/** A goal of the project beside what was measured. */
-export interface Target {
-  readonly text: string;
-  readonly met: boolean;
-}
+/** Bytes of a megabyte, as everything here counts them. */
+export const MB = 1024 * 1024;
 
 /** One line of a table: figures by the name of their column, which says the unit. */
 export interface Row {
   readonly name: string;
+  /** Which curve the row is a point of, and where: so many bytes, chunks, tasks or readers. */
+  readonly series?: string;
+  readonly at?: number;
   readonly figures: Readonly<Record<string, number>>;
-  readonly targets?: readonly Target[];
+  readonly targets?: readonly Judged[];
+  /** Why a row has no figures, or what is to be known about them. */
+  readonly note?: string;
 }
 
 /** What a scenario found. */
@@ -27,22 +30,15 @@ export interface Section {
 export interface Bench {
   readonly options: Options;
   readonly load: Load;
-  /** Starts a server that ends with the scenario. */
+  /** Starts a server that ends with the scenario, if not before. */
   start(program: string, ...args: string[]): Promise<TestServer>;
   /** Path of a new SQLite file, on disk, removed with the scenario. */
   database(): string;
+  /** A directory for other files, removed with the scenario. */
+  readonly directory: string;
 }
 
 export interface Scenario {
   readonly name: string;
   run(bench: Bench): Promise<Section>;
-}
-
-/** A goal for a ratio or a figure that should not be below, or not be above, a bound. */
-export function atLeast(value: number, bound: number, of: string): Target {
-  return { text: `>= ${bound} of ${of}`, met: value >= bound };
-}
-
-export function atMost(value: number, bound: number, what: string): Target {
-  return { text: `<= ${bound} ${what}`, met: value <= bound };
 }

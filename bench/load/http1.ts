@@ -22,7 +22,7 @@ export async function openHttp1(call: Http1Call): Promise<Connection> {
   const socket = await openSocket(call.port);
   const requests = new Numbered(Buffer.from(call.request, "base64"), call);
   const expect = Buffer.from(call.expect);
-  let resolve = (): void => {};
+  let resolve = (_: Buffer): void => {};
   let reject = (_: Error): void => {};
   let body: Buffer[] = [];
   const reader = new ResponseReader({
@@ -31,7 +31,7 @@ export async function openHttp1(call: Http1Call): Promise<Connection> {
       const [only, ...more] = body;
       const whole = only !== undefined && more.length === 0 ? only : Buffer.concat(body);
       body = [];
-      if (reader.status === "200" && whole.includes(expect)) resolve();
+      if (reader.status === "200" && whole.includes(expect)) resolve(whole);
       else reject(unexpected(reader.status, whole));
     },
   });
@@ -94,6 +94,7 @@ export async function openSse(call: Http1Call, sink: StreamSink): Promise<OpenSt
   socket.write(new Numbered(Buffer.from(call.request, "base64"), call).next());
   return {
     stall: () => void socket.pause(),
+    resume: () => void socket.resume(),
     close: () => {
       isOver = true;
       socket.destroy();

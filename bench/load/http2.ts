@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { WireCall } from "../protocol.js";
 import { openSocket } from "./http1.js";
-import { type Connection, Numbered, type StreamSink, unexpected } from "./request.js";
+import { type Connection, Numbered, type OpenStream, type StreamSink, unexpected } from "./request.js";
 
 type Http2Call = WireCall & { transport: "http2" };
 
@@ -90,6 +90,14 @@ class Http2Socket {
     this.#unsent = [];
   };
 
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   close(): void {
     this.#socket.removeAllListeners("close");
     this.#socket.destroy();
@@ -130,7 +138,7 @@ class Http2Socket {
 }
 
 interface OpenCall {
-  resolve(): void;
+  resolve(body: Buffer): void;
   reject(error: Error): void;
   body: Buffer | undefined;
 }
@@ -144,7 +152,7 @@ export async function openHttp2(call: Http2Call): Promise<Connection> {
   let next = 1;
   const end = (id: number, pending: OpenCall): void => {
     open.delete(id);
-    if (pending.body?.includes(expect)) pending.resolve();
+    if (pending.body?.includes(expect)) pending.resolve(pending.body);
     else pending.reject(unexpected(NOT_OK, pending.body ?? Buffer.alloc(0)));
   };
   const socket = new Http2Socket(await openSocket(call.port), {
@@ -200,7 +208,7 @@ export class MessageCounter {
 }
 
 /** Sends a server-streaming gRPC call over a connection of its own. */
-export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise<void> {
+export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise<OpenStream> {
   const counter = new MessageCounter();
   const expect = Buffer.from(call.expect);
   let last: Buffer = Buffer.alloc(0);
@@ -228,4 +236,12 @@ export async function openGrpcStream(call: Http2Call, sink: StreamSink): Promise
   socket.write(
     Buffer.concat([frame(HEADERS, END_HEADERS, 1, headerBlocks(call).first), frame(DATA, END_STREAM, 1, body)]),
   );
+  return {
+    stall: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: () => {
+      isOver = true;
+      socket.close();
+    },
+  };
 }

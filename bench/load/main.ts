@@ -2,7 +2,7 @@
 
 import type { Job } from "../protocol.js";
 import { answerQuestions } from "../servers/child.js";
-import { rate, stream } from "./rate.js";
+import { answer, rate, stream } from "./rate.js";
 import { Subscribers } from "./subscribers.js";
 
 let subscribers = new Subscribers();
@@ -12,12 +12,16 @@ async function work(job: Job): Promise<unknown> {
     case "rate":
       return rate(job);
     case "stream":
-      return stream(job.call);
+      return stream(job.call, job.limitMs);
+    case "answer":
+      return answer(job.call);
     case "subscribe":
       await subscribers.open(job);
       return {};
     case "gather":
-      return subscribers.gather().finally(leave);
+      return subscribers.gather();
+    case "catch-up":
+      return subscribers.catchUp();
     case "leave":
       return leave();
   }

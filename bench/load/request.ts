@@ -27,8 +27,8 @@ export class Numbered {
 
 /** Many calls over one connection, one after the other or, where the transport can, at once. */
 export interface Connection {
-  /** Sends one call and resolves when its answer is complete and is what was expected. */
-  exchange(): Promise<void>;
+  /** Sends one call and resolves with the body of its answer when that is complete and what was expected. */
+  exchange(): Promise<Buffer>;
   close(): void;
 }
 
@@ -44,6 +44,8 @@ export interface StreamSink {
 export interface OpenStream {
   /** Stops reading; what the server sends stays in the buffers between. */
   stall(): void;
+  /** Reads on. */
+  resume(): void;
   close(): void;
 }
 

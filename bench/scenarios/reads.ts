@@ -1,41 +1,53 @@
-/** Reading one task and a page of tasks, with few and with many tasks in the file. */
-import { restGet } from "../calls.js";
-import { Child, type TestServer } from "../harness/child.js";
-import { type Lane, Rates } from "../harness/rates.js";
-import type { Bench, Scenario } from "../harness/scenario.js";
+/** Reading one task and a page of tasks, and sending new ones, with few and with many tasks in the file. */
+import { restGet, restSend } from "../calls.js";
+import { isCompletedTask } from "../checks.js";
+import type { TestServer } from "../harness/child.js";
+import { filledServer } from "../harness/filled.js";
+import { type Lane, Rates, type RowOptions } from "../harness/rates.js";
+import type { Row, Scenario } from "../harness/scenario.js";
 import { NUMBER } from "../protocol.js";
 import { RESULT_TEXT } from "../servers/answers.js";
 
-async function filled(bench: Bench, count: number): Promise<TestServer> {
-  const path = bench.database();
-  const { child } = await Child.start("servers/fill.js", [path, String(count)]);
-  await child.end();
-  return bench.start("parley", "task", path);
+interface Filled {
+  readonly count: number;
+  readonly server: TestServer;
 }
+
+/** What is called, as a series over the number of tasks that are stored. */
+const CALLS: Readonly<Record<string, (filled: Filled) => Pick<Lane, "call" | "check">>> = {
+  GetTask: ({ server, count }) => ({
+    call: restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: count }),
+  }),
+  "ListTasks, 50": ({ server, count }) => ({
+    call: restGet(server, "/tasks?pageSize=50", { expect: `"totalSize":${count}` }),
+  }),
+  "new task": ({ server }) => ({ call: restSend(server, "task", RESULT_TEXT), check: isCompletedTask }),
+};
+
+const GOALS: Readonly<Record<string, RowOptions["slowerGoal"]>> = {
+  GetTask: "getTaskGrowth",
+  "ListTasks, 50": "listTasksGrowth",
+};
 
 export const reads: Scenario = {
   name: "reads",
   async run(bench) {
-    const counts = bench.options.quick ? [1_000, 10_000] : [1_000, 100_000];
-    const lanes: Lane[] = [];
-    for (const count of counts) {
-      const server = await filled(bench, count);
-      const of = `of ${count.toLocaleString("en")}`;
-      const one = restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: count });
-      const page = restGet(server, "/tasks?pageSize=50", { expect: `"totalSize":${count}` });
-      lanes.push({ name: `GetTask ${of}`, server, call: one }, { name: `ListTasks, 50 ${of}`, server, call: page });
+    const [few, many] = bench.options.quick ? [1_000, 10_000] : [1_000, 100_000];
+    const files: Filled[] = [];
+    for (const count of [few, many]) files.push({ count, server: await filledServer(bench, count) });
+    const nameOf = (series: string, count: number): string => `${series}, of ${count.toLocaleString("en")}`;
+    const rows: Row[] = [];
+    // One after the other, sends last: they add to what the reads count.
+    for (const [series, lane] of Object.entries(CALLS)) {
+      const lanes = files.map((file) => ({ name: nameOf(series, file.count), server: file.server, ...lane(file) }));
+      const rates = await Rates.measure(bench, lanes);
+      for (const { count } of files) {
+        const goal = count === few ? undefined : GOALS[series];
+        const column = `of ${few.toLocaleString("en")}`;
+        const judged = { column, ...(goal === undefined ? {} : { slowerGoal: goal }) };
+        rows.push({ ...rates.row(nameOf(series, count), nameOf(series, few), judged), series, at: count });
+      }
     }
-    const rates = await Rates.measure(bench, lanes);
-    const [oneOfFew = "", pageOfFew = "", oneOfMany = "", pageOfMany = ""] = lanes.map(({ name }) => name);
-    const column = `of ${counts[0]?.toLocaleString("en")}`;
-    return {
-      title: "Reads over REST, SQLite",
-      rows: [
-        rates.row(oneOfFew, oneOfFew, { column }),
-        rates.row(oneOfMany, oneOfFew, { column }),
-        rates.row(pageOfFew, pageOfFew, { column }),
-        rates.row(pageOfMany, pageOfFew, { column }),
-      ],
-    };
+    return { title: "Reads and new tasks over REST, SQLite, by tasks stored", rows };
   },
 };

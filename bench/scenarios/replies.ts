@@ -1,10 +1,23 @@
-/** Message replies: what the protocol costs beside bare servers that carry the same bytes, and beside the peer. */
+/** Message replies: what the protocol costs beside bare servers that carry the same messages, and beside the peer. */
 import { connectSend, grpcSend, grpcWebSend, restSend, rpcSend } from "../calls.js";
-import { Rates } from "../harness/rates.js";
-import { atLeast, type Scenario } from "../harness/scenario.js";
+import { isReply } from "../checks.js";
+import type { TestServer } from "../harness/child.js";
+import { type Lane, Rates } from "../harness/rates.js";
+import type { Scenario } from "../harness/scenario.js";
+import type { WireCall } from "../protocol.js";
 import { REPLY_TEXT } from "../servers/answers.js";
 
 const QUESTION = "What is the weather?";
+
+export const CODEC = "node:http, codec";
+export const GRPC = "bare grpc-js";
+
+type Send = (server: TestServer, text: string, expect: string) => WireCall;
+
+/** A lane of short message replies. */
+export function replyLane(name: string, server: TestServer, send: Send): Lane {
+  return { name, server, call: send(server, QUESTION, REPLY_TEXT), check: isReply(REPLY_TEXT) };
+}
 
 export const httpReplies: Scenario = {
   name: "http-replies",
@@ -14,24 +27,22 @@ export const httpReplies: Scenario = {
     const parley = await bench.start("parley", "message");
     const peer = await bench.start("peer", "message");
     const rates = await Rates.measure(bench, [
-      { name: "node:http, JSON", server: json, call: restSend(json, QUESTION, REPLY_TEXT) },
-      { name: "node:http, codec", server: codec, call: restSend(codec, QUESTION, REPLY_TEXT) },
-      { name: "Parley, JSON-RPC", server: parley, call: rpcSend(parley, QUESTION, REPLY_TEXT) },
-      { name: "Parley, REST", server: parley, call: restSend(parley, QUESTION, REPLY_TEXT) },
-      { name: "peer, JSON-RPC", server: peer, call: rpcSend(peer, QUESTION, REPLY_TEXT) },
-      { name: "peer, REST", server: peer, call: restSend(peer, QUESTION, REPLY_TEXT) },
+      replyLane("node:http, JSON", json, restSend),
+      replyLane(CODEC, codec, restSend),
+      replyLane("Parley, JSON-RPC", parley, rpcSend),
+      replyLane("Parley, REST", parley, restSend),
+      replyLane("peer, JSON-RPC", peer, rpcSend),
+      replyLane("peer, REST", peer, restSend),
     ]);
-    const base = "node:http, codec";
-    const target = (ratio: number) => atLeast(ratio, 0.6, base);
     return {
       title: "Message replies over HTTP/1.1",
       rows: [
-        rates.row("node:http, JSON", base),
-        rates.row(base, base),
-        rates.row("Parley, JSON-RPC", base, { target }),
-        rates.row("Parley, REST", base, { target }),
-        rates.row("peer, JSON-RPC", base),
-        rates.row("peer, REST", base),
+        rates.row("node:http, JSON", CODEC),
+        rates.row(CODEC, CODEC),
+        rates.row("Parley, JSON-RPC", CODEC, { goal: "jsonRpcReply" }),
+        rates.row("Parley, REST", CODEC, { goal: "restReply" }),
+        rates.row("peer, JSON-RPC", CODEC),
+        rates.row("peer, REST", CODEC),
       ],
     };
   },
@@ -44,17 +55,16 @@ export const grpcReplies: Scenario = {
     const parley = await bench.start("parley", "message");
     const peer = await bench.start("peer", "message");
     const rates = await Rates.measure(bench, [
-      { name: "bare grpc-js", server: bare, call: grpcSend(bare, QUESTION, REPLY_TEXT) },
-      { name: "Parley, gRPC", server: parley, call: grpcSend(parley, QUESTION, REPLY_TEXT) },
-      { name: "peer, gRPC", server: peer, call: grpcSend(peer, QUESTION, REPLY_TEXT) },
+      replyLane(GRPC, bare, grpcSend),
+      replyLane("Parley, gRPC", parley, grpcSend),
+      replyLane("peer, gRPC", peer, grpcSend),
     ]);
-    const base = "bare grpc-js";
     return {
       title: "Message replies over gRPC",
       rows: [
-        rates.row(base, base),
-        rates.row("Parley, gRPC", base, { target: (ratio) => atLeast(ratio, 0.8, base) }),
-        rates.row("peer, gRPC", base),
+        rates.row(GRPC, GRPC),
+        rates.row("Parley, gRPC", GRPC, { goal: "grpcReply" }),
+        rates.row("peer, gRPC", GRPC),
       ],
     };
   },
@@ -65,11 +75,12 @@ export const connectReplies: Scenario = {
   async run(bench) {
     const bare = await bench.start("bare-rpc");
     const parley = await bench.start("parley", "message");
+    const call = (send: Send, server: TestServer) => send(server, QUESTION, REPLY_TEXT);
     const rates = await Rates.measure(bench, [
-      { name: "bare Connect", server: bare, call: connectSend(bare, QUESTION, REPLY_TEXT) },
-      { name: "Parley, Connect", server: parley, call: connectSend(parley, QUESTION, REPLY_TEXT) },
-      { name: "bare gRPC-Web", server: bare, call: grpcWebSend(bare, QUESTION, REPLY_TEXT) },
-      { name: "Parley, gRPC-Web", server: parley, call: grpcWebSend(parley, QUESTION, REPLY_TEXT) },
+      { name: "bare Connect", server: bare, call: call(connectSend, bare) },
+      { name: "Parley, Connect", server: parley, call: call(connectSend, parley) },
+      { name: "bare gRPC-Web", server: bare, call: call(grpcWebSend, bare) },
+      { name: "Parley, gRPC-Web", server: parley, call: call(grpcWebSend, parley) },
     ]);
     const column = "bare connect-node";
     return {

@@ -12,24 +12,28 @@ import {
   type SendMessageResponse,
   SendMessageResponseSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { REPLY_TEXT } from "./answers.js";
+import { replyTo } from "./answers.js";
 import { serve } from "./child.js";
 
+/** Ids are as long as those of a server that makes unique ones: answers carry the same fields and the same bytes. */
 let counter = 0;
+const newId = (): string => String(counter++).padStart(36, "0");
 
-function reply(request: SendMessageRequest): SendMessageResponse {
+function reply({ message }: SendMessageRequest): SendMessageResponse {
+  const content = message?.parts[0]?.content;
   const value = {
-    messageId: `reply-${counter++}`,
-    contextId: request.message?.contextId ?? "",
+    messageId: newId(),
+    contextId: message?.contextId || newId(),
     role: Role.AGENT,
-    parts: [{ content: { case: "text", value: REPLY_TEXT } as const }],
+    parts: [{ content: { case: "text", value: replyTo(content?.case === "text" ? content.value : "") } as const }],
   };
   return create(SendMessageResponseSchema, { payload: { case: "message", value } });
 }
 
-function plain(): unknown {
-  const message = { messageId: `reply-${counter++}`, role: "ROLE_AGENT", parts: [{ text: REPLY_TEXT }] };
-  return { message };
+function plain(body: string): unknown {
+  const { message } = JSON.parse(body) as { message: { contextId?: string; parts: { text: string }[] } };
+  const parts = [{ text: replyTo(message.parts[0]?.text ?? "") }];
+  return { message: { messageId: newId(), contextId: message.contextId || newId(), role: "ROLE_AGENT", parts } };
 }
 
 function codec(body: string): unknown {
@@ -37,7 +41,7 @@ function codec(body: string): unknown {
   return toJson(SendMessageResponseSchema, reply(request));
 }
 
-const answer = process.argv[2] === "codec" ? codec : (body: string) => JSON.parse(body) && plain();
+const answer = process.argv[2] === "codec" ? codec : plain;
 
 function handle(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];

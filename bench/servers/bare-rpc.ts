@@ -13,19 +13,25 @@ import {
   type SendMessageResponse,
   SendMessageResponseSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { REPLY_TEXT } from "./answers.js";
+import { replyTo } from "./answers.js";
 import { serve } from "./child.js";
 
+/** Ids are as long as those of a server that makes unique ones: answers carry the same fields and the same bytes. */
 let counter = 0;
+const newId = (): string => String(counter++).padStart(36, "0");
 
-function reply(request: SendMessageRequest): SendMessageResponse {
+/** The bytes themselves, not a copy. */
+const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function reply({ message }: SendMessageRequest): SendMessageResponse {
+  const content = message?.parts[0]?.content;
   const value: MessageInitShape<typeof SendMessageResponseSchema>["payload"] = {
     case: "message",
     value: {
-      messageId: `reply-${counter++}`,
-      contextId: request.message?.contextId ?? "",
+      messageId: newId(),
+      contextId: message?.contextId || newId(),
       role: Role.AGENT,
-      parts: [{ content: { case: "text", value: REPLY_TEXT } }],
+      parts: [{ content: { case: "text", value: replyTo(content?.case === "text" ? content.value : "") } }],
     },
   };
   return create(SendMessageResponseSchema, { payload: value });
@@ -38,9 +44,9 @@ async function grpc(): Promise<number> {
       path: `/${A2AService.typeName}/${sendMessage.name}`,
       requestStream: false,
       responseStream: false,
-      requestSerialize: (message: SendMessageRequest) => Buffer.from(toBinary(SendMessageRequestSchema, message)),
+      requestSerialize: (message: SendMessageRequest) => viewOf(toBinary(SendMessageRequestSchema, message)),
       requestDeserialize: (bytes: Buffer) => fromBinary(SendMessageRequestSchema, bytes),
-      responseSerialize: (message: SendMessageResponse) => Buffer.from(toBinary(SendMessageResponseSchema, message)),
+      responseSerialize: (message: SendMessageResponse) => viewOf(toBinary(SendMessageResponseSchema, message)),
       responseDeserialize: (bytes: Buffer) => fromBinary(SendMessageResponseSchema, bytes),
     },
   } as const;

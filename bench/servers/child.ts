@@ -1,4 +1,13 @@
+import { readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import type { Answered, Asked, Ready, Served, ServerQuestion, Usage } from "../protocol.js";
+import { beginProfile, endProfile } from "./profiler.js";
+
+/** Memory has settled when it changed by less than this share in so many looks, so many milliseconds apart. */
+const SETTLED_SHARE = 0.005;
+const SETTLED_LOOKS = 3;
+const LOOK_MS = 150;
+const MOST_LOOKS = 25;
 
 /** Tells the parent that this process is ready, then answers its questions, until the parent lets go. */
 export function answerQuestions<Q>(answer: (question: Q) => unknown, ready: unknown): void {
@@ -18,13 +27,47 @@ export function answerQuestions<Q>(answer: (question: Q) => unknown, ready: unkn
   say({ ready });
 }
 
+/** Linux counts the time of each thread, in nanoseconds. */
+function mainThreadMicros(): number {
+  try {
+    return Number.parseInt(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1"), 10) / 1_000;
+  } catch {
+    return 0;
+  }
+}
+
+function usage(): Usage {
+  const cpu = process.cpuUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { cpuMicros: cpu.user + cpu.system, mainMicros: mainThreadMicros(), rss, heap: heapUsed, external };
+}
+
+/**
+ * Collects garbage until it makes no difference any more: pages go back to the system some time after what was in them.
+ * The heap of another thread is its own business.
+ */
+async function settledUsage(): Promise<Usage> {
+  let last = Number.POSITIVE_INFINITY;
+  for (let look = 0, steady = 0; look < MOST_LOOKS && steady < SETTLED_LOOKS; look++) {
+    globalThis.gc?.();
+    await setTimeout(LOOK_MS);
+    const { rss } = process.memoryUsage();
+    steady = Math.abs(rss - last) < last * SETTLED_SHARE ? steady + 1 : 0;
+    last = rss;
+  }
+  return usage();
+}
+
 /** What a server process does besides serving. `go` runs when the bench lets waiting agents go on. */
 export function serve(served: Served, go: () => void = () => {}): void {
   answerQuestions((question: ServerQuestion) => {
-    if (question.kind === "go") return go();
-    if (question.collect) globalThis.gc?.();
-    const cpu = process.cpuUsage();
-    const { rss, heapUsed } = process.memoryUsage();
-    return { cpuMicros: cpu.user + cpu.system, rss, heap: heapUsed } satisfies Usage;
+    switch (question.kind) {
+      case "go":
+        return go();
+      case "profile":
+        return question.phase === "begin" ? beginProfile() : endProfile();
+      case "usage":
+        return question.settle ? settledUsage() : usage();
+    }
   }, served);
 }

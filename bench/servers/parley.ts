@@ -4,35 +4,44 @@ import { artifact, completed, reply, working } from "../../src/engine/event.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
-import { chunkText, DONE_TEXT, orderOf, REPLY_TEXT, RESULT_TEXT, WORKING_TEXT } from "./answers.js";
+import { chunkText, DONE_TEXT, orderOf, PRELUDE_TEXT, RESULT_TEXT, replyTo, WORKING_TEXT } from "./answers.js";
 import { serve } from "./child.js";
 
 const card: Agent["card"] = { name: "Bench", description: "Answers as fast as it can.", version: "1.0.0", skills: [] };
 
 /** Agents that wait for the bench's sign. */
 let waiting: (() => void)[] = [];
+const sign = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
 
 const messageAgent: Agent = {
   card,
   responds: "message",
-  async *execute() {
-    yield reply(REPLY_TEXT);
+  async *execute(turn) {
+    yield reply(replyTo(turn.text));
   },
 };
 
 const taskAgent: Agent = {
   card,
   async *execute(turn) {
-    const { wait, chunks, length } = orderOf(turn.text);
+    const { wait, prelude, chunks } = orderOf(turn.text);
     yield working(WORKING_TEXT);
-    if (wait) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (wait) await sign();
+    if (prelude !== undefined) {
+      for (let index = 0; index < prelude.count; index++) {
+        yield artifact({ id: "prelude", name: "prelude", text: chunkText(index, prelude.length) });
+      }
+      yield working(PRELUDE_TEXT);
+      await sign();
+    }
     if (chunks === undefined) {
       yield artifact({ name: "result", text: RESULT_TEXT, lastChunk: true });
       yield completed();
       return;
     }
-    for (let index = 0; index < chunks; index++) {
-      yield artifact({ name: "result", text: chunkText(index, length), append: true, lastChunk: index + 1 === chunks });
+    const { count, length } = chunks;
+    for (let index = 0; index < count; index++) {
+      yield artifact({ name: "result", text: chunkText(index, length), append: true, lastChunk: index + 1 === count });
     }
     yield completed(DONE_TEXT);
   },
@@ -48,6 +57,7 @@ const server = await createServer({
 });
 
 serve({ http: server.port, grpc: server.grpcPort, rpcPath: "/", restPath: "" }, () => {
-  for (const resolve of waiting) resolve();
+  const all = waiting;
   waiting = [];
+  for (const resolve of all) resolve();
 });

@@ -15,7 +15,7 @@ import { UserBuilder as HttpUser, jsonRpcHandler, restHandler } from "@a2a-js/sd
 import { A2AService, UserBuilder as GrpcUser, grpcService } from "@a2a-js/sdk/server/grpc";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import express from "express";
-import { chunkText, DONE_TEXT, orderOf, REPLY_TEXT, RESULT_TEXT, WORKING_TEXT } from "./answers.js";
+import { chunkText, DONE_TEXT, orderOf, RESULT_TEXT, replyTo, WORKING_TEXT } from "./answers.js";
 import { serve } from "./child.js";
 
 const card: AgentCard = {
@@ -56,6 +56,11 @@ const message = (contextId: string, taskId: string, text: string): Message => ({
   referenceTaskIds: [],
 });
 
+const textOf = ({ parts }: Message): string => {
+  const content = parts[0]?.content;
+  return content?.$case === "text" ? content.value : "";
+};
+
 const status = (state: TaskState, text?: Message): TaskStatus => ({
   state,
   message: text,
@@ -79,14 +84,14 @@ function runTask({ taskId, contextId, userMessage }: RequestContext, bus: Execut
   };
   const submitted = status(TaskState.TASK_STATE_SUBMITTED);
   const task = { id: taskId, contextId, status: submitted, artifacts: [], history: [userMessage], metadata: undefined };
-  const content = userMessage.parts[0]?.content;
-  const { chunks, length } = orderOf(content?.$case === "text" ? content.value : "");
+  const { chunks } = orderOf(textOf(userMessage));
+  const count = chunks?.count ?? 1;
   const artifactId = randomUUID();
   bus.publish(AgentEvent.task(task));
   say(TaskState.TASK_STATE_WORKING, WORKING_TEXT);
-  for (let index = 0; index < (chunks ?? 1); index++) {
-    const text = chunks === undefined ? RESULT_TEXT : chunkText(index, length);
-    const lastChunk = index + 1 === (chunks ?? 1);
+  for (let index = 0; index < count; index++) {
+    const text = chunks === undefined ? RESULT_TEXT : chunkText(index, chunks.length);
+    const lastChunk = index + 1 === count;
     const update = { ...place, artifact: artifact(artifactId, text), append: index > 0, lastChunk };
     bus.publish(AgentEvent.artifactUpdate(update));
   }
@@ -96,7 +101,7 @@ function runTask({ taskId, contextId, userMessage }: RequestContext, bus: Execut
 const executor: AgentExecutor = {
   async execute(context, bus) {
     if (process.argv[2] === "task") runTask(context, bus);
-    else bus.publish(AgentEvent.message(message(context.contextId, "", REPLY_TEXT)));
+    else bus.publish(AgentEvent.message(message(context.contextId, "", replyTo(textOf(context.userMessage)))));
   },
   async cancelTask() {},
 };

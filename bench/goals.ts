@@ -1,0 +1,121 @@
+/**
+ * What the project wants to reach, as data: every run judges all of it, and names what it did not measure. A goal is
+ * about a ratio of two things that were measured side by side in one run; one that is not says its unit.
+ */
+export interface Goal {
+  /** The scenario that measures it. */
+  readonly scenario: string;
+  readonly what: string;
+  /** What the measured thing is divided by, or the unit. */
+  readonly against: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  /** What would be better still. */
+  readonly aim?: number;
+}
+
+const CODEC = "node:http with fromJson and toJson";
+const PEER = "@a2a-js/sdk, in memory";
+
+export const GOALS = {
+  jsonRpcReply: {
+    scenario: "http-replies",
+    what: "message reply over JSON-RPC, calls/s",
+    against: CODEC,
+    atLeast: 0.6,
+  },
+  restReply: { scenario: "http-replies", what: "message reply over REST, calls/s", against: CODEC, atLeast: 0.6 },
+  grpcReply: {
+    scenario: "grpc-replies",
+    what: "message reply over gRPC, calls/s",
+    against: "bare grpc-js echo",
+    atLeast: 0.8,
+  },
+  jsonRpcTaskSqlite: task("JSON-RPC", "SQLite FULL", 1.5, 3),
+  restTaskSqlite: task("REST", "SQLite FULL", 1.5, 3),
+  grpcTaskSqlite: task("gRPC", "SQLite FULL", 1, 2),
+  jsonRpcTaskMemory: task("JSON-RPC", "in memory", 2.5),
+  restTaskMemory: task("REST", "in memory", 2.5),
+  grpcTaskMemory: task("gRPC", "in memory", 1.5),
+  sseStreamPeer: {
+    scenario: "sse-streams",
+    what: "one stream of 10,000 chunks over SSE, SQLite FULL, speed",
+    against: PEER,
+    atLeast: 50,
+  },
+  sseGrowth: growth("SSE"),
+  grpcGrowth: growth("gRPC"),
+  getTaskGrowth: {
+    scenario: "reads",
+    what: "GetTask with 100,000 tasks stored, time per call",
+    against: "with 1,000",
+    atMost: 1.5,
+  },
+  listTasksGrowth: {
+    scenario: "reads",
+    what: "ListTasks, page of 50, with 100,000 tasks stored, time per call",
+    against: "with 1,000",
+    atMost: 1.5,
+  },
+  fanOutRate: {
+    scenario: "fan-out",
+    what: "1,000 subscribers and one that does not read, events/s of the others",
+    against: "none stalled",
+    atLeast: 0.9,
+  },
+  fanOutMemory: {
+    scenario: "fan-out",
+    what: "1,000 subscribers and one that does not read, heap and buffers that the server holds",
+    against: "none stalled",
+    atMost: 1.2,
+  },
+  stalledMemory: {
+    scenario: "stalled",
+    what: "a reader that is 64 MB behind, heap and buffers that the server holds for it",
+    against: "what it missed",
+    atMost: 0.1,
+  },
+  finishedMemory: {
+    scenario: "memory",
+    what: "RSS after 100,000 finished tasks",
+    against: "after 10,000",
+    atMost: 1.2,
+  },
+  idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 1_024 },
+} as const satisfies Readonly<Record<string, Goal>>;
+
+export type GoalName = keyof typeof GOALS;
+
+function task<S extends string>(binding: string, store: S, atLeast: number, aim?: number): Goal {
+  const scenario = `${binding.toLowerCase().replace("-", "")}-tasks`;
+  const what = `task of four events over ${binding}, ${store}, calls/s`;
+  return { scenario, what, against: PEER, atLeast, ...(aim === undefined ? {} : { aim }) };
+}
+
+function growth(binding: string): Goal {
+  const what = `a stream's chunk at 100,000 chunks over ${binding}, SQLite FULL, time`;
+  return { scenario: `${binding.toLowerCase()}-streams`, what, against: "at 1,000 chunks", atMost: 1.3 };
+}
+
+/** What a run found about a goal. */
+export interface Judged {
+  readonly goal: GoalName;
+  readonly value: number;
+  readonly met: boolean;
+  /** The comparison was cut off: the true value is this or more. */
+  readonly orMore?: true;
+  /** The same ratio by the CPU time of the servers, for information. */
+  readonly byCpu?: number;
+}
+
+/** Judges what is kept and shown: a value with four digits. */
+export function judge(goal: GoalName, found: number): Judged {
+  const value = Number(found.toPrecision(4));
+  const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }: Goal = GOALS[goal];
+  return { goal, value, met: value >= atLeast && value <= atMost };
+}
+
+/** The bound of a goal as text: `>= 0.6`. */
+export function boundOf({ atLeast, atMost }: Goal): string {
+  return atLeast === undefined ? `<= ${atMost?.toLocaleString("en")}` : `>= ${atLeast.toLocaleString("en")}`;
+}

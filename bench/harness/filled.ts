@@ -1,0 +1,15 @@
+import { Child, type TestServer } from "./child.js";
+import type { Bench } from "./scenario.js";
+
+/** A new file with so many finished tasks, `task-00000000` and on. */
+export async function filledFile(bench: Bench, count: number): Promise<string> {
+  const path = bench.database();
+  const { child } = await Child.start("servers/fill.js", [path, String(count)]);
+  await child.end();
+  return path;
+}
+
+/** A server of tasks on such a file. */
+export async function filledServer(bench: Bench, count: number): Promise<TestServer> {
+  return bench.start("parley", "task", await filledFile(bench, count));
+}

@@ -1,0 +1,73 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { GOALS, type Goal, type GoalName, type Judged } from "../goals.js";
+import type { Options } from "../options.js";
+import type { Machine } from "./machine.js";
+import type { Section } from "./scenario.js";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** When, and of which code, and how thoroughly a scenario was measured. */
+export interface Made {
+  readonly date: string;
+  /** Of git; with a plus when files were changed that are not in it. */
+  readonly commit: string;
+  readonly quick: boolean;
+  readonly seconds: number;
+}
+
+/** What a run found out about one scenario. */
+export type Found = Made & (Section | { readonly error: string } | { readonly skipped: string });
+
+/** How a goal fares. Not measured: no value, neither met nor missed. */
+export interface Outcome extends Goal, Partial<Omit<Judged, "goal">> {
+  readonly goal: GoalName;
+}
+
+export interface Results {
+  readonly machine: Machine;
+  readonly goals: readonly Outcome[];
+  /** By the names of the scenarios. */
+  readonly scenarios: Readonly<Record<string, Found>>;
+}
+
+/** The last full run, which is kept, and what parts and quick looks found, which nobody commits. */
+export const LATEST = "bench/results/latest.json";
+export const PARTS = "bench/results/tmp/latest.json";
+
+const git = (...args: string[]): string => spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout.trim();
+
+export function made({ quick, seconds }: Options): Made {
+  const dirty = git("status", "--porcelain", "--", "src", "bench", ":!bench/results") === "" ? "" : "+";
+  return { date: new Date().toISOString(), commit: git("rev-parse", "--short", "HEAD") + dirty, quick, seconds };
+}
+
+/** Every goal of the project, beside what was found about it. */
+export function outcomes(scenarios: Results["scenarios"]): Outcome[] {
+  const rows = Object.values(scenarios).flatMap((found) => ("rows" in found ? found.rows : []));
+  const judged = new Map(rows.flatMap(({ targets = [] }) => targets.map((target) => [target.goal, target] as const)));
+  return (Object.keys(GOALS) as GoalName[]).map((goal) => ({ goal, ...GOALS[goal], ...judged.get(goal) }));
+}
+
+export function readResults(place: string = LATEST): Results {
+  return JSON.parse(readFileSync(join(ROOT, place), "utf8")) as Results;
+}
+
+/**
+ * Keeps the results of a run for whoever compares them, and gives the place. What a part measured is put beside what
+ * other parts did before.
+ */
+export function keep({ quick, only }: Options, machine: Machine, scenarios: Results["scenarios"]): string {
+  const isWhole = !quick && only.length === 0;
+  const place = isWhole ? LATEST : PARTS;
+  const before = !isWhole && existsSync(join(ROOT, place)) ? readResults(place).scenarios : {};
+  const all = { ...before, ...scenarios };
+  const results: Results = { machine, goals: outcomes(all), scenarios: all };
+  const rounded = (_: string, value: unknown): unknown => {
+    if (typeof value !== "number") return value;
+    return Number.isFinite(value) ? Number(value.toPrecision(4)) : undefined;
+  };
+  writeFileSync(join(ROOT, place), `${JSON.stringify(results, rounded, 2)}\n`);
+  return place;
+}

@@ -1,0 +1,57 @@
+import { grpcSend, restGet, restSend, rpcSend } from "../calls.js";
+import type { TestServer } from "../harness/child.js";
+import type { WireCall } from "../protocol.js";
+import { NUMBER } from "../protocol.js";
+import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
+
+/** What can be looked into: a server and a call to it. `FILE` stands for a new SQLite file. */
+export interface ProfileLane {
+  readonly title: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  call(server: TestServer): WireCall;
+}
+
+export const FILE = "FILE";
+
+/** Finished tasks that are in a file which is read. */
+export const FILLED = 10_000;
+
+const QUESTION = "What is the weather?";
+
+const reply = (title: string, send: typeof restSend, program = "parley", args = ["message"]): ProfileLane => ({
+  title,
+  program,
+  args,
+  call: (server) => send(server, QUESTION, REPLY_TEXT),
+});
+
+const task = (title: string, send: typeof restSend, store = FILE): ProfileLane => ({
+  title,
+  program: "parley",
+  args: ["task", store],
+  call: (server) => send(server, "task", RESULT_TEXT),
+});
+
+export const LANES: Readonly<Record<string, ProfileLane>> = {
+  "bare-http": reply("message reply, node:http with codec", restSend, "bare-http", ["codec"]),
+  "rest-reply": reply("message reply over REST", restSend),
+  "jsonrpc-reply": reply("message reply over JSON-RPC", rpcSend),
+  "bare-grpc": reply("message reply, bare grpc-js", grpcSend, "bare-rpc", []),
+  "grpc-reply": reply("message reply over gRPC", grpcSend),
+  "jsonrpc-task": task("task of four events over JSON-RPC, SQLite FULL", rpcSend),
+  "jsonrpc-task-memory": task("task of four events over JSON-RPC, in memory", rpcSend, "memory"),
+  "grpc-task": task("task of four events over gRPC, SQLite FULL", grpcSend),
+  "get-task": {
+    title: "GetTask over REST, SQLite",
+    program: "parley",
+    args: ["task", "FILLED"],
+    call: (server) => restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: FILLED }),
+  },
+  "list-tasks": {
+    title: "ListTasks of 50 over REST, SQLite",
+    program: "parley",
+    args: ["task", "FILLED"],
+    call: (server) => restGet(server, "/tasks?pageSize=50", { expect: `"totalSize":${FILLED}` }),
+  },
+};

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { GOALS, judge } from "../../bench/goals.js";
+import { readResults } from "../../bench/harness/results.js";
+import { readProfiles } from "../../bench/profile/record.js";
+import { documents, PAGE } from "../../bench/report/documents.js";
+
+const root = join(import.meta.dirname, "..", "..");
+const page = readFileSync(join(root, PAGE), "utf8");
+
+describe("docs/benchmarks.md", () => {
+  const made = documents(page, readResults(), readProfiles());
+
+  it.each([...made])("%s is what npm run bench:report makes of the kept results", (path, content) => {
+    expect(readFileSync(join(root, path), "utf8")).toBe(content);
+  });
+
+  it("shows every chart", () => {
+    const shown = [...page.matchAll(/\]\(benchmarks\/([\w-]+\.svg)\)/g)].map(([, name]) => `docs/benchmarks/${name}`);
+    expect(shown.sort()).toEqual([...made.keys()].filter((path) => path.endsWith(".svg")).sort());
+  });
+
+  it("refuses results that lack a scenario, and names it", () => {
+    const { scenarios, ...others } = readResults();
+    const { memory: _, ...fewer } = scenarios;
+    expect(() => documents(page, { ...others, scenarios: fewer }, readProfiles())).toThrow(
+      /scenario memory is missing/,
+    );
+  });
+
+  it("refuses results whose scenario was skipped", () => {
+    const results = readResults();
+    const memory = {
+      date: "2026-01-01T00:00:00.000Z",
+      commit: "abc",
+      quick: false,
+      seconds: 3,
+      skipped: "no time left",
+    };
+    const without = { ...results, scenarios: { ...results.scenarios, memory } };
+    expect(() => documents(page, without, readProfiles())).toThrow(/scenario memory was skipped: no time left/);
+  });
+});
+
+describe("the kept results", () => {
+  const { goals, scenarios } = readResults();
+
+  it("name every goal, in the order of the list", () => {
+    expect(goals.map(({ goal }) => goal)).toEqual(Object.keys(GOALS));
+  });
+
+  it("judge each measured goal by its bound", () => {
+    for (const { goal, value, met } of goals) {
+      expect({ goal, met }).toEqual({ goal, met: value === undefined ? undefined : judge(goal, value).met });
+    }
+  });
+
+  it("have the scenario of every goal", () => {
+    const missing = Object.values(GOALS).filter(({ scenario }) => scenarios[scenario] === undefined);
+    expect(missing).toEqual([]);
+  });
+});
