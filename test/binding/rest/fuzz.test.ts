@@ -83,7 +83,8 @@ describe("fuzz", () => {
           const { status, headers, text } = await send(served, {
             verb,
             path: where,
-            body: verb === "GET" ? undefined : what,
+            // Node sends the body of a DELETE without its length, which makes a second, broken request of it.
+            body: verb === "GET" || verb === "DELETE" ? undefined : what,
             headers: { "content-type": contentType },
           });
           const json = headers["content-type"] === "text/event-stream" ? {} : JSON.parse(text);
