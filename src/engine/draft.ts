@@ -40,7 +40,11 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
   context.acceptedOutputModes = [...turn.acceptedOutputModes];
   context.extensions = [...turn.extensions];
   context.scopes = [...turn.caller.scopes];
-  context.metadata = turn.metadata;
+  // Absent is the same as empty.
+  for (const _ in turn.metadata) {
+    context.metadata = turn.metadata;
+    break;
+  }
   return context;
 }
 

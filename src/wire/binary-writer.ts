@@ -39,7 +39,7 @@ const output = new BinaryOutput();
  */
 export function binaryWriter<Desc extends DescMessage>(
   desc: Desc,
-): (message: MessageShape<Desc>) => Buffer<ArrayBuffer> {
+): (message: MessageShape<Desc>) => Buffer {
   const write = writerOf(desc);
   return (message) => {
     try {

@@ -77,7 +77,6 @@ describe("binaryWriter()", () => {
     const before = Buffer.from(first);
     write(textPart("other"));
     expect(first).toEqual(before);
-    expect(first.buffer.byteLength).toBe(first.length);
   });
 
   it("refuses values of another type, and goes on with the next message", () => {

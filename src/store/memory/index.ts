@@ -54,7 +54,7 @@ class MemoryStore implements TaskStore {
     const refused = refusal(request, task && toStored(task.head), remembered);
     if (refused !== undefined) throw refused;
     const saved = this.#saveHead(task, head);
-    for (const entry of entries) saved.entries.push(copy(entry));
+    for (const entry of entries) saved.entries.push(copyEntry(entry));
     if (send === undefined) return;
     const { fingerprint, taskId, position } = send;
     this.#sends.set(sendKey(send), { fingerprint, taskId, position });
@@ -69,7 +69,7 @@ class MemoryStore implements TaskStore {
     const task = this.#task(taskId);
     if (task === undefined) return undefined;
     const { head, snapshot } = task;
-    const entries = task.entries.slice(snapshot?.position ?? 0).map(copy);
+    const entries = task.entries.slice(snapshot?.position ?? 0).map(copyEntry);
     return { head, snapshot: snapshot && { ...snapshot, bytes: copy(snapshot.bytes) }, entries };
   }
 
@@ -80,7 +80,7 @@ class MemoryStore implements TaskStore {
   }): Promise<Uint8Array[]> {
     const { taskId, after, limit } = request;
     const entries = this.#task(taskId)?.entries ?? [];
-    return entries.slice(after, after + limit).map(copy);
+    return entries.slice(after, after + limit).map(copyEntry);
   }
 
   async saveSnapshot(request: { readonly taskId: string; readonly snapshot: StoredSnapshot }): Promise<void> {
@@ -194,8 +194,8 @@ class MemoryStore implements TaskStore {
     const moves = known?.head.statusTime !== head.statusTime;
     if (known !== undefined && moves) owner.remove(known);
     const task = known ?? { head, entries: [], configs: new Map(), sends: [], snapshot: undefined };
-    task.head = freeze(head);
-    this.#tasks.set(head.taskId, task);
+    task.head = ownHead(head);
+    if (known === undefined) this.#tasks.set(head.taskId, task);
     if (moves) owner.add(task);
     if (isTerminal(head.state)) this.#finished.add(task);
     this.#trackLease(task);
@@ -203,7 +203,7 @@ class MemoryStore implements TaskStore {
   }
 
   #setLease(task: Task, lease: Lease | null): void {
-    task.head = freeze({ ...task.head, lease });
+    task.head = ownHead({ ...task.head, lease });
     this.#trackLease(task);
   }
 
@@ -235,13 +235,19 @@ function toStored({ tenant, owner, contextId, position, state }: TaskHead): Para
   return { tenant, owner, contextId, position, finished: isTerminal(state) };
 }
 
-/** A head of the store's own, which may be handed out because nobody can change it. */
-function freeze(head: TaskHead): TaskHead {
-  return Object.freeze({ ...head, lease: head.lease === null ? null : Object.freeze({ ...head.lease }) });
+/** A head of the store's own. Nobody changes one: heads are replaced. Written out, as every append makes one. */
+function ownHead(head: TaskHead): TaskHead {
+  const { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease } = head;
+  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease: lease && { ...lease } };
 }
 
 function copy(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
+}
+
+/** Small ones share memory that Node keeps ready: making some for each costs several times as much. */
+function copyEntry(bytes: Uint8Array): Uint8Array {
+  return Buffer.from(bytes);
 }
 
 function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {

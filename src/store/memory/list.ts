@@ -57,8 +57,15 @@ export class OrderedHeads<T extends Listed> {
 
   /** Index of the first item at or after a place. */
   #firstNotBefore(place: Place): number {
-    let low = 0;
+    // Most places that are asked for are among the newest: the search widens from there.
     let high = this.#items.length;
+    let low = high;
+    for (let step = 1; low > 0; step *= 2) {
+      low = Math.max(0, high - step);
+      const head = this.#items[low]?.head;
+      if (head !== undefined && comesBefore(head, place)) break;
+      high = low;
+    }
     while (low < high) {
       const middle = (low + high) >>> 1;
       const head = this.#items[middle]?.head;
