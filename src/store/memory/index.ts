@@ -25,9 +25,10 @@ export function memoryStore(): TaskStore {
 
 interface Task extends Listed {
   readonly entries: Uint8Array[];
-  readonly configs: Map<string, StoredPushConfig>;
+  /** Made when there is one: most tasks never have any. */
+  configs: Map<string, StoredPushConfig> | undefined;
   /** Keys of `#sends` that are this task's. */
-  readonly sends: string[];
+  sends: string[] | undefined;
   snapshot: StoredSnapshot | undefined;
 }
 
@@ -58,6 +59,7 @@ class MemoryStore implements TaskStore {
     if (send === undefined) return;
     const { fingerprint, taskId, position } = send;
     this.#sends.set(sendKey(send), { fingerprint, taskId, position });
+    saved.sends ??= [];
     saved.sends.push(sendKey(send));
   }
 
@@ -141,11 +143,14 @@ class MemoryStore implements TaskStore {
     configId,
     config,
   }: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void> {
-    this.#task(taskId)?.configs.set(configId, { position: config.position, bytes: copy(config.bytes) });
+    const task = this.#task(taskId);
+    if (task === undefined) return;
+    task.configs ??= new Map();
+    task.configs.set(configId, { position: config.position, bytes: copy(config.bytes) });
   }
 
   async getPushConfig({ taskId, configId }: PushConfigKey): Promise<StoredPushConfig | undefined> {
-    const config = this.#task(taskId)?.configs.get(configId);
+    const config = this.#task(taskId)?.configs?.get(configId);
     return config && { ...config, bytes: copy(config.bytes) };
   }
 
@@ -162,7 +167,7 @@ class MemoryStore implements TaskStore {
   }
 
   async deletePushConfig({ taskId, configId }: PushConfigKey): Promise<void> {
-    this.#task(taskId)?.configs.delete(configId);
+    this.#task(taskId)?.configs?.delete(configId);
   }
 
   async savePushPosition(request: PushConfigKey & { readonly position: number }): Promise<void> {
@@ -180,7 +185,7 @@ class MemoryStore implements TaskStore {
       this.#owners.get(ownerKey(task.head))?.remove(task);
       this.#leased.delete(task);
       this.#tasks.delete(task.head.taskId);
-      for (const key of task.sends) this.#sends.delete(key);
+      for (const key of task.sends ?? []) this.#sends.delete(key);
     }
     return tasks.length;
   }
@@ -193,7 +198,7 @@ class MemoryStore implements TaskStore {
     const owner = this.#owner(head);
     const moves = known?.head.statusTime !== head.statusTime;
     if (known !== undefined && moves) owner.remove(known);
-    const task = known ?? { head, entries: [], configs: new Map(), sends: [], snapshot: undefined };
+    const task = known ?? { head, entries: [], configs: undefined, sends: undefined, snapshot: undefined };
     task.head = ownHead(head);
     if (known === undefined) this.#tasks.set(head.taskId, task);
     if (moves) owner.add(task);
