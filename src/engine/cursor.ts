@@ -1,17 +1,11 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Departure } from "../core/departure.js";
 import { A2AError } from "../core/error.js";
-import type { TaskStore } from "../store/task-store.js";
-import { decodeEntry } from "../task/entry.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { TaskLog } from "./task-log.js";
 
-/** Entries one read of the store brings at most: each reader that fell behind holds so many of its own. */
-const pageSize = 16;
-
 /** What a cursor needs of the engine. */
 export interface CursorSource {
-  readonly store: TaskStore;
   readonly log: TaskLog;
   /** True once the server drains: streams then end with an error that invites to resume. */
   readonly draining: () => boolean;
@@ -67,10 +61,11 @@ export async function* readLog(
   }
 }
 
-async function readStore(source: CursorSource, after: number): Promise<LogEntry[]> {
-  const read = await source.store.read({ taskId: source.log.taskId, after, limit: pageSize });
+async function readStore({ log }: CursorSource, after: number): Promise<readonly LogEntry[]> {
+  const entries = await log.pages.after(after);
+  const last = entries.at(-1)?.position ?? 0;
   // Entries that another process stored and this one has not taken over yet come after the fold has them.
-  return read.map(decodeEntry).filter((entry) => entry.position <= source.log.fold.position);
+  return last <= log.fold.position ? entries : entries.filter(({ position }) => position <= log.fold.position);
 }
 
 /** One reader's wait for the next entry or the end of its call. */

@@ -281,7 +281,7 @@ export class Engine {
   #held(log: TaskLog, since: number, accepted?: Moment): HeldTask {
     const draining = (): boolean => this.#draining;
     const closing = (): boolean => this.#closing;
-    const source: CursorSource = { store: this.#store, log, draining, closing };
+    const source: CursorSource = { log, draining, closing };
     return new HeldTask(source, since, accepted, () => this.#shelf.release(log));
   }
 

@@ -14,6 +14,7 @@ import {
 } from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
+import { Pages } from "./pages.js";
 import { Tail } from "./tail.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */
@@ -72,6 +73,7 @@ export class TaskLog {
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
   readonly #waiters = new Set<() => void>();
+  #pages: Pages | undefined;
 
   constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number }) {
     this.#store = options.store;
@@ -95,6 +97,12 @@ export class TaskLog {
   /** State after everything that was accepted, stored or not: what the state table judges by. */
   get plannedState(): TaskState {
     return this.#planned.state;
+  }
+
+  /** What the tail has no more, from the store. */
+  get pages(): Pages {
+    this.#pages ??= new Pages(this.#store, this.taskId);
+    return this.#pages;
   }
 
   /** How many accepted entries are not stored yet. */

@@ -10,6 +10,7 @@ import {
 import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
+import { share } from "../wire/shared.js";
 
 /** What happened, before it has its place in the log. */
 export interface Draft {
@@ -83,7 +84,7 @@ interface Shown {
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
   const shown = entry as Shown;
-  shown[responseKey] ??= markGeneration(eventResponse(entry.event.value), entry.generation);
+  shown[responseKey] ??= share(markGeneration(eventResponse(entry.event.value), entry.generation));
   return shown[responseKey];
 }
 

@@ -37,9 +37,7 @@ const output = new BinaryOutput();
  *
  * @throws when a value is not of its field's type.
  */
-export function binaryWriter<Desc extends DescMessage>(
-  desc: Desc,
-): (message: MessageShape<Desc>) => Buffer {
+export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Buffer {
   const write = writerOf(desc);
   return (message) => {
     try {

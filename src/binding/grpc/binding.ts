@@ -8,6 +8,7 @@ import type {
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
+import { sharedBytes } from "../../wire/shared.js";
 import type { BindingOptions } from "../binding.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
@@ -85,7 +86,7 @@ function encoder(write: Encode<Message>, grpc: StreamCall, call: Call): Encode<M
   return (message) => {
     if (!begun) sendHeaders(grpc, call);
     begun = true;
-    return write(message);
+    return sharedBytes(message, write);
   };
 }
 

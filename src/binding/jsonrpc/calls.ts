@@ -8,6 +8,7 @@ import {
   resultPrefix,
 } from "../../wire/jsonrpc-envelope.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
+import { sharedText } from "../../wire/shared.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf, type Place } from "../failure.js";
@@ -110,7 +111,7 @@ export class Calls {
         messages: messagesOf(answer),
         keepAliveMs: limits.keepAliveMs,
         format: {
-          data: (message) => `${prefix}${method.write(message)}}`,
+          data: (message) => `${prefix}${sharedText(message, method.write)}}`,
           failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
         },
       });

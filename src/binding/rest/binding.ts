@@ -4,6 +4,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { restError } from "../../wire/rest-error.js";
 import { Router } from "../../wire/router.js";
 import { routesOf } from "../../wire/routes.js";
+import { sharedText } from "../../wire/shared.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding, Target } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
@@ -65,7 +66,8 @@ async function serve(serving: Serving): Promise<void> {
     const request = await read(serving);
     const answer = await invoke({ method: route.method, request, call });
     if (!route.isStream) return reply(exchange, route, call, messageOf(answer));
-    const format = { data: route.write, failure: (thrown: unknown) => restError(failed(thrown)) };
+    const data = (message: Message): string => sharedText(message, route.write);
+    const format = { data, failure: (thrown: unknown) => restError(failed(thrown)) };
     await sendEvents(exchange, { call, messages: messagesOf(answer), format, keepAliveMs: limits.keepAliveMs });
   } catch (thrown) {
     replyError(exchange, failed(thrown), call);

@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { type Interceptor, isStream } from "../invoke.js";
@@ -22,13 +23,11 @@ export function guard(limits: Limits, draining: () => boolean): Interceptor {
       const answer = await next(invocation);
       if (!isStream(answer)) return answer;
       streaming = true;
-      return guardStream(answer, () => {
+      return guardStream(answer, invocation.call, () => {
         open[counter]--;
       });
     } catch (error) {
-      // What the client is told of a failure leads to what the log has about it.
-      invocation.call.responseHeaders.set("x-request-id", invocation.call.requestId);
-      throw toA2AError(error);
+      throw failed(error, invocation.call);
     } finally {
       if (!streaming) open[counter]--;
     }
@@ -36,7 +35,7 @@ export function guard(limits: Limits, draining: () => boolean): Interceptor {
 }
 
 /** A stream that is never read still has to be ended with `return()`, as every binding does. */
-function guardStream(answer: AsyncIterable<Message>, end: () => void): AsyncIterable<Message> {
+function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator](): AsyncIterator<Message> {
       const inner = answer[Symbol.asyncIterator]();
@@ -53,7 +52,7 @@ function guardStream(answer: AsyncIterable<Message>, end: () => void): AsyncIter
             return result;
           } catch (error) {
             close();
-            throw toA2AError(error);
+            throw failed(error, call);
           }
         },
         async return() {
@@ -64,4 +63,10 @@ function guardStream(answer: AsyncIterable<Message>, end: () => void): AsyncIter
       };
     },
   };
+}
+
+/** What the client is told of a failure leads to what the log has about it. */
+function failed(error: unknown, call: Call): A2AError {
+  call.responseHeaders.set("x-request-id", call.requestId);
+  return toA2AError(error);
 }

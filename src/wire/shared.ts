@@ -1,0 +1,38 @@
+import type { Message } from "@bufbuild/protobuf";
+
+const textKey: unique symbol = Symbol("text");
+const bytesKey: unique symbol = Symbol("bytes");
+
+/** A message that many readers share, with the forms that it was written in already. */
+interface Shared {
+  [textKey]?: string;
+  [bytesKey]?: Buffer;
+}
+
+/**
+ * Marks a message that several readers are about to write and nobody changes any more: each form of it is then made
+ * once and kept with it.
+ */
+export function share<M extends Message>(message: M): M {
+  (message as Shared)[textKey] = "";
+  return message;
+}
+
+/** The JSON of a message, which is the same for every reader that uses the same type's writer. */
+export function sharedText(message: Message, write: (message: Message) => string): string {
+  const shared = message as Shared;
+  const known = shared[textKey];
+  if (known === undefined) return write(message);
+  if (known !== "") return known;
+  const text = write(message);
+  shared[textKey] = text;
+  return text;
+}
+
+/** The bytes of a message. */
+export function sharedBytes(message: Message, write: (message: Message) => Buffer): Buffer {
+  const shared = message as Shared;
+  if (shared[textKey] === undefined) return write(message);
+  shared[bytesKey] ??= write(message);
+  return shared[bytesKey];
+}
