@@ -84,27 +84,32 @@ function stream(client: Client, method: DescMethod, request: JsonObject, options
   );
   options.signal?.addEventListener("abort", () => call.cancel());
   let headers: Record<string, string> = {};
+  let early: Error | undefined;
   return new Promise((resolve) => {
     const begun = (metadata: Metadata): void => {
       headers = { ...headers, ...textsOf(metadata) };
-      resolve({ headers, messages: messagesOf(call, method, () => headers) });
+      resolve({ headers, messages: messagesOf(call, method, () => ({ headers, early })) });
     };
     call.on("metadata", begun);
     call.on("status", ({ metadata }) => begun(metadata));
-    // Also thrown to whoever reads; an error that comes before the loop begins must not be unhandled.
-    call.on("error", () => {});
+    // Also thrown to whoever reads, unless it comes before the loop begins.
+    call.on("error", (error) => {
+      early ??= error;
+    });
   });
 }
 
 async function* messagesOf(
   call: ClientReadableStream<Buffer>,
   method: DescMethod,
-  headers: () => Record<string, string>,
+  so: () => { headers: Record<string, string>; early: Error | undefined },
 ): AsyncGenerator<JsonObject> {
   try {
+    const { early } = so();
+    if (early !== undefined) throw early;
     for await (const value of call as AsyncIterable<Buffer>) yield normalOfBytes(method.output, value);
   } catch (error) {
-    throw isServiceError(error) ? failureOf(error, headers()) : error;
+    throw isServiceError(error) ? failureOf(error, so().headers) : error;
   } finally {
     call.cancel();
   }

@@ -4,6 +4,9 @@ import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { type Interceptor, isStream } from "../invoke.js";
 
+/** When a call that was refused may come again. */
+const retryAfterMs = 1_000;
+
 /**
  * Counts what is under way and refuses what is too much; and sees to it that nothing but an A2AError leaves, so that
  * an unexpected error is "internal error" on every wire.
@@ -13,9 +16,12 @@ export function guard(limits: Limits, draining: () => boolean): Interceptor {
   return (next) => async (invocation) => {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     const max = counter === "calls" ? limits.maxCalls : limits.maxStreams;
-    if (draining()) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+    if (draining()) {
+      throw failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation.call);
+    }
     if (open[counter] >= max) {
-      throw new A2AError("TOO_MANY_REQUESTS", `The server has too many ${counter} open.`, { retryAfterMs: 1_000 });
+      const tooMany = `The server has too many ${counter} open.`;
+      throw failed(new A2AError("TOO_MANY_REQUESTS", tooMany, { retryAfterMs }), invocation.call);
     }
     open[counter]++;
     let streaming = false;
