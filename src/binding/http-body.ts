@@ -14,12 +14,17 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
  * client goes away before the end.
  */
 export async function readJsonBody(exchange: HttpExchange, limits: Limits): Promise<JsonBody> {
-  const bytes = await readBytes(exchange, limits.maxRequestBytes);
-  if (bytes.length === 0) return "empty";
-  if (exceedsJson(bytes, limits.maxRequestValues)) {
-    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${limits.maxRequestValues} values.`);
+  return jsonBodyOf(await readBytes(exchange, limits.maxRequestBytes), limits);
+}
+
+/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
+export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
+  if (body.length === 0) return "empty";
+  if (exceedsJson(body, maxRequestValues)) {
+    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
   }
-  if (!isUtf8(bytes)) return "malformed";
+  if (!isUtf8(body)) return "malformed";
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   // A byte order mark may be ignored instead of refused.
   const start = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   try {

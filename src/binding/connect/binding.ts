@@ -7,6 +7,7 @@ import type { BindingOptions, HttpBinding } from "../binding.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
+import { checkedCompression, checkedRequest } from "./incoming.js";
 import { answer } from "./node.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 
@@ -17,6 +18,9 @@ export interface ConnectBinding extends HttpBinding {
    */
   readonly routes: (router: ConnectRouter) => void;
 }
+
+/** What clients may compress requests with, and be answered in. */
+const compressions = [compressionGzip, compressionBrotli];
 
 /** Longest timeout a client may ask for, in milliseconds: what a timer of Node can hold, some 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -32,7 +36,7 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") register(router, method, options);
     }
   };
-  const router = createConnectRouter({ acceptCompression: [compressionGzip, compressionBrotli] });
+  const router = createConnectRouter();
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
@@ -45,13 +49,19 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
 function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
   const before = router.handlers.length;
-  for (const registration of [binaryRegistration(method), jsonRegistration(method)]) {
-    const limits = { readMaxBytes: options.limits.maxRequestBytes, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions };
+  const max = options.limits.maxRequestBytes;
+  const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
+  for (const registration of [ofBinary, ofJson]) {
+    const acceptCompression = compressions.map((each) => checkedCompression(each, registration.check));
+    const limits = { readMaxBytes: max, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions, acceptCompression };
     router.rpc(registration.method, implementation(method, registration, options), limits);
   }
   const [binary, json] = router.handlers.splice(before);
   if (binary === undefined || json === undefined) return;
-  const choose = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
+  const choose = (request: UniversalServerRequest) =>
+    isJson(request)
+      ? json(checkedRequest(request, ofJson.check, max))
+      : binary(checkedRequest(request, ofBinary.check, max));
   // A handler is a function that carries what it is for; the two differ in their codec alone.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }
