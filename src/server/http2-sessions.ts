@@ -39,7 +39,11 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   });
   server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
   return {
-    accept: (socket) => void server.emit("connection", socket),
+    accept: (socket) => {
+      // HTTP/1.1 answers whoever has stopped sending; of HTTP/2 this is the end, and streams would go on for nobody.
+      socket.allowHalfOpen = false;
+      server.emit("connection", socket);
+    },
     drain: () => {
       for (const session of sessions) session.close();
     },
@@ -52,10 +56,19 @@ function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number)
     open++;
     stream.once("close", () => open--);
   });
+  let closing = false;
   session.setTimeout(idleTimeoutMs, () => {
-    if (open === 0) session.close();
+    if (open > 0 || closing) return;
+    closing = true;
+    session.close();
+    // A stream whose headers do not end is none for us, but Node waits for it.
+    const cutOff = setTimeout(() => open === 0 && session.destroy(), CLOSE_MS);
+    session.once("close", () => clearTimeout(cutOff));
   });
 }
+
+/** What a connection without a stream gets to hear that it is closed, in milliseconds. */
+const CLOSE_MS = 1_000;
 
 /** What HTTP/1.1 has a server-wide check for, HTTP/2 leaves to us: a body that comes too slowly or not at all. */
 function limitBody(stream: http2.ServerHttp2Stream, requestTimeoutMs: number): void {

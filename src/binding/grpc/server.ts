@@ -6,6 +6,7 @@ import type { Logger } from "../../core/log.js";
 import type { GrpcBinding } from "./binding.js";
 import { addablesOf, Infrastructure } from "./infrastructure.js";
 import { reflectionServices } from "./reflection.js";
+import { limitRequestTime } from "./time-limit.js";
 
 export interface GrpcServerOptions {
   readonly binding: GrpcBinding;
@@ -74,7 +75,10 @@ function serverOptions(limits: Limits): ServerOptions {
     "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
     // Finds out about clients that vanished without a word. Pings of clients are answered however often they come.
     "grpc.keepalive_time_ms": limits.keepAliveMs,
-    "grpc.keepalive_timeout_ms": PING_TIMEOUT_MS,
+    "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
+    // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
+    "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
+    interceptors: [limitRequestTime(limits.requestTimeoutMs)],
   };
 }
 
