@@ -52,18 +52,23 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
 
 function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number): void {
   let open = 0;
-  session.on("stream", (stream) => {
-    open++;
-    stream.once("close", () => open--);
-  });
-  let closing = false;
-  session.setTimeout(idleTimeoutMs, () => {
-    if (open > 0 || closing) return;
-    closing = true;
+  let cutOff: NodeJS.Timeout | undefined;
+  const idle = setTimeout(() => {
+    if (open > 0 || cutOff !== undefined) return;
     session.close();
     // A stream whose headers do not end is none for us, but Node waits for it.
-    const cutOff = setTimeout(() => open === 0 && session.destroy(), CLOSE_MS);
-    session.once("close", () => clearTimeout(cutOff));
+    cutOff = setTimeout(() => open === 0 && session.destroy(), CLOSE_MS);
+  }, idleTimeoutMs);
+  session.on("stream", (stream) => {
+    open++;
+    stream.once("close", () => {
+      open--;
+      idle.refresh();
+    });
+  });
+  session.once("close", () => {
+    clearTimeout(idle);
+    clearTimeout(cutOff);
   });
 }
 
