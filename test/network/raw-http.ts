@@ -1,5 +1,6 @@
 import * as http from "node:http";
 import * as http2 from "node:http2";
+import * as net from "node:net";
 import type { Readable } from "node:stream";
 import { cleanup } from "./serve.js";
 
@@ -27,7 +28,9 @@ const PATIENCE_MS = 20_000;
 
 /** A client of a port that speaks HTTP/1.1, on connections that are kept. */
 export function http1(port: number): Send {
-  const agent = new http.Agent({ keepAlive: true });
+  // A connection that waits for its next request has nobody else who listens to its errors.
+  const createConnection = (options: net.NetConnectOpts) => net.connect(options).on("error", () => {});
+  const agent = Object.assign(new http.Agent({ keepAlive: true }), { createConnection });
   cleanup(() => agent.destroy());
   return async ({ method = "POST", path, headers = {}, body }) => {
     const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
