@@ -13,6 +13,7 @@ import { connect } from "node:http2";
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { A2AService, Role, SendMessageRequestSchema, SendMessageResponseSchema } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { ByteBudget } from "../src/binding/byte-budget.js";
 import { createGrpcBinding } from "../src/binding/grpc/binding.js";
 import { grpcServiceDefinition } from "../src/binding/grpc/definition.js";
 import { createGrpcServer } from "../src/binding/grpc/server.js";
@@ -107,7 +108,8 @@ function bare(): Promise<number> {
 function bound(): Promise<number> {
   const shared = { service: A2AService, limits: defaultLimits, logger: silentLogger };
   const binding = createGrpcBinding({ ...shared, invoke: async () => answer });
-  return createGrpcServer({ ...shared, binding, host: "127.0.0.1", port: 0 }).listen();
+  const budget = new ByteBudget(defaultLimits.maxArrivingBytes);
+  return createGrpcServer({ ...shared, binding, budget, host: "127.0.0.1", port: 0 }).listen();
 }
 
 const median = (values: readonly number[]): number =>

@@ -1,7 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { A2AError } from "../core/error.js";
+import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { exceedsJson } from "../wire/count-values.js";
+import type { BindingOptions } from "./binding.js";
+import type { ByteBudget } from "./byte-budget.js";
 import type { HttpExchange } from "./http-exchange.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -10,12 +12,14 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 /**
  * Reads the JSON body of a request.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known; CANCELLED when the
- * client goes away before the end.
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known;
+ * TOO_MANY_REQUESTS where the budget is used up; CANCELLED when the client goes away before the end.
  */
-export async function readJsonBody(exchange: HttpExchange, limits: Limits): Promise<JsonBody> {
-  return jsonBodyOf(await readBytes(exchange, limits.maxRequestBytes), limits);
+export async function readJsonBody(exchange: HttpExchange, { limits, budget }: Bounds): Promise<JsonBody> {
+  return jsonBodyOf(await readBytes(exchange, limits.maxRequestBytes, budget), limits);
 }
+
+type Bounds = Pick<BindingOptions, "limits" | "budget">;
 
 /** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
 export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
@@ -34,24 +38,35 @@ export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): Json
   }
 }
 
-function readBytes(exchange: HttpExchange, max: number): Promise<Buffer> {
+function readBytes(exchange: HttpExchange, max: number, budget: ByteBudget): Promise<Buffer> {
   const { request } = exchange;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let counted = 0;
     const settle = (error: A2AError | undefined): void => {
+      budget.give(counted);
+      counted = 0;
       request.off("data", take).off("end", end).off("close", close).off("error", close);
       if (error === undefined) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
       else reject(error);
     };
-    const tooLarge = (): void => {
-      settle(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
+    const refuse = (error: A2AError): void => {
+      settle(error);
       discard(exchange);
     };
+    const tooLarge = (): void =>
+      refuse(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`));
     const take = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > max) tooLarge();
-      else chunks.push(chunk);
+      if (size > max) return tooLarge();
+      try {
+        budget.take(chunk.length);
+        counted += chunk.length;
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(toA2AError(error));
+      }
     };
     const end = (): void => settle(undefined);
     const close = (): void => settle(new A2AError("CANCELLED", "The client went away."));

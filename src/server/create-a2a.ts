@@ -45,7 +45,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = settle(options);
-  const { lifecycle, address: _, ...mountable } = assemble(settings);
+  const { lifecycle, address: _, budget: _budget, ...mountable } = assemble(settings);
   return {
     ...mountable,
     start: () => lifecycle.start(),

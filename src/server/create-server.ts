@@ -73,7 +73,8 @@ interface OpenGrpc {
 async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const server = createGrpcServer({ binding: assembly.grpc, service: A2AService, host, port, tls, limits, logger });
+  const { grpc: binding, budget } = assembly;
+  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, budget, logger });
   // Like `/readyz`, its health says so when calls are served.
   server.setServing(false);
   try {

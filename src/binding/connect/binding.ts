@@ -49,7 +49,10 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
 function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
   const before = router.handlers.length;
-  const max = options.limits.maxRequestBytes;
+  const {
+    budget,
+    limits: { maxRequestBytes: max },
+  } = options;
   const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
   for (const registration of [ofBinary, ofJson]) {
     const acceptCompression = compressions.map((each) => checkedCompression(each, registration.check));
@@ -60,8 +63,8 @@ function register(router: ConnectRouter, method: DescMethod, options: BindingOpt
   if (binary === undefined || json === undefined) return;
   const choose = (request: UniversalServerRequest) =>
     isJson(request)
-      ? json(checkedRequest(request, ofJson.check, max))
-      : binary(checkedRequest(request, ofBinary.check, max));
+      ? json(checkedRequest(request, { max, budget, check: ofJson.check }))
+      : binary(checkedRequest(request, { max, budget, check: ofBinary.check }));
   // A handler is a function that carries what it is for; the two differ in their codec alone.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }

@@ -4,6 +4,7 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import type { ByteBudget } from "../byte-budget.js";
 import { jsonBodyOf } from "../http-body.js";
 
 /**
@@ -59,34 +60,42 @@ function unreadable(thrown: unknown): never {
  * The same request, with the messages in it checked that come without compression. A fault is thrown by the body, for
  * whoever reads it: Connect then writes it as the protocol at hand wants it.
  */
-export function checkedRequest(request: UniversalServerRequest, check: Check, max: number): UniversalServerRequest {
-  if (request.method === "GET") return checkedGet(request, check);
+export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
+  if (request.method === "GET") return checkedGet(request, rules.check);
   if (!isStream(request.body)) return request;
   const type = request.header.get("content-type") ?? "";
   const enveloped = /^application\/(?:grpc|connect\+)/i.test(type);
   const plain = enveloped || /^(?:identity)?$/i.test(request.header.get("content-encoding") ?? "");
-  return plain ? { ...request, body: checkedBody(request.body, { check, max, enveloped }) } : request;
+  const check = plain ? rules.check : () => {};
+  return { ...request, body: checkedBody(request.body, { ...rules, check }, enveloped) };
 }
 
-interface BodyRules {
+export interface Rules {
   readonly check: Check;
+  /** Largest message, in bytes. */
   readonly max: number;
-  readonly enveloped: boolean;
+  /** Counts bytes until a request is here. */
+  readonly budget: ByteBudget;
 }
 
 const ENVELOPE_BYTES = 5;
 
 /** Whatever is too large for a message is Connect's to refuse. */
-async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, enveloped }: BodyRules): Body {
+async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, budget }: Rules, enveloped: boolean): Body {
   let kept: Uint8Array[] | undefined = [];
   let size = 0;
-  for await (const chunk of body) {
-    if (kept === undefined) yield chunk;
-    else kept.push(chunk);
-    size += chunk.byteLength;
-    if (kept === undefined || size <= max + ENVELOPE_BYTES) continue;
-    yield* kept;
-    kept = undefined;
+  try {
+    for await (const chunk of body) {
+      budget.take(chunk.byteLength);
+      size += chunk.byteLength;
+      if (kept === undefined) yield chunk;
+      else kept.push(chunk);
+      if (kept === undefined || size <= max + ENVELOPE_BYTES) continue;
+      yield* kept;
+      kept = undefined;
+    }
+  } finally {
+    budget.give(size);
   }
   if (kept === undefined) return;
   const bytes = kept.length === 1 ? (kept[0] as Uint8Array) : Buffer.concat(kept);

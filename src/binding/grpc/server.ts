@@ -3,10 +3,11 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import type { ByteBudget } from "../byte-budget.js";
 import type { GrpcBinding } from "./binding.js";
+import { limitIncoming } from "./incoming.js";
 import { addablesOf, Infrastructure } from "./infrastructure.js";
 import { reflectionServices } from "./reflection.js";
-import { limitRequestTime } from "./time-limit.js";
 
 export interface GrpcServerOptions {
   readonly binding: GrpcBinding;
@@ -18,6 +19,8 @@ export interface GrpcServerOptions {
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: Limits;
+  /** Counts the bytes of requests until they are here. */
+  readonly budget: ByteBudget;
   readonly logger: Logger;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
@@ -42,7 +45,7 @@ const PING_TIMEOUT_MS = 20_000;
 /** Creates the server; it serves the binding, the standard health service, and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { binding, service, logger } = options;
-  const server = new Server(serverOptions(options.limits));
+  const server = new Server(serverOptions(options));
   const health = new HealthImplementation({ "": "SERVING", [service.typeName]: "SERVING" });
   const infrastructure = new Infrastructure();
   const own = addablesOf((target) => health.addToServer(target));
@@ -68,7 +71,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-function serverOptions(limits: Limits): ServerOptions {
+function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
   return {
     "grpc.max_receive_message_length": limits.maxRequestBytes,
     // No connection may open more than the server would serve over all of them.
@@ -78,7 +81,7 @@ function serverOptions(limits: Limits): ServerOptions {
     "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
     // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
     "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
-    interceptors: [limitRequestTime(limits.requestTimeoutMs)],
+    interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, budget })],
   };
 }
 

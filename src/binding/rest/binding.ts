@@ -82,7 +82,7 @@ async function read({ exchange, route, values, target, options }: Serving): Prom
     discard(exchange);
     throw error;
   }
-  const body = await readJsonBody(exchange, options.limits);
+  const body = await readJsonBody(exchange, options);
   if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
   // Where the path says all there is to say, a client need not send an empty object.
   return route.read({ values, query, body: body === "empty" ? {} : body.json });
