@@ -73,7 +73,12 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const dispatch = createDispatch({
     pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
     bindings: [connect, createJsonRpcBinding(binding), rest],
-    fallback: rest,
+    fallback: {
+      matches: rest.matches,
+      handle: async (request, response, target) => {
+        if (!connect.unserved(request, response)) await rest.handle(request, response, target);
+      },
+    },
     basePath: settings.basePath,
     cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
     headers: { "x-content-type-options": "nosniff", ...extras.headers },

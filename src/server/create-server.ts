@@ -80,7 +80,7 @@ async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrp
   try {
     return { server, port: await server.listen() };
   } catch (error) {
-    throw cannotListen(error as NodeJS.ErrnoException, host, port);
+    throw cannotListen(error as NodeJS.ErrnoException, { host, port, option: "grpcPort (--grpc-port)" });
   }
 }
 

@@ -167,7 +167,7 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
     server.on("error", (error: NodeJS.ErrnoException) => {
       // Later errors are of single connections that could not be accepted, as when files run out.
       if (listening) logger.error({ err: error }, "a connection could not be accepted");
-      else reject(cannotListen(error, host, port));
+      else reject(cannotListen(error, { host, port, option: "port (--port)" }));
     });
     server.listen(port, host, () => {
       listening = true;
@@ -177,9 +177,12 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
 }
 
 /** The error of a port that could not be opened, with the reasons that people meet in words. */
-export function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ConfigurationError {
+export function cannotListen(
+  error: NodeJS.ErrnoException,
+  { host, port, option }: { host: string; port: number; option: string },
+): ConfigurationError {
   const known: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use`,
+    EADDRINUSE: `port ${port} on ${host} is already in use; another one is chosen with ${option}`,
     EACCES: `port ${port} on ${host} needs more rights than this process has`,
     EADDRNOTAVAIL: `${host} is not an address of this machine`,
     ENOTFOUND: `the host ${host} is not known`,

@@ -32,7 +32,14 @@ import { type Answer, chain, type Invoke } from "./invoke.js";
 import { checkMediaTypes } from "./media-types.js";
 import type { ServiceOptions } from "./options.js";
 import { type Filters, pageToken, placeOf } from "./page-token.js";
-import { eventWithGeneration, expectedGeneration, longPoll, resumeAfter, withGeneration } from "./resume.js";
+import {
+  eventWithGeneration,
+  expectedGeneration,
+  longPoll,
+  type ResumePoint,
+  resumeAfter,
+  withGeneration,
+} from "./resume.js";
 import { pageSizes } from "./rules.js";
 
 /** What every method is told besides its request. */
@@ -161,11 +168,12 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
     async *subscribeToTask(request, { call }) {
       const held = await engine.open(scopeOf(call), request.id);
       try {
-        const after = resumeAfter(call);
+        const resume = resumeAfter(call);
+        const after = resume?.after;
         const now = held.now(after === undefined ? {} : { historyLength: 0, artifacts: false });
         const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
         if (over && (after === undefined || after === now.generation)) throw overAlready(request.id);
-        if (after !== undefined && (after < 1 || after > now.generation)) throw outOfReach(after, now.generation);
+        if (resume !== undefined) checkReach(resume, now.generation);
         // Whoever resumes must find the same place again if this very frame is the last one to arrive.
         const place = after === undefined ? now : { position: after, generation: after };
         yield taskResponse(call, now.task, place.generation);
@@ -278,6 +286,7 @@ function overAlready(taskId: string): A2AError {
   });
 }
 
-function outOfReach(after: number, generation: number): A2AError {
-  return invalid([{ field: "parley-after-generation", description: `${after} is not from 1 to ${generation}` }]);
+function checkReach({ after, field }: ResumePoint, generation: number): void {
+  if (after < 1 || after > generation)
+    throw invalid([{ field, description: `${after} is not from 1 to ${generation}` }]);
 }

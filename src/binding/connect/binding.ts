@@ -3,12 +3,12 @@ import { type ConnectRouter, createConnectRouter, type HandlerContext, type Meth
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
-import type { BindingOptions, HttpBinding } from "../binding.js";
+import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse } from "../binding.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
-import { answer } from "./node.js";
+import { answer, isGrpc, refuseGrpc } from "./node.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 
 export interface ConnectBinding extends HttpBinding {
@@ -17,6 +17,8 @@ export interface ConnectBinding extends HttpBinding {
    * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
+  /** Answers a call of gRPC to a method or service that nobody serves; false for every other request. */
+  readonly unserved: (request: NodeServerRequest, response: NodeServerResponse) => boolean;
 }
 
 /** What clients may compress requests with, and be answered in. */
@@ -43,6 +45,11 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
     matches: (_verb, path) => handlers.has(path),
     handle: (request, response, target) => answer(handlers.get(target.path), request, response, options.logger),
     routes,
+    unserved: (request, response) => {
+      const mine = isGrpc(request);
+      if (mine) refuseGrpc(request, response);
+      return mine;
+    },
   };
 }
 

@@ -110,7 +110,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     const served = await rest({ protocol });
     expect(await errorOf(served, { path: "/nothing" })).toMatchObject({
       status: 404,
-      error: { status: "UNIMPLEMENTED" },
+      error: { status: "NOT_FOUND" },
     });
     const { status, headers } = await errorOf(served, { path: "/tasks/t:subscribe", verb: "DELETE" });
     expect([status, headers.allow]).toEqual([405, "GET, POST"]);

@@ -111,7 +111,7 @@ const routes: readonly RawCase[] = [
     name: "a path that is not served is not found",
     ids: ["SRV-REST-15"],
     steps: ["/nothing", "/tasks/", "/a/b/c/d", "/message:shout", "/.well-known/other"].map((path) =>
-      get(path, failure(404, "UNIMPLEMENTED", "METHOD_NOT_FOUND"), 404),
+      get(path, failure(404, "NOT_FOUND", "METHOD_NOT_FOUND"), 404),
     ),
   },
   {
