@@ -3,6 +3,8 @@ import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
@@ -74,26 +76,40 @@ async function reset(served: Served, session: ClientHttp2Session, phase: Phase, 
 /** What is under way is counted, and this many of each are allowed: a call or stream that is not ended shows. */
 const limits = { maxCalls: 1, maxStreams: 1 };
 
+/** A store that tells how often a task was read from it. */
+function countingStore(): { store: TaskStore; loads: () => number } {
+  const store = memoryStore();
+  const load = store.load.bind(store);
+  let loads = 0;
+  store.load = (request) => {
+    loads++;
+    return load(request);
+  };
+  return { store, loads: () => loads };
+}
+
 describe("a request that its client breaks off", () => {
   it.each(Object.entries(texts))("leaves nothing behind over %s, in whichever phase it was", async (_name, text) => {
-    const served = await serve({ limits });
+    const { store, loads } = countingStore();
+    const served = await serve({ limits, store });
     for (const phase of phases) {
       await breakOff(served, phase, phase, text);
       await free(served, text);
       served.gates.open(phase);
     }
-    await ended(served);
+    await ended(served, loads);
   });
 
   it.each([["port"], ["grpcPort"]] as const)("leaves nothing behind over gRPC on the %s", async (port) => {
-    const served = await serve({ limits });
+    const { store, loads } = countingStore();
+    const served = await serve({ limits, store });
     const session = connect(served[port]);
     for (const phase of phases) {
       await reset(served, session, phase, phase);
       await free(served, texts["gRPC-Web"] as Text);
       served.gates.open(phase);
     }
-    await ended(served);
+    await ended(served, loads);
   });
 });
 
@@ -112,12 +128,22 @@ async function free(served: Served, make: Text): Promise<void> {
   });
 }
 
-/** The work goes on for whoever asks for it later; then everything ends in order. */
-async function ended(served: Served): Promise<void> {
-  await until(async () => {
-    const working = await http1(served.port)({ method: "GET", path: "/tasks?status=TASK_STATE_WORKING" });
-    return (JSON.parse(working.body.toString()) as { tasks?: unknown[] }).tasks?.length === 0;
-  });
+/** The work goes on for whoever asks for it later; nobody holds on to a task in memory; and all ends in order. */
+async function ended(served: Served, loads: () => number): Promise<void> {
+  const send = http1(served.port);
+  const tasks = async (query: string): Promise<{ id: string }[]> => {
+    const { body } = await send({ method: "GET", path: `/tasks?${query}` });
+    return (JSON.parse(body.toString()) as { tasks: { id: string }[] }).tasks;
+  };
+  await until(async () => (await tasks("status=TASK_STATE_WORKING")).length === 0);
+  for (const { id } of await tasks("pageSize=100")) {
+    // A task that somebody holds is answered from memory.
+    await until(async () => {
+      const before = loads();
+      await send({ method: "GET", path: `/tasks/${id}` });
+      return loads() > before;
+    });
+  }
   await served.server.close({ graceMs: 5_000 });
   expect(served.errors()).toEqual([]);
 }

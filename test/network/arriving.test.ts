@@ -137,17 +137,17 @@ describe("bytes that are still arriving", () => {
 
   it("are counted no more when they are here", async () => {
     const served = await serve({ limits });
-    const rpc = http2Client(served.grpcPort);
+    const [rpc, http] = [http2Client(served.grpcPort), h1(served)];
     for (let i = 0; i < 300; i++) {
       const [one, two] = await Promise.all([
-        h1(served)({ path, headers: type("application/json"), body: room }),
+        http({ path, headers: type("application/json"), body: room }),
         rpc({ path, headers: type("application/grpc"), body: message }),
       ]);
       expect([one.status, grpc(two)]).toEqual([200, undefined]);
     }
     const large = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks" }) + " ".repeat(60 * kilobytes);
     for (let i = 0; i < 5; i++) {
-      const answer = await h1(served)({ path: "/", headers: type("application/json"), body: large });
+      const answer = await http({ path: "/", headers: type("application/json"), body: large });
       expect(jsonRpc(answer)).toBeUndefined();
     }
   });

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -108,6 +109,33 @@ const wires: readonly Wire[] = [
     said: trailerOf,
   },
 ];
+
+/** A message that is small as it travels, and enormous as it is meant. */
+const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024));
+const packed = { "content-encoding": "gzip", "grpc-encoding": "gzip", "connect-content-encoding": "gzip" };
+const bombs: [name: string, wire: Wire | undefined, type: string][] = [
+  ["Connect", wires.find(({ name }) => name === "Connect in binary"), "application/proto"],
+  ["gRPC-Web", wires.find(({ name }) => name === "gRPC-Web"), "application/grpc-web+proto"],
+  ["gRPC on the HTTP port", wires.find(({ name }) => name === "gRPC on the HTTP port"), "application/grpc"],
+  ["gRPC", wires.find(({ name }) => name === "gRPC"), "application/grpc"],
+];
+
+describe("a compressed request that would become too large", () => {
+  it.each(bombs)("is refused over %s, and never unpacked as a whole [SRV-SEC-04]", async (_name, wire, type) => {
+    if (wire === undefined) throw new Error("there is no such wire");
+    const served = await serve();
+    const body = wire.refusal[0] === 429 ? bomb : envelope(bomb, 1);
+    const before = process.memoryUsage().external;
+    const answer = await wire.client(served)({
+      path,
+      headers: { "content-type": type, te: "trailers", ...packed },
+      body,
+    });
+    expect([answer.status, wire.judge(answer)]).toEqual(wire.refusal);
+    expect(process.memoryUsage().external - before).toBeLessThan(10 * max);
+    expect(served.errors()).toEqual([]);
+  });
+});
 
 describe.each(wires)("a request over $name", ({ request, client, judge, refusal, said }) => {
   it("may have 8 MiB and not a byte more, and the next one is served [SRV-SEC-04]", async () => {
