@@ -9,7 +9,7 @@ import { jsonBodyOf } from "../http-body.js";
 
 /**
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
- * bytes that are no message for an error of its own.
+ * bytes that are no message for an error of its own. Its errors have no ErrorInfo, either.
  *
  * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST.
  */
@@ -64,6 +64,9 @@ export function checkedRequest(request: UniversalServerRequest, rules: Rules): U
   if (request.method === "GET") return checkedGet(request, rules.check);
   if (!isStream(request.body)) return request;
   const type = request.header.get("content-type") ?? "";
+  if (Number(request.header.get("content-length")) > rules.max + ENVELOPE_BYTES) {
+    return { ...request, body: failing(tooLarge(rules.max)) };
+  }
   const enveloped = /^application\/(?:grpc|connect\+)/i.test(type);
   const plain = enveloped || /^(?:identity)?$/i.test(request.header.get("content-encoding") ?? "");
   const check = plain ? rules.check : () => {};
@@ -80,28 +83,28 @@ export interface Rules {
 
 const ENVELOPE_BYTES = 5;
 
-/** Whatever is too large for a message is Connect's to refuse. */
 async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, budget }: Rules, enveloped: boolean): Body {
-  let kept: Uint8Array[] | undefined = [];
+  const most = enveloped ? max + ENVELOPE_BYTES : max;
+  const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of body) {
       budget.take(chunk.byteLength);
       size += chunk.byteLength;
-      if (kept === undefined) yield chunk;
-      else kept.push(chunk);
-      if (kept === undefined || size <= max + ENVELOPE_BYTES) continue;
-      yield* kept;
-      kept = undefined;
+      if (size > most) throw tooLarge(max);
+      chunks.push(chunk);
     }
   } finally {
     budget.give(size);
   }
-  if (kept === undefined) return;
-  const bytes = kept.length === 1 ? (kept[0] as Uint8Array) : Buffer.concat(kept);
+  const bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   if (enveloped) for (const message of plainMessages(bytes)) check(message);
   else check(bytes);
   yield bytes;
+}
+
+function tooLarge(max: number): A2AError {
+  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
 }
 
 type Body = AsyncGenerator<Uint8Array, void, undefined>;
