@@ -30,7 +30,7 @@ export interface Limits {
   readonly maxBlockingMs: number;
   /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
   readonly maxPollMs: number;
-  /** Between two keep-alive comments on a silent SSE stream, in milliseconds. Default 15 seconds. */
+  /** Between two signs of life: comments on a silent SSE stream, pings of HTTP/2, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs: number;
   /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;

@@ -4,8 +4,10 @@ import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.j
 
 export interface Http2Options {
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
-  /** A request's body must be here within this time, in milliseconds. */
+  /** A request's body must be here within this time, and so must the answer to a ping, in milliseconds. */
   readonly requestTimeoutMs: number;
+  /** Between two questions whether the client is still there, in milliseconds. */
+  readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** Streams that one client may have open at once. */
@@ -36,6 +38,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     closeWhenIdle(session, options.idleTimeoutMs);
+    closeWhenGone(session, options);
   });
   server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
   return {
@@ -69,6 +72,24 @@ function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number)
   session.once("close", () => {
     clearTimeout(idle);
     clearTimeout(cutOff);
+  });
+}
+
+/** A client that vanished without a word does not answer pings; its streams would wait for it for a long time. */
+function closeWhenGone(session: http2.ServerHttp2Session, { keepAliveMs, requestTimeoutMs }: Http2Options): void {
+  let patience: NodeJS.Timeout | undefined;
+  const answered = (): void => {
+    clearTimeout(patience);
+    patience = undefined;
+  };
+  const ask = setInterval(() => {
+    if (patience !== undefined || session.closed) return;
+    patience = setTimeout(() => session.destroy(), requestTimeoutMs);
+    session.ping(answered);
+  }, keepAliveMs);
+  session.once("close", () => {
+    clearInterval(ask);
+    answered();
   });
 }
 

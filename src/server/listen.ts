@@ -41,7 +41,7 @@ export interface Listener {
  * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, maxCalls } = options.limits;
+  const { requestTimeoutMs, keepAliveMs, maxCalls } = options.limits;
   // No connection may open more than the server would serve over all of them.
   const maxStreams = options.limits.maxStreams + maxCalls;
   const draining = trackDrain(options.handler);
@@ -49,7 +49,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // that meets a connection being closed is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
-  const sessions = createHttp2Sessions({ handler: options.handler, requestTimeoutMs, idleTimeoutMs, maxStreams });
+  const sessions = createHttp2Sessions({
+    handler: options.handler,
+    requestTimeoutMs,
+    keepAliveMs,
+    idleTimeoutMs,
+    maxStreams,
+  });
   const undecided = share(server, sessions, options);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -78,18 +78,21 @@ describe("a client that falls silent", () => {
     await healthy(served);
   });
 
-  it("while it is called by an answer, without answering pings of gRPC, is cut off", async () => {
-    const served = await serve({ limits: { requestTimeoutMs, keepAliveMs: 200 } });
-    const message = frame(
-      0,
-      END_STREAM,
-      1,
-      envelope(bytesOf({ rpc: "SendMessage", request: messageOf("gate g") as never })),
-    );
-    await closed(served.grpcPort, Buffer.concat([begun, frame(1, END_HEADERS, 1, grpcHeaders), message]));
-    served.gates.open("g");
-    await healthy(served);
-  });
+  it.each([["port"], ["grpcPort"]] as const)(
+    "while its answer is made, and does not answer pings, is cut off, on the %s",
+    async (port) => {
+      const served = await serve({ limits: { requestTimeoutMs, keepAliveMs: 200 } });
+      const message = frame(
+        0,
+        END_STREAM,
+        1,
+        envelope(bytesOf({ rpc: "SendMessage", request: messageOf("gate g") as never })),
+      );
+      await closed(served[port], Buffer.concat([begun, frame(1, END_HEADERS, 1, grpcHeaders), message]));
+      served.gates.open("g");
+      await healthy(served);
+    },
+  );
 });
 
 /** Says something and waits until the other side has hung up. */
