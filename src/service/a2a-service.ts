@@ -17,7 +17,7 @@ import type { ServedAgent } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { A2AError, invalid } from "../core/error.js";
-import type { Scope, SendOrder } from "../engine/engine.js";
+import type { Scope, SendOrder, Sent } from "../engine/engine.js";
 import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { markGeneration } from "../wire/generation.js";
@@ -41,6 +41,7 @@ import {
   withGeneration,
 } from "./resume.js";
 import { pageSizes } from "./rules.js";
+import { unlessGone } from "./unless-gone.js";
 
 /** What every method is told besides its request. */
 export interface Context {
@@ -91,7 +92,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
   const { engine, limits } = options;
   return {
     async sendMessage(request, context) {
-      const sent = await engine.send(orderOf(options, request, context));
+      const sent = await send(options, orderOf(options, request, context), context);
       const response = create(SendMessageResponseSchema);
       if (sent.kind === "message") {
         response.payload = { case: "message", value: sent.message };
@@ -112,7 +113,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
 
     async *sendStreamingMessage(request, context) {
       const { call } = context;
-      const sent = await engine.send({ ...orderOf(options, request, context), capture: sendView(request) });
+      const sent = await send(options, { ...orderOf(options, request, context), capture: sendView(request) }, context);
       if (sent.kind === "message") {
         const response = create(StreamResponseSchema);
         response.payload = { case: "message", value: sent.message };
@@ -222,6 +223,12 @@ function scopeOf(call: Call): Scope {
 
 function sendView(request: SendMessageRequest): View {
   return { historyLength: request.configuration?.historyLength };
+}
+
+/** A task is there at once; an answer that is none is there when the agent gives it. */
+function send({ engine }: ServiceOptions, order: SendOrder, { call, served }: Context): Promise<Sent> {
+  const sending = engine.send(order);
+  return (served.agent.responds ?? "task") === "task" ? sending : unlessGone(call.departure, sending);
 }
 
 function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {
