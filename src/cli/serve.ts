@@ -98,9 +98,8 @@ function storeOf(store: string, logger: pino.Logger): TaskStore {
 }
 
 function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
-  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy, retentionMs, leaseMs } =
-    flags;
-  const { graceMs } = flags;
+  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy } = flags;
+  const { retentionMs, leaseMs, graceMs } = flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
