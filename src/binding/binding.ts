@@ -4,6 +4,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Invoke } from "../service/invoke.js";
+import type { ByteBudget } from "./byte-budget.js";
 
 /** A request on the HTTP port, HTTP/1.1 or HTTP/2. */
 export type NodeServerRequest = IncomingMessage | Http2ServerRequest;
@@ -20,6 +21,8 @@ export interface BindingOptions {
   readonly service: DescService;
   readonly invoke: Invoke;
   readonly limits: Limits;
+  /** Shared by all bindings of a server. */
+  readonly budget: ByteBudget;
   readonly logger: Logger;
 }
 

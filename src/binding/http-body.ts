@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { A2AError } from "../core/error.js";
+import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { exceedsJson } from "../wire/count-values.js";
-import type { NodeServerRequest } from "./binding.js";
+import type { BindingOptions, NodeServerRequest } from "./binding.js";
+import type { ByteBudget } from "./byte-budget.js";
 import type { HttpExchange } from "./http-exchange.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -11,16 +12,23 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 /**
  * Reads the JSON body of a request.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known; CANCELLED when the
- * client goes away before the end.
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known;
+ * TOO_MANY_REQUESTS where the budget is used up; CANCELLED when the client goes away before the end.
  */
-export async function readJsonBody(exchange: HttpExchange, limits: Limits): Promise<JsonBody> {
-  const bytes = await readBytes(exchange, limits.maxRequestBytes);
-  if (bytes.length === 0) return "empty";
-  if (exceedsJson(bytes, limits.maxRequestValues)) {
-    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${limits.maxRequestValues} values.`);
+export async function readJsonBody(exchange: HttpExchange, { limits, budget }: Bounds): Promise<JsonBody> {
+  return jsonBodyOf(await readBytes(exchange, limits.maxRequestBytes, budget), limits);
+}
+
+type Bounds = Pick<BindingOptions, "limits" | "budget">;
+
+/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
+export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
+  if (body.length === 0) return "empty";
+  if (exceedsJson(body, maxRequestValues)) {
+    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
   }
-  if (!isUtf8(bytes)) return "malformed";
+  if (!isUtf8(body)) return "malformed";
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   // A byte order mark may be ignored instead of refused.
   const start = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   try {
@@ -30,9 +38,9 @@ export async function readJsonBody(exchange: HttpExchange, limits: Limits): Prom
   }
 }
 
-function readBytes(exchange: HttpExchange, max: number): Promise<Buffer> {
+function readBytes(exchange: HttpExchange, max: number, budget: ByteBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    new BodyReader(exchange, max, resolve, reject).start();
+    new BodyReader(exchange, max, budget, resolve, reject).start();
   });
 }
 
@@ -45,6 +53,7 @@ type Read = NodeServerRequest & { [readerKey]?: BodyReader };
 class BodyReader {
   readonly #exchange: HttpExchange;
   readonly #max: number;
+  readonly #budget: ByteBudget;
   readonly #resolve: (bytes: Buffer) => void;
   readonly #reject: (error: A2AError) => void;
   #chunks: Buffer[] = [];
@@ -54,11 +63,13 @@ class BodyReader {
   constructor(
     exchange: HttpExchange,
     max: number,
+    budget: ByteBudget,
     resolve: (bytes: Buffer) => void,
     reject: (error: A2AError) => void,
   ) {
     this.#exchange = exchange;
     this.#max = max;
+    this.#budget = budget;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -67,36 +78,54 @@ class BodyReader {
     const request: Read = this.#exchange.request;
     request[readerKey] = this;
     request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
-    if (Number(request.headers["content-length"]) > this.#max) this.#tooLarge();
+    if (Number(request.headers["content-length"]) > this.#max) this.#refuse(tooLarge(this.#max));
     else if (request.destroyed) this.close();
   }
 
   take(chunk: Buffer): void {
     if (this.#done) return;
+    if (this.#size + chunk.length > this.#max) return this.#refuse(tooLarge(this.#max));
+    try {
+      this.#budget.take(chunk.length);
+    } catch (error) {
+      return this.#refuse(toA2AError(error));
+    }
     this.#size += chunk.length;
-    if (this.#size > this.#max) this.#tooLarge();
-    else this.#chunks.push(chunk);
+    this.#chunks.push(chunk);
   }
 
   end(): void {
     if (this.#done) return;
-    this.#done = true;
-    this.#resolve(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks));
+    const chunks = this.#end();
+    this.#resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
   }
 
   /** Every request closes in the end; what matters is one that does before it is read. */
   close(): void {
     if (this.#done) return;
-    this.#done = true;
+    this.#end();
     this.#reject(new A2AError("CANCELLED", "The client went away."));
   }
 
-  #tooLarge(): void {
-    this.#done = true;
-    this.#chunks = [];
-    this.#reject(new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${this.#max} bytes.`));
+  #refuse(error: A2AError): void {
+    this.#end();
+    this.#reject(error);
     discard(this.#exchange);
   }
+
+  /** What has arrived counts as arriving no more. */
+  #end(): Buffer[] {
+    const chunks = this.#chunks;
+    this.#done = true;
+    this.#budget.give(this.#size);
+    this.#size = 0;
+    this.#chunks = [];
+    return chunks;
+  }
+}
+
+function tooLarge(max: number): A2AError {
+  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
 }
 
 function onData(this: Read, chunk: Buffer): void {

@@ -12,12 +12,16 @@ const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /**
  * Refuses a body that does not say it is JSON in UTF-8 (specification 14.1.1). Both media types are taken on every
- * binding, with any parameters; a body that says nothing is taken as well.
+ * binding, with any parameters; a body that says nothing is taken as well, unless a web page may have sent it: pages need no leave of the
+ * server to send what says nothing, and every other type but the refused ones (WHATWG Fetch, 3.2.2).
  *
  * @throws A2AError with reason MEDIA_TYPE_NOT_SUPPORTED.
  */
 export function checkBodyType(request: Pick<CallStart, "header">): void {
   const type = request.header("content-type");
+  if (type === undefined && request.header("origin") !== undefined) {
+    throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
+  }
   if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
     const parameters = typePattern.exec(type);
     const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");

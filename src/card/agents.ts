@@ -5,6 +5,7 @@ import type { Agent, AgentCardInput } from "../engine/agent.js";
 import { buildCard, checkCard, type Wired } from "./build.js";
 import { ConfigurationError } from "./faults.js";
 import { tenantFault } from "./tenants.js";
+import { nearest } from "./unknown-names.js";
 
 /** An agent with its card, ready to be served. */
 export interface ServedAgent {
@@ -80,6 +81,8 @@ function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
 function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: ServedAgent; faults: readonly string[] } {
   if (typeof agent?.execute !== "function") return { faults: ["the agent has no function execute"] };
   if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
+  const slips = agentFaults(agent);
+  if (slips.length > 0) return { faults: slips };
   const all: Wired = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
   const { card, faults } = checkCard(agent.card, all);
   const { extendedCard } = agent;
@@ -96,6 +99,26 @@ function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: Serv
   const more = extended.faults.filter((fault) => !faults.includes(fault)).map((fault) => `extendedCard: ${fault}`);
   const served: ServedAgent = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
   return { agent: served, faults: [...faults, ...more] };
+}
+
+const agentFields = ["card", "responds", "recover", "extendedCard", "execute"];
+
+/** An agent may be an object with more in it, but hardly with something that is called nearly like a field that it lacks. */
+function agentFaults(agent: Agent): string[] {
+  const faults: string[] = [];
+  const missing = agentFields.filter((field) => !(field in agent));
+  for (const name of Object.keys(agent)) {
+    const near = agentFields.includes(name) ? undefined : nearest(name, missing);
+    if (near !== undefined) faults.push(`the agent's field ${name} is not known: did you mean ${near}?`);
+  }
+  const { responds = "task", recover = "fail" } = agent;
+  if (!["task", "message", "either"].includes(responds)) {
+    faults.push(`responds is ${JSON.stringify(responds)}, not "task", "message" or "either"`);
+  }
+  if (typeof recover !== "function" && !["fail", "restart"].includes(recover)) {
+    faults.push(`recover is ${JSON.stringify(recover)}, not "fail", "restart" or a function`);
+  }
+  return faults;
 }
 
 /** The public card with what the extended one says instead. A message says everything, as it has no absent fields. */

@@ -26,6 +26,7 @@ interface ServeFlags {
   readonly trustProxy?: string | true;
   readonly retentionMs?: number;
   readonly leaseMs?: number;
+  readonly graceMs?: number;
   readonly logLevel: string;
 }
 
@@ -53,6 +54,7 @@ export function addServe(program: Command): void {
       option("--retention-ms <number>", "how long finished tasks are kept; for ever without").argParser(millis),
     )
     .addOption(option("--lease-ms <number>", "when tasks of a crashed process are taken over").argParser(millis))
+    .addOption(option("--grace-ms <number>", "what running work gets to end when it is stopped").argParser(millis))
     .addOption(option("--log-level <level>", "level of the log on stderr").choices(levels).default("info"))
     .action(serve);
 }
@@ -96,8 +98,8 @@ function storeOf(store: string, logger: pino.Logger): TaskStore {
 }
 
 function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
-  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy, retentionMs, leaseMs } =
-    flags;
+  const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy } = flags;
+  const { retentionMs, leaseMs, graceMs } = flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
@@ -112,6 +114,7 @@ function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
     ...(trustProxy !== undefined && { trustProxy: listOf(trustProxy) }),
     ...(retentionMs !== undefined && { retentionMs }),
     ...(leaseMs !== undefined && { leaseMs }),
+    ...(graceMs !== undefined && { limits: { shutdownGraceMs: graceMs } }),
   };
 }
 

@@ -2,6 +2,8 @@
 export interface Limits {
   /** One request, in bytes, on any binding. Default 8 MiB. */
   readonly maxRequestBytes: number;
+  /** Requests that are still arriving, in bytes, over all connections; at least `maxRequestBytes`. Default 256 MiB. */
+  readonly maxArrivingBytes: number;
   /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 250,000. */
   readonly maxRequestValues: number;
   /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
@@ -28,7 +30,7 @@ export interface Limits {
   readonly maxBlockingMs: number;
   /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
   readonly maxPollMs: number;
-  /** Between two keep-alive comments on a silent SSE stream, in milliseconds. Default 15 seconds. */
+  /** Between two signs of life: comments on a silent SSE stream, pings of HTTP/2, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs: number;
   /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
@@ -41,6 +43,7 @@ export interface Limits {
 /** The stated defaults. */
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
+  maxArrivingBytes: 256 * 1024 * 1024,
   maxRequestValues: 250_000,
   maxPageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,

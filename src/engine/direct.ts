@@ -31,7 +31,16 @@ export async function firstEvent({ agent, turn, client, source }: DirectTurn): P
 
 /** Whether the agent answers directly. */
 export function isReply({ first }: StartedTurn): boolean {
-  return first !== undefined && !first.done && first.value.kind === "reply";
+  return first !== undefined && !first.done && isReplyEvent(first.value);
+}
+
+/** An agent without a type checker may yield anything, also what throws when it is looked at. */
+function isReplyEvent(value: unknown): value is ReplyEvent {
+  try {
+    return (value as Partial<ReplyEvent> | null | undefined)?.kind === "reply";
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -54,7 +63,7 @@ async function replyOf(started: StartedTurn, logger: Logger): Promise<ReplyEvent
   } catch (error) {
     throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
   }
-  if (!result.done && result.value.kind === "reply") return result.value;
+  if (!result.done && isReplyEvent(result.value)) return result.value;
   await leave(started.iterator, logger);
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
 }

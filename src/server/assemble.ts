@@ -1,6 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions, NodeServerRequest } from "../binding/binding.js";
+import { ByteBudget } from "../binding/byte-budget.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
@@ -27,6 +28,7 @@ export interface Assembly {
   readonly connectRoutes: (router: ConnectRouter) => void;
   readonly connectContext: (request: NodeServerRequest) => ContextValues;
   readonly grpc: GrpcBinding;
+  readonly budget: ByteBudget;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
@@ -63,13 +65,20 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     draining: () => lifecycle.readiness === "draining",
   });
   const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
-  const binding: BindingOptions = { service: A2AService, invoke, limits, logger };
+  // Whatever one request may have has to fit.
+  const budget = new ByteBudget(Math.max(limits.maxArrivingBytes, limits.maxRequestBytes));
+  const binding: BindingOptions = { service: A2AService, invoke, limits, budget, logger };
   const connect = createConnectBinding(binding);
   const rest = createRestBinding(binding);
   const dispatch = createDispatch({
     pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
     bindings: [connect, createJsonRpcBinding(binding), rest],
-    fallback: rest,
+    fallback: {
+      matches: rest.matches,
+      handle: async (request, response, target) => {
+        if (!connect.unserved(request, response)) await rest.handle(request, response, target);
+      },
+    },
     basePath: settings.basePath,
     cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
     headers: { "x-content-type-options": "nosniff", ...extras.headers },
@@ -83,6 +92,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     connectRoutes: connect.routes,
     connectContext: contextValues,
     grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
+    budget,
     invoke,
     card: (call) => {
       // A server without any agent does not come into being.

@@ -44,8 +44,8 @@ export interface A2A {
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */
 export function createA2A(options: A2AOptions): A2A {
-  const settings = settle(options);
-  const { lifecycle, address: _, ...mountable } = assemble(settings);
+  const settings = settle(options, false);
+  const { lifecycle, address: _, budget: _budget, ...mountable } = assemble(settings);
   return {
     ...mountable,
     start: () => lifecycle.start(),

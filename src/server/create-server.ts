@@ -73,13 +73,14 @@ interface OpenGrpc {
 async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const server = createGrpcServer({ binding: assembly.grpc, service: A2AService, host, port, tls, limits, logger });
+  const { grpc: binding, budget } = assembly;
+  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, budget, logger });
   // Like `/readyz`, its health says so when calls are served.
   server.setServing(false);
   try {
     return { server, port: await server.listen() };
   } catch (error) {
-    throw cannotListen(error as NodeJS.ErrnoException, host, port);
+    throw cannotListen(error as NodeJS.ErrnoException, { host, port, option: "grpcPort (--grpc-port)" });
   }
 }
 

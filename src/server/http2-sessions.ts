@@ -4,8 +4,10 @@ import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.j
 
 export interface Http2Options {
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
-  /** A request's body must be here within this time, in milliseconds. */
+  /** A request's body must be here within this time, and so must the answer to a ping, in milliseconds. */
   readonly requestTimeoutMs: number;
+  /** Between two questions whether the client is still there, in milliseconds. */
+  readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** Streams that one client may have open at once. */
@@ -36,10 +38,15 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     closeWhenIdle(session, options.idleTimeoutMs);
+    closeWhenGone(session, options);
   });
   server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
   return {
-    accept: (socket) => void server.emit("connection", socket),
+    accept: (socket) => {
+      // HTTP/1.1 answers whoever has stopped sending; of HTTP/2 this is the end, and streams would go on for nobody.
+      socket.allowHalfOpen = false;
+      server.emit("connection", socket);
+    },
     drain: () => {
       for (const session of sessions) session.close();
     },
@@ -48,14 +55,46 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
 
 function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number): void {
   let open = 0;
+  let cutOff: NodeJS.Timeout | undefined;
+  const idle = setTimeout(() => {
+    if (open > 0 || cutOff !== undefined) return;
+    session.close();
+    // A stream whose headers do not end is none for us, but Node waits for it.
+    cutOff = setTimeout(() => open === 0 && session.destroy(), CLOSE_MS);
+  }, idleTimeoutMs);
   session.on("stream", (stream) => {
     open++;
-    stream.once("close", () => open--);
+    stream.once("close", () => {
+      open--;
+      idle.refresh();
+    });
   });
-  session.setTimeout(idleTimeoutMs, () => {
-    if (open === 0) session.close();
+  session.once("close", () => {
+    clearTimeout(idle);
+    clearTimeout(cutOff);
   });
 }
+
+/** A client that vanished without a word does not answer pings; its streams would wait for it for a long time. */
+function closeWhenGone(session: http2.ServerHttp2Session, { keepAliveMs, requestTimeoutMs }: Http2Options): void {
+  let patience: NodeJS.Timeout | undefined;
+  const answered = (): void => {
+    clearTimeout(patience);
+    patience = undefined;
+  };
+  const ask = setInterval(() => {
+    if (patience !== undefined || session.closed) return;
+    patience = setTimeout(() => session.destroy(), requestTimeoutMs);
+    session.ping(answered);
+  }, keepAliveMs);
+  session.once("close", () => {
+    clearInterval(ask);
+    answered();
+  });
+}
+
+/** What a connection without a stream gets to hear that it is closed, in milliseconds. */
+const CLOSE_MS = 1_000;
 
 /** What HTTP/1.1 has a server-wide check for, HTTP/2 leaves to us: a body that comes too slowly or not at all. */
 function limitBody(stream: http2.ServerHttp2Stream, requestTimeoutMs: number): void {

@@ -41,7 +41,7 @@ export interface Listener {
  * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, maxCalls } = options.limits;
+  const { requestTimeoutMs, keepAliveMs, maxCalls } = options.limits;
   // No connection may open more than the server would serve over all of them.
   const maxStreams = options.limits.maxStreams + maxCalls;
   const draining = trackDrain(options.handler);
@@ -49,7 +49,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // that meets a connection being closed is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
-  const sessions = createHttp2Sessions({ handler: options.handler, requestTimeoutMs, idleTimeoutMs, maxStreams });
+  const sessions = createHttp2Sessions({
+    handler: options.handler,
+    requestTimeoutMs,
+    keepAliveMs,
+    idleTimeoutMs,
+    maxStreams,
+  });
   const undecided = share(server, sessions, options);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -167,7 +173,7 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
     server.on("error", (error: NodeJS.ErrnoException) => {
       // Later errors are of single connections that could not be accepted, as when files run out.
       if (listening) logger.error({ err: error }, "a connection could not be accepted");
-      else reject(cannotListen(error, host, port));
+      else reject(cannotListen(error, { host, port, option: "port (--port)" }));
     });
     server.listen(port, host, () => {
       listening = true;
@@ -177,9 +183,12 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
 }
 
 /** The error of a port that could not be opened, with the reasons that people meet in words. */
-export function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ConfigurationError {
+export function cannotListen(
+  error: NodeJS.ErrnoException,
+  { host, port, option }: { host: string; port: number; option: string },
+): ConfigurationError {
   const known: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use`,
+    EADDRINUSE: `port ${port} on ${host} is already in use; another one is chosen with ${option}`,
     EACCES: `port ${port} on ${host} needs more rights than this process has`,
     EADDRNOTAVAIL: `${host} is not an address of this machine`,
     ENOTFOUND: `the host ${host} is not known`,

@@ -4,6 +4,7 @@ import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
+import { unknownNames } from "../card/unknown-names.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import type { EngineOptions } from "../engine/engine.js";
@@ -88,13 +89,44 @@ export interface Settings {
   readonly tls: TlsFiles | undefined;
 }
 
+/** Names of all options, so that a slip of the pen is not taken for silence. */
+const embeddedOptions: Record<keyof A2AOptions, true> = {
+  agent: true,
+  agents: true,
+  tenants: true,
+  store: true,
+  limits: true,
+  logger: true,
+  authenticator: true,
+  strictVersion: true,
+  idempotentMessageIds: true,
+  retentionMs: true,
+  maxRestarts: true,
+  leaseMs: true,
+  publicUrl: true,
+  grpcPublicUrl: true,
+  trustProxy: true,
+  cors: true,
+  cardMaxAgeSeconds: true,
+  basePath: true,
+};
+
+const listeningOptions: Record<Exclude<keyof ServerOptions, keyof A2AOptions>, true> = {
+  port: true,
+  grpcPort: true,
+  host: true,
+  tls: true,
+};
+
 /**
  * Fills in the defaults and checks everything.
  *
+ * @param listens whether ports are opened; what is said of them is not known otherwise.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
-export function settle(options: ServerOptions): Settings {
-  const faults: string[] = [];
+export function settle(options: ServerOptions, listens = true): Settings {
+  const known = Object.keys(listens ? { ...embeddedOptions, ...listeningOptions } : embeddedOptions);
+  const faults = unknownNames("the option ", Object.keys(options), known);
   const settings: Omit<Settings, "agents"> = {
     engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts, leaseMs: options.leaseMs }),
     service: given({
@@ -155,9 +187,10 @@ function whole(name: string, value: number, min: number, max: number, faults: st
 
 function limitsOf(limits: Partial<Limits>, faults: string[]): Limits {
   for (const [name, value] of Object.entries(given(limits))) {
-    if (!Object.hasOwn(defaultLimits, name)) faults.push(`limits.${name} is not a limit`);
-    else whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, maxTime, faults);
+    if (Object.hasOwn(defaultLimits, name))
+      whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, maxTime, faults);
   }
+  faults.push(...unknownNames("limits.", Object.keys(limits), Object.keys(defaultLimits)));
   return { ...defaultLimits, ...given(limits) };
 }
 

@@ -17,7 +17,7 @@ import type { ServedAgent } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { A2AError, invalid } from "../core/error.js";
-import type { Scope, SendOrder } from "../engine/engine.js";
+import type { Scope, SendOrder, Sent } from "../engine/engine.js";
 import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { markGeneration } from "../wire/generation.js";
@@ -32,8 +32,16 @@ import { type Answer, chain, type Invoke } from "./invoke.js";
 import { checkMediaTypes } from "./media-types.js";
 import type { ServiceOptions } from "./options.js";
 import { type Filters, pageToken, placeOf } from "./page-token.js";
-import { eventWithGeneration, expectedGeneration, longPoll, resumeAfter, withGeneration } from "./resume.js";
+import {
+  eventWithGeneration,
+  expectedGeneration,
+  longPoll,
+  type ResumePoint,
+  resumeAfter,
+  withGeneration,
+} from "./resume.js";
 import { pageSizes } from "./rules.js";
+import { unlessGone } from "./unless-gone.js";
 
 /** What every method is told besides its request. */
 export interface Context {
@@ -84,7 +92,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
   const { engine, limits } = options;
   return {
     async sendMessage(request, context) {
-      const sent = await engine.send(orderOf(options, request, context));
+      const sent = await send(options, orderOf(options, request, context), context);
       const response = create(SendMessageResponseSchema);
       if (sent.kind === "message") {
         response.payload = { case: "message", value: sent.message };
@@ -105,7 +113,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
 
     async *sendStreamingMessage(request, context) {
       const { call } = context;
-      const sent = await engine.send({ ...orderOf(options, request, context), capture: sendView(request) });
+      const sent = await send(options, { ...orderOf(options, request, context), capture: sendView(request) }, context);
       if (sent.kind === "message") {
         const response = create(StreamResponseSchema);
         response.payload = { case: "message", value: sent.message };
@@ -161,11 +169,12 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
     async *subscribeToTask(request, { call }) {
       const held = await engine.open(scopeOf(call), request.id);
       try {
-        const after = resumeAfter(call);
+        const resume = resumeAfter(call);
+        const after = resume?.after;
         const now = held.now(after === undefined ? {} : { historyLength: 0, artifacts: false });
         const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
         if (over && (after === undefined || after === now.generation)) throw overAlready(request.id);
-        if (after !== undefined && (after < 1 || after > now.generation)) throw outOfReach(after, now.generation);
+        if (resume !== undefined) checkReach(resume, now.generation);
         // Whoever resumes must find the same place again if this very frame is the last one to arrive.
         const place = after === undefined ? now : { position: after, generation: after };
         yield taskResponse(call, now.task, place.generation);
@@ -214,6 +223,12 @@ function scopeOf(call: Call): Scope {
 
 function sendView(request: SendMessageRequest): View {
   return { historyLength: request.configuration?.historyLength };
+}
+
+/** A task is there at once; an answer that is none is there when the agent gives it. */
+function send({ engine }: ServiceOptions, order: SendOrder, { call, served }: Context): Promise<Sent> {
+  const sending = engine.send(order);
+  return (served.agent.responds ?? "task") === "task" ? sending : unlessGone(call.departure, sending);
 }
 
 function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {
@@ -278,6 +293,7 @@ function overAlready(taskId: string): A2AError {
   });
 }
 
-function outOfReach(after: number, generation: number): A2AError {
-  return invalid([{ field: "parley-after-generation", description: `${after} is not from 1 to ${generation}` }]);
+function checkReach({ after, field }: ResumePoint, generation: number): void {
+  if (after < 1 || after > generation)
+    throw invalid([{ field, description: `${after} is not from 1 to ${generation}` }]);
 }

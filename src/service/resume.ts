@@ -23,13 +23,20 @@ const parameters = {
   expected: "parley-if-generation",
 } as const;
 
+/** Where a subscription goes on, and which header says so. */
+export interface ResumePoint {
+  readonly after: number;
+  readonly field: string;
+}
+
 /** The generation that a new subscription goes on after, or undefined for a subscription that begins afresh. */
-export function resumeAfter(call: Call): number | undefined {
+export function resumeAfter(call: Call): ResumePoint | undefined {
   const named = parameter(call, parameters.after);
-  if (named !== undefined) return named;
+  if (named !== undefined) return { after: named, field: parameters.after };
   // The browser's own way of resuming an event stream; it needs no extension.
   const last = call.header("last-event-id")?.trim();
-  return last === undefined || last === "" ? undefined : whole("Last-Event-ID", last);
+  const field = "Last-Event-ID";
+  return last === undefined || last === "" ? undefined : { after: whole(field, last), field };
 }
 
 /** A read that waits: until the task has passed a generation, for so many milliseconds at most. */
@@ -42,7 +49,12 @@ export interface LongPoll {
 export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
   const after = parameter(call, parameters.after);
   const seconds = parameter(call, parameters.wait);
-  if (after === undefined) return undefined;
+  if (after === undefined) {
+    if (seconds === undefined) return undefined;
+    throw invalid([
+      { field: parameters.wait, description: `goes with ${parameters.after}, which says what to wait for` },
+    ]);
+  }
   return { after, waitMs: Math.min(limits.maxPollMs, seconds === undefined ? limits.maxPollMs : seconds * 1_000) };
 }
 

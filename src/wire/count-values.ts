@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
 /** Requests of fewer bytes cannot hold enough values to be a burden. */
@@ -34,7 +34,7 @@ function stringEnd(bytes: Uint8Array, start: number): number {
  */
 export function exceedsBinary(desc: DescMessage, bytes: Uint8Array, max: number): boolean {
   if (bytes.length < harmless) return false;
-  return countFields(desc, new BinaryReader(bytes), { end: bytes.length, depth: 0, max }) > max;
+  return countFields(shapeOf(desc), new BinaryReader(bytes), { end: bytes.length, depth: 0, max }) > max;
 }
 
 interface Budget {
@@ -43,15 +43,37 @@ interface Budget {
   readonly max: number;
 }
 
+/** What of a message's type tells where its fields are messages themselves. */
+interface Shape {
+  readonly fields: readonly { readonly number: number; readonly inner: () => Shape | undefined }[];
+}
+
+const shapes = new WeakMap<DescMessage, Shape>();
+
+function shapeOf(desc: DescMessage): Shape {
+  let shape = shapes.get(desc);
+  if (shape === undefined) {
+    shape = { fields: desc.fields.map((field) => ({ number: field.number, inner: () => innerOf(field) })) };
+    shapes.set(desc, shape);
+  }
+  return shape;
+}
+
+/** An entry of a map is a message with the key as field 1 and the value as field 2; no descriptor shows it. */
+function innerOf({ fieldKind, message }: DescField): Shape | undefined {
+  const value = message && shapeOf(message);
+  return fieldKind === "map" ? { fields: [{ number: 2, inner: () => value }] } : value;
+}
+
 /** Deeper messages are refused when they are decoded. */
 const maxDepth = 100;
 
-function countFields(desc: DescMessage, reader: BinaryReader, { end, depth, max }: Budget): number {
+function countFields(shape: Shape, reader: BinaryReader, { end, depth, max }: Budget): number {
   let count = 0;
   while (reader.pos < end && count <= max) {
     const [number, wireType] = reader.tag();
     count++;
-    const inner = desc.fields.find((field) => field.number === number)?.message;
+    const inner = shape.fields.find((field) => field.number === number)?.inner();
     if (wireType !== WireType.LengthDelimited || inner === undefined || depth >= maxDepth) {
       reader.skip(wireType, number);
       continue;

@@ -74,8 +74,13 @@ function enumLeaf(desc: DescEnum): Leaf {
   if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
   return {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
-    expectation: `must be one of ${desc.values.map((value) => value.name).join(", ")}`,
+    expectation: `must be one of ${namesOf(desc).join(", ")}`,
   };
+}
+
+/** What a client may choose from: not the value that stands for none. */
+function namesOf({ values }: DescEnum): string[] {
+  return values.map(({ name }) => name).filter((name) => !name.endsWith("_UNSPECIFIED"));
 }
 
 const decimal = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;

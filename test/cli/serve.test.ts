@@ -219,6 +219,14 @@ describe("a signal", () => {
     20_000,
   );
 
+  it("gives running work the grace that was set, and no more", async () => {
+    const server = await serve(["--store", "memory"], { PARLEY_GRACE_MS: "0" });
+    const { id } = await send(server.url, "wait 60000", true);
+    expect(await stateOf(server.url, id)).toBe("TASK_STATE_WORKING");
+    server.child.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+  });
+
   it("reaches the server through npm, which waits for its end", async () => {
     const store = join(cwd, "npm.db");
     const server = await ready(npmStart([...anyPort, "--store", store]));

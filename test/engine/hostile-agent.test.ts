@@ -117,6 +117,25 @@ describe("an agent without a type checker", () => {
     expect(bench.logged.map(({ message }) => message)).toContain("an agent's answer is not valid");
   });
 
+  it.each([
+    ["undefined", undefined],
+    ["null", null],
+    ["a value that throws", hostile()],
+  ])(
+    "fails its task with a reason where it decides between task and message and begins with %s",
+    async (_what, event) => {
+      const bench = new Bench({
+        responds: "either",
+        async *execute() {
+          yield event as never;
+        },
+      });
+      expect((await story(await bench.send("x")))[0]).toMatch(
+        /^FAILED The agent('s answer is not valid: | failed unexpectedly)/,
+      );
+    },
+  );
+
   it("leaves no half surrogate pair in the log", async () => {
     expect(await yields(artifact({ text: "a\ud800b" }))).toEqual(["artifact a\ufffdb", "COMPLETED"]);
   });

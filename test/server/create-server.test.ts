@@ -138,14 +138,42 @@ describe("createServer()", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
+  it("answers gRPC to what nobody serves with a status of gRPC, on both ports", async () => {
+    const server = await start();
+    for (const port of [server.port, server.grpcPort]) {
+      const session = http2.connect(`http://127.0.0.1:${port}`);
+      opened.push(() => session.destroy());
+      for (const [path, type] of [
+        ["/other.Service/Method", "application/grpc"],
+        ["/lf.a2a.v1.A2AService/Other", "application/grpc+proto"],
+      ]) {
+        const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
+        stream.end(Buffer.alloc(5));
+        const [headers] = (await once(stream.resume(), "response")) as [http2.IncomingHttpHeaders];
+        expect([headers[":status"], headers["grpc-status"]]).toEqual([200, `${Code.Unimplemented}`]);
+        expect(headers["content-type"]).toMatch(/^application\/grpc/);
+      }
+    }
+    const web = { method: "POST", headers: { "content-type": "application/grpc-web+proto" }, body: new Uint8Array(5) };
+    const response = await fetch(`${server.url}/other.Service/Method`, web);
+    expect([response.status, response.headers.get("grpc-status"), await response.text()]).toEqual([200, "12", ""]);
+    const plain = await fetch(`${server.url}/other.Service/Method`, {
+      ...web,
+      headers: { "content-type": "application/json" },
+    });
+    expect(plain.status).toBe(404);
+  });
+
   it("says in one error that a port is taken, and leaves nothing open", async () => {
     const first = await start();
     const store = memoryStore();
     await expect(start({ store, port: first.port })).rejects.toThrow(
-      `Cannot listen: port ${first.port} on 127.0.0.1 is already in use`,
+      `Cannot listen: port ${first.port} on 127.0.0.1 is already in use; another one is chosen with port (--port)`,
     );
     const port = await freePort();
-    await expect(start({ store, port, grpcPort: first.grpcPort ?? 0 })).rejects.toThrow("is already in use");
+    await expect(start({ store, port, grpcPort: first.grpcPort ?? 0 })).rejects.toThrow(
+      "is already in use; another one is chosen with grpcPort (--grpc-port)",
+    );
     const again = await start({ store, port });
     expect(again.port).toBe(port);
   });

@@ -175,6 +175,24 @@ describe("listen()", () => {
     expect(stream.rstCode).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
 
+  it.each([
+    ["cleartext", {}],
+    ["TLS", { tls: testTls }],
+  ])("hears at once that an HTTP/2 client has gone, over %s", async (_name, options) => {
+    const closed: string[] = [];
+    const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {
+      response.once("close", () => closed.push(request.url ?? ""));
+      response.writeHead(200);
+      (response as http.ServerResponse).write("begun");
+    };
+    const { port } = await start({ ...options, handler });
+    const session = h2(`${"tls" in options ? "https" : "http"}://localhost:${port}`);
+    const streams = ["/a", "/b", "/c"].map((path) => session.request({ ":path": path }).on("error", () => {}));
+    await Promise.all(streams.map((stream) => once(stream.resume(), "response")));
+    session.destroy();
+    await until(() => closed.length === 3);
+  });
+
   it("does not hold a long answer for a slow request", async () => {
     const server = await start({}, 100);
     const [one, two] = [h1Request(server.port, "/slow"), h2Request(h2(`http://127.0.0.1:${server.port}`), "/slow")];

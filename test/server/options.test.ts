@@ -68,6 +68,14 @@ describe("settle()", () => {
     for (const trustProxy of [false, [], ""]) expect(settle({ ...plain, trustProxy }).trust).toBeUndefined();
   });
 
+  it("lets an agent be an object with more in it", () => {
+    expect(faultsOf({ agent: { ...agent, responds: "task", response: 1, executor: 2, name: "x" } })).toBe("");
+  });
+
+  it("knows no ports where nothing listens", () => {
+    expect(() => settle({ ...plain, port: 80 }, false)).toThrow("the option port is not known");
+  });
+
   it("declares the extension that the server brings", () => {
     const [served] = settle(plain).agents.all;
     expect(served?.card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(["urn:parley:ext:resume:v1"]);
@@ -81,7 +89,15 @@ describe("settle()", () => {
     [{ host: "a b" }, "host is no host"],
     [{ host: "" }, "host is no host"],
     [{ limits: { maxParts: 0 } }, "limits.maxParts is 0, not a whole number from 1 to 2147483647"],
-    [{ limits: { maxPart: 1 } }, "limits.maxPart is not a limit"],
+    [{ limits: { maxPart: 1 } }, "limits.maxPart is not known: did you mean maxParts?"],
+    [{ limits: { constructor: 1 } }, "limits.constructor is not known"],
+    [{ prot: 80 }, "the option prot is not known: did you mean port?"],
+    [{ GRPCPort: 80 }, "the option GRPCPort is not known: did you mean grpcPort?"],
+    [{ quiteAnother: undefined }, "the option quiteAnother is not known"],
+    [{ agent: { ...agent, respond: "message" } }, "the agent's field respond is not known: did you mean responds?"],
+    [{ agent: { ...agent, recovery: "fail" } }, "the agent's field recovery is not known: did you mean recover?"],
+    [{ agent: { ...agent, responds: "messages" } }, 'responds is "messages", not "task", "message" or "either"'],
+    [{ agent: { ...agent, recover: "retry" } }, 'recover is "retry", not "fail", "restart" or a function'],
     [{ publicUrl: "example.org" }, 'publicUrl "example.org" is not an absolute http or https URL'],
     [{ publicUrl: "https://a:b@example.org" }, "publicUrl"],
     [{ publicUrl: "https://example.org/?a" }, "publicUrl"],

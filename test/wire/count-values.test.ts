@@ -36,6 +36,13 @@ describe("exceedsBinary()", () => {
     expect(exceedsBinary(SendMessageRequestSchema, request(50_000), 100_002)).toBe(false);
   });
 
+  it("counts what stands in maps and in free JSON, at every depth", () => {
+    const list = Array.from({ length: 20_000 }, (_, i) => ({ [`k${i}`]: [true] }));
+    const free = toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, { metadata: { list } }));
+    expect(exceedsBinary(SendMessageRequestSchema, free, 100_000)).toBe(true);
+    expect(exceedsBinary(SendMessageRequestSchema, free, 300_000)).toBe(false);
+  });
+
   it("lets a large text be one field", () => {
     const message = { parts: [{ content: { case: "text", value: "x".repeat(1_000_000) } as const }] };
     const large = toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, { message }));

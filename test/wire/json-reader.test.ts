@@ -29,6 +29,13 @@ function violations(desc: DescMessage, json: unknown): Record<string, string> {
   }
 }
 
+describe("an enum", () => {
+  it("names what may be chosen, and not the value that stands for none", () => {
+    const role = (): unknown => jsonReader(MessageSchema)({ role: "user" });
+    expect(role).toThrow("role: must be one of ROLE_USER, ROLE_AGENT");
+  });
+});
+
 describe("jsonReader()", () => {
   for (const desc of contractTypes) {
     it(`reads ${desc.typeName} as protobuf-es does`, () => {

@@ -3,11 +3,12 @@ import { type ConnectRouter, createConnectRouter, type HandlerContext, type Meth
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
-import type { BindingOptions, HttpBinding } from "../binding.js";
+import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse } from "../binding.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
-import { answer } from "./node.js";
+import { checkedCompression, checkedRequest } from "./incoming.js";
+import { answer, isGrpc, refuseGrpc } from "./node.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 
 export interface ConnectBinding extends HttpBinding {
@@ -16,7 +17,12 @@ export interface ConnectBinding extends HttpBinding {
    * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
+  /** Answers a call of gRPC to a method or service that nobody serves; false for every other request. */
+  readonly unserved: (request: NodeServerRequest, response: NodeServerResponse) => boolean;
 }
+
+/** What clients may compress requests with, and be answered in. */
+const compressions = [compressionGzip, compressionBrotli];
 
 /** Longest timeout a client may ask for, in milliseconds: what a timer of Node can hold, some 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -32,7 +38,7 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") register(router, method, options);
     }
   };
-  const router = createConnectRouter({ acceptCompression: [compressionGzip, compressionBrotli] });
+  const router = createConnectRouter();
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
@@ -42,19 +48,33 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
       return answer(handlers.get(path), request, response, options.logger);
     },
     routes,
+    unserved: (request, response) => {
+      const mine = isGrpc(request);
+      if (mine) refuseGrpc(request, response);
+      return mine;
+    },
   };
 }
 
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
 function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
   const before = router.handlers.length;
-  for (const registration of [binaryRegistration(method), jsonRegistration(method)]) {
-    const limits = { readMaxBytes: options.limits.maxRequestBytes, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions };
+  const {
+    budget,
+    limits: { maxRequestBytes: max },
+  } = options;
+  const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
+  for (const registration of [ofBinary, ofJson]) {
+    const acceptCompression = compressions.map((each) => checkedCompression(each, registration.check));
+    const limits = { readMaxBytes: max, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions, acceptCompression };
     router.rpc(registration.method, implementation(method, registration, options), limits);
   }
   const [binary, json] = router.handlers.splice(before);
   if (binary === undefined || json === undefined) return;
-  const choose = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
+  const choose = (request: UniversalServerRequest) =>
+    isJson(request)
+      ? json(checkedRequest(request, { max, budget, check: ofJson.check }))
+      : binary(checkedRequest(request, { max, budget, check: ofBinary.check }));
   // A handler is a function that carries what it is for; the two differ in their codec alone.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }

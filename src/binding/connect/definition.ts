@@ -5,16 +5,19 @@ import {
   type JsonReadOptions,
   type JsonValue,
   type Message,
-  toJson,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../../gen/google/api/annotations_pb.js";
+import type { Limits } from "../../core/limits.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
 
 /** A method as it is registered with Connect, and how its messages there become those of the service, and back. */
 export interface Registration {
   readonly method: DescMethod;
+  /** What every request has to pass before Connect decodes it. */
+  readonly check: Check;
   readonly read: (message: Message) => Message;
   readonly write: (message: Message) => Message;
 }
@@ -32,9 +35,9 @@ export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
 };
 
 /** The method for binary messages: Connect's own codec is the one that everybody has. */
-export function binaryRegistration(method: DescMethod): Registration {
+export function binaryRegistration(method: DescMethod, limits: Limits): Registration {
   const same = (message: Message): Message => message;
-  return { method: withIdempotency(method), read: same, write: same };
+  return { method: withIdempotency(method), check: binaryCheck(method.input, limits), read: same, write: same };
 }
 
 /**
@@ -43,15 +46,23 @@ export function binaryRegistration(method: DescMethod): Registration {
  * the method is registered with `google.protobuf.Value` on both sides, which is any JSON, and the codec of the other
  * bindings stands between that and the service: the same JSON everywhere, and the same violations for a bad request.
  */
-export function jsonRegistration(method: DescMethod): Registration {
+export function jsonRegistration(method: DescMethod, limits: Limits): Registration {
   const readJson = jsonReader(method.input);
   const writeJson = jsonWriter(method.output);
   return {
     method: { ...withIdempotency(method), input: ValueSchema, output: ValueSchema } as DescMethod,
+    check: jsonCheck(limits),
     // The method is registered with Value, so a Value is what arrives.
-    read: (message) => readJson(toJson(ValueSchema, message as Value)),
+    read: (message) => readJson(plain(message as Value)),
     write: (message) => fromJson(ValueSchema, JSON.parse(writeJson(message)) as JsonValue, jsonOptions),
   };
+}
+
+/** Any JSON that was read. The library refuses to give back a number that is too large; our codec says where it is. */
+function plain({ kind }: Value): unknown {
+  if (kind.case === "listValue") return kind.value.values.map(plain);
+  if (kind.case !== "structValue") return kind.case === "nullValue" ? null : kind.value;
+  return Object.fromEntries(Object.entries(kind.value.fields).map(([name, value]) => [name, plain(value)]));
 }
 
 /** The method, marked so that Connect serves it by GET too when it changes nothing. */

@@ -57,6 +57,25 @@ function universalRequestOf(
   }
 }
 
+/** Whether a request says that it is gRPC or gRPC-Web, wherever it goes. */
+export function isGrpc(request: NodeServerRequest): boolean {
+  return /^application\/grpc(?:$|[-+;])/i.test(request.headers["content-type"] ?? "");
+}
+
+/**
+ * Answers a call of gRPC to what is not served as gRPC wants it: with a status and nothing else (PROTOCOL-HTTP2,
+ * "Trailers-Only"). Clients that get a status of HTTP instead can only guess.
+ */
+export function refuseGrpc(request: NodeServerRequest, response: NodeServerResponse): void {
+  discard({ request, response });
+  response.writeHead(200, {
+    "content-type": request.headers["content-type"] ?? "",
+    "grpc-status": `${Code.Unimplemented}`,
+    "grpc-message": "Method%20not%20found",
+  });
+  response.end();
+}
+
 function refuse(response: NodeServerResponse, status: number, headers: Record<string, string> = {}): void {
   response.writeHead(status, headers);
   response.end();

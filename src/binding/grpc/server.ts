@@ -3,7 +3,9 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import type { ByteBudget } from "../byte-budget.js";
 import type { GrpcBinding } from "./binding.js";
+import { limitIncoming } from "./incoming.js";
 import { addablesOf, Infrastructure } from "./infrastructure.js";
 import { reflectionServices } from "./reflection.js";
 
@@ -17,6 +19,8 @@ export interface GrpcServerOptions {
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: Limits;
+  /** Counts the bytes of requests until they are here. */
+  readonly budget: ByteBudget;
   readonly logger: Logger;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
@@ -41,7 +45,7 @@ const PING_TIMEOUT_MS = 20_000;
 /** Creates the server; it serves the binding, the standard health service, and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { binding, service, logger } = options;
-  const server = new Server(serverOptions(options.limits));
+  const server = new Server(serverOptions(options));
   const health = new HealthImplementation({ "": "SERVING", [service.typeName]: "SERVING" });
   const infrastructure = new Infrastructure();
   const own = addablesOf((target) => health.addToServer(target));
@@ -74,7 +78,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-function serverOptions(limits: Limits): ServerOptions {
+function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
   return {
     // Bookkeeping of every call, for a service that is not served here.
     "grpc.enable_channelz": 0,
@@ -83,7 +87,10 @@ function serverOptions(limits: Limits): ServerOptions {
     "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
     // Finds out about clients that vanished without a word. Pings of clients are answered however often they come.
     "grpc.keepalive_time_ms": limits.keepAliveMs,
-    "grpc.keepalive_timeout_ms": PING_TIMEOUT_MS,
+    "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
+    // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
+    "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
+    interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, budget })],
   };
 }
 

@@ -27,11 +27,8 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
 }
 
 /** The answer as a whole; undefined when there is nothing to say or it has been sent as a stream. */
-async function answer(
-  exchange: HttpExchange,
-  calls: Calls,
-  { limits, logger }: BindingOptions,
-): Promise<Outcome | undefined> {
+async function answer(exchange: HttpExchange, calls: Calls, options: BindingOptions): Promise<Outcome | undefined> {
+  const { limits, logger } = options;
   try {
     checkRequest(exchange);
   } catch (thrown) {
@@ -39,7 +36,7 @@ async function answer(
     return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
   }
   try {
-    const body = await readJsonBody(exchange, limits);
+    const body = await readJsonBody(exchange, options);
     if (body === "empty" || body === "malformed") {
       return failed(null, new A2AError("INVALID_REQUEST", "Invalid JSON payload"), undefined, PARSE_ERROR);
     }

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { restError } from "../../wire/rest-error.js";
-import { Router } from "../../wire/router.js";
+import { type RouteMatch, Router } from "../../wire/router.js";
 import { routesOf } from "../../wire/routes.js";
 import { sharedText } from "../../wire/shared.js";
 import { messageOf, messagesOf } from "../answer.js";
@@ -25,11 +25,17 @@ const headersOfRead = [["cache-control", "no-store"]] as const;
 /** HTTP+JSON (specification 11): routes, parameters and bodies follow the `google.api.http` rules of the service. */
 export function createRestBinding(options: BindingOptions): HttpBinding {
   const router = new Router(routesOf(options.service).map(endpointOf));
+  const find = (verb: string, path: string): RouteMatch<Endpoint> | undefined => {
+    const match = router.match(verb, path);
+    // Whatever can be read at once can be asked about without its body (RFC 9110, 9.3.2).
+    const read = verb === "HEAD" ? router.match("GET", path) : undefined;
+    return read !== undefined && "route" in read && !read.route.isStream ? read : match;
+  };
   return {
-    matches: (verb, path) => router.match(verb, path) !== undefined,
+    matches: (verb, path) => find(verb, path) !== undefined,
     handle: async (request, response, target) => {
       const exchange = new HttpExchange(request, response, target);
-      const match = router.match(request.method ?? "", target.path);
+      const match = find(request.method ?? "", target.path);
       if (match !== undefined && "route" in match) await serve({ exchange, ...match, target, options });
       else refuse(exchange, match?.allow);
     },
@@ -78,13 +84,14 @@ async function read({ exchange, route, values, target, options }: Serving): Prom
   const { query } = target;
   if (!route.hasBody) return route.read({ values, query, body: undefined });
   try {
-    // Without a body its type does not matter.
-    if (exchange.header("content-length") !== "0") checkBodyType(exchange);
+    // Without a body its type does not matter, unless it is what keeps pages of others out.
+    const matters = exchange.header("content-length") !== "0" || exchange.header("origin") !== undefined;
+    if (matters) checkBodyType(exchange);
   } catch (error) {
     discard(exchange);
     throw error;
   }
-  const body = await readJsonBody(exchange, options.limits);
+  const body = await readJsonBody(exchange, options);
   if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
   // Where the path says all there is to say, a client need not send an empty object.
   return route.read({ values, query, body: body === "empty" ? {} : body.json });

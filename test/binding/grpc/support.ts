@@ -5,6 +5,7 @@ import { afterEach } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { ByteBudget } from "../../../src/binding/byte-budget.js";
 import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../../src/core/limits.js";
@@ -53,7 +54,8 @@ export type Answering = (invocation: Invocation) => Answer | Promise<Answer>;
 export async function serve(answering: Answering, options: Partial<GrpcServerOptions> = {}): Promise<Served> {
   const { logger, lines } = recordingLogger();
   const invoke: Invoke = async (invocation) => answering(invocation);
-  const shared = { service: A2AService, limits: defaultLimits, logger, ...options };
+  const budget = new ByteBudget(defaultLimits.maxArrivingBytes);
+  const shared = { service: A2AService, limits: defaultLimits, budget, logger, ...options };
   const binding = createGrpcBinding({ ...shared, invoke, encrypted: options.tls !== undefined });
   const server = createGrpcServer({ host: "127.0.0.1", port: 0, binding, ...shared });
   cleanup(() => server.drain(0));

@@ -103,11 +103,18 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     );
   });
 
+  it("answers HEAD with the headers of GET alone", async () => {
+    const served = await rest({ protocol, invoke: ({ method }) => create(method.output) });
+    const { status, headers, text } = await send(served, { verb: "HEAD", path: "/tasks" });
+    expect([status, headers["content-type"], text]).toEqual([200, "application/a2a+json", ""]);
+    expect(served.calls).toHaveLength(1);
+  });
+
   it("tells unknown paths from wrong verbs", async () => {
     const served = await rest({ protocol });
     expect(await errorOf(served, { path: "/nothing" })).toMatchObject({
       status: 404,
-      error: { status: "UNIMPLEMENTED" },
+      error: { status: "NOT_FOUND" },
     });
     const { status, headers } = await errorOf(served, { path: "/tasks/t:subscribe", verb: "DELETE" });
     expect([status, headers.allow]).toEqual([405, "GET, POST"]);

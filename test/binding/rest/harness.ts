@@ -10,6 +10,7 @@ import type {
   NodeServerRequest,
   NodeServerResponse,
 } from "../../../src/binding/binding.js";
+import { ByteBudget } from "../../../src/binding/byte-budget.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
@@ -68,7 +69,13 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
     return invoke(invocation);
   };
   const limits = { ...defaultLimits, ...setup.limits };
-  const binding = make({ service: A2AService, invoke: noted, limits, logger });
+  const binding = make({
+    service: A2AService,
+    invoke: noted,
+    limits,
+    budget: new ByteBudget(limits.maxArrivingBytes),
+    logger,
+  });
   const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {
     const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s);
     binding.handle(request, response, { path, query, headers: [] }).catch((error: unknown) => broken.push(error));

@@ -58,8 +58,6 @@ const others: readonly (readonly [rpc: string, request: JsonObject, fields: read
 
 const tooLate = {
   grpc: "grpc-js measures messages before it shows them to anybody",
-  connect: "the library measures messages before it shows them to anybody",
-  "grpc-web": "the library measures messages before it shows them to anybody",
 };
 
 const megabyte = "0123456789abcdeü".repeat(65_536);

@@ -148,6 +148,9 @@ const errors: readonly RawCase[] = [
       { send: "PUT /", headers: json, body: "{}", status: 405, got: { allow: "POST" } },
       post(rpc("ListTasks", {}), failure(-32600, null), { headers: { "Content-Type": "text/plain" }, status: 415 }),
       post(JSON.stringify(rpc("ListTasks", {})), result(present), { headers: {} }),
+      // A page of another origin may send this without being asked.
+      post(rpc("ListTasks", {}), failure(-32600, null), { headers: { Origin: "https://evil.example" }, status: 415 }),
+      post(rpc("ListTasks", {}), result(present), { headers: { ...json, Origin: "https://app.example" } }),
     ],
   },
   {

@@ -89,6 +89,38 @@ const types: readonly RawCase[] = [
     })),
   },
   {
+    name: "what a page of another origin may send unasked is refused, with a body or without one",
+    ids: ["SRV-REST-15", "SRV-SEC-06"],
+    steps: [
+      ...["/message:send", "/tasks/unknown:cancel"].flatMap((path) =>
+        [{}, { "Content-Type": "text/plain" }].map((type) => ({
+          ...post(path, { message }, failure(415, "INVALID_ARGUMENT", "MEDIA_TYPE_NOT_SUPPORTED"), 415),
+          headers: { Origin: "https://evil.example", ...type },
+        })),
+      ),
+      {
+        send: "POST /tasks/unknown:cancel",
+        headers: { Origin: "null" },
+        body: "",
+        status: 415,
+        json: failure(415, "INVALID_ARGUMENT", "MEDIA_TYPE_NOT_SUPPORTED"),
+      },
+      { ...post("/message:send", { message }, { task: present }), headers: { ...a2a, Origin: "https://evil.example" } },
+      { send: "POST /tasks/unknown:cancel", body: "", status: 404, json: notFound },
+    ],
+  },
+  {
+    name: "what can be read can be asked about with HEAD",
+    ids: ["SRV-REST-02"],
+    steps: [
+      { send: "HEAD /tasks", status: 200, got: { ...a2aType, "content-length": present }, text: "" },
+      { send: "HEAD /north/tasks?pageSize=0", status: 400, got: a2aType, text: "" },
+      { send: "HEAD /tasks/unknown", status: 404, got: a2aType, text: "" },
+      { send: "HEAD /tasks/unknown:subscribe", status: 405, got: { allow: like(/GET/) }, text: "" },
+      { send: "HEAD /message:send", status: 405, got: { allow: "POST" }, text: "" },
+    ],
+  },
+  {
     name: "a body that is no JSON is refused",
     ids: ["SRV-REST-03", "SRV-JSON-14"],
     steps: ["{", "nope", new Uint8Array([0x22, 0xff, 0x22])].map((body) => ({
@@ -111,7 +143,7 @@ const routes: readonly RawCase[] = [
     name: "a path that is not served is not found",
     ids: ["SRV-REST-15"],
     steps: ["/nothing", "/tasks/", "/a/b/c/d", "/message:shout", "/.well-known/other"].map((path) =>
-      get(path, failure(404, "UNIMPLEMENTED", "METHOD_NOT_FOUND"), 404),
+      get(path, failure(404, "NOT_FOUND", "METHOD_NOT_FOUND"), 404),
     ),
   },
   {

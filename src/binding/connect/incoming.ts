@@ -1,0 +1,148 @@
+import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { A2AError, invalid } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { exceedsBinary } from "../../wire/count-values.js";
+import type { ByteBudget } from "../byte-budget.js";
+import { jsonBodyOf } from "../http-body.js";
+
+/**
+ * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
+ * bytes that are no message for an error of its own. Its errors have no ErrorInfo, either.
+ *
+ * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST.
+ */
+export type Check = (message: Uint8Array) => void;
+
+/** Checks a message in binary. */
+export function binaryCheck(desc: DescMessage, { maxRequestValues }: Limits): Check {
+  return (message) => {
+    let exceeds: boolean;
+    try {
+      exceeds = exceedsBinary(desc, message, maxRequestValues);
+      if (!exceeds) fromBinary(desc, message);
+    } catch {
+      throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+    }
+    if (exceeds) throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
+  };
+}
+
+/** Checks a message in JSON: Connect tells what is wrong with it in words that not every wire can carry. */
+export function jsonCheck(limits: Limits): Check {
+  return (message) => {
+    if (typeof jsonBodyOf(message, limits) === "object") return;
+    throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
+  };
+}
+
+/** The same compression, with what it gives checked. */
+export function checkedCompression(compression: Compression, check: Check): Compression {
+  return {
+    ...compression,
+    decompress: async (bytes, readMaxBytes) => {
+      const message = await compression.decompress(bytes, readMaxBytes).catch(unreadable);
+      check(message);
+      return message;
+    },
+  };
+}
+
+/** What cannot be decompressed is the client's mistake, whatever was the matter with it; what becomes too large is so. */
+function unreadable(thrown: unknown): never {
+  const error = ConnectError.from(thrown);
+  if (error.code === Code.ResourceExhausted) throw error;
+  throw invalid([{ field: "", description: "the request cannot be decompressed" }]);
+}
+
+/**
+ * The same request, with the messages in it checked that come without compression. A fault is thrown by the body, for
+ * whoever reads it: Connect then writes it as the protocol at hand wants it.
+ */
+export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
+  if (request.method === "GET") return checkedGet(request, rules.check);
+  if (!isStream(request.body)) return request;
+  const type = request.header.get("content-type") ?? "";
+  if (Number(request.header.get("content-length")) > rules.max + ENVELOPE_BYTES) {
+    return { ...request, body: failing(tooLarge(rules.max)) };
+  }
+  const enveloped = /^application\/(?:grpc|connect\+)/i.test(type);
+  const plain = enveloped || /^(?:identity)?$/i.test(request.header.get("content-encoding") ?? "");
+  const check = plain ? rules.check : () => {};
+  return { ...request, body: checkedBody(request.body, { ...rules, check }, enveloped) };
+}
+
+export interface Rules {
+  readonly check: Check;
+  /** Largest message, in bytes. */
+  readonly max: number;
+  /** Counts bytes until a request is here. */
+  readonly budget: ByteBudget;
+}
+
+const ENVELOPE_BYTES = 5;
+
+async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, budget }: Rules, enveloped: boolean): Body {
+  const most = enveloped ? max + ENVELOPE_BYTES : max;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      budget.take(chunk.byteLength);
+      size += chunk.byteLength;
+      if (size > most) throw tooLarge(max);
+      chunks.push(chunk);
+    }
+  } finally {
+    budget.give(size);
+  }
+  const bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+  if (enveloped) for (const message of plainMessages(bytes)) check(message);
+  else check(bytes);
+  yield bytes;
+}
+
+function tooLarge(max: number): A2AError {
+  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
+}
+
+type Body = AsyncGenerator<Uint8Array, void, undefined>;
+
+/** An envelope is flagged as compressed; a request has none of the other flags. */
+const COMPRESSED = 1;
+
+/** The messages in whole envelopes that are not compressed. @throws A2AError for flags that say something else. */
+function* plainMessages(bytes: Uint8Array): Iterable<Uint8Array> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + ENVELOPE_BYTES <= bytes.byteLength; ) {
+    const [flags, begin] = [view.getUint8(at), at + ENVELOPE_BYTES];
+    at = begin + view.getUint32(at + 1);
+    if (flags > COMPRESSED) throw invalid([{ field: "", description: `an envelope has the unknown flags ${flags}` }]);
+    if (flags === 0 && at <= bytes.byteLength) yield bytes.subarray(begin, at);
+  }
+}
+
+/** Connect reads the message of a GET from the URL; where it is unfit, the same call is made by a POST that says so. */
+function checkedGet(request: UniversalServerRequest, check: Check): UniversalServerRequest {
+  const { searchParams } = new URL(request.url);
+  if (!/^(?:identity)?$/.test(searchParams.get("compression") ?? "")) return request;
+  const message = searchParams.get("message") ?? "";
+  try {
+    check(Buffer.from(message, searchParams.get("base64") === "1" ? "base64" : "utf8"));
+    return request;
+  } catch (fault) {
+    const header = new Headers(request.header);
+    header.set("content-type", `application/${searchParams.get("encoding") ?? ""}`);
+    return { ...request, method: "POST", header, body: failing(fault) };
+  }
+}
+
+// biome-ignore lint/correctness/useYield: it only throws.
+async function* failing(fault: unknown): Body {
+  throw fault;
+}
+
+function isStream(body: UniversalServerRequest["body"]): body is AsyncIterable<Uint8Array> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}

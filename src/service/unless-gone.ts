@@ -1,0 +1,53 @@
+import type { Departure } from "../core/departure.js";
+import { A2AError } from "../core/error.js";
+import { type NextRound, nextRound } from "../core/next-round.js";
+import type { Sent } from "../engine/engine.js";
+
+/**
+ * What became of a message, unless its client leaves before: an agent that ignores its signal would keep the call
+ * open for nobody. A task that comes of it all the same goes on.
+ *
+ * @throws A2AError with reason CANCELLED when the client has left.
+ */
+export function unlessGone(client: Departure, sending: Promise<Sent>): Promise<Sent> {
+  return new Promise((resolve, reject) => {
+    const watch = new Watch(client, reject);
+    nextRound(watch);
+    const answered = (sent: Sent): void => {
+      watch.end();
+      if (!watch.isGone) resolve(sent);
+      else if (sent.kind === "task") sent.task.release();
+    };
+    sending.then(answered, (error) => {
+      watch.end();
+      reject(error);
+    });
+  });
+}
+
+/** Listens to a client from the next round on: most agents that answer with a message have done so by then. */
+class Watch implements NextRound {
+  isGone = false;
+  readonly #client: Departure;
+  readonly #reject: (error: A2AError) => void;
+  #isOver = false;
+  #stay: (() => void) | undefined;
+
+  constructor(client: Departure, reject: (error: A2AError) => void) {
+    this.#client = client;
+    this.#reject = reject;
+  }
+
+  run(): void {
+    if (this.#isOver) return;
+    this.#stay = this.#client.onGone(() => {
+      this.isGone = true;
+      this.#reject(new A2AError("CANCELLED", "The client went away before the agent answered."));
+    });
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#stay?.();
+  }
+}

@@ -1,0 +1,69 @@
+import { equals } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { foldStored } from "../../src/engine/shelf.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
+import { encodeSnapshot, TaskFold } from "../../src/task/fold.js";
+import { log } from "../task/arbitraries.js";
+import { reference } from "../task/reference.js";
+import { stores } from "./stores.js";
+
+/** Stores a log in appends of these sizes, with a snapshot after those that are marked. */
+async function keep(
+  store: TaskStore,
+  taskId: string,
+  entries: readonly LogEntry[],
+  cuts: readonly Cut[],
+): Promise<void> {
+  const fold = new TaskFold();
+  let [state, statusTime] = [0, 0];
+  for (let at = 0, round = 0; at < entries.length; round++) {
+    const { size, snapshot } = cuts[round % cuts.length] ?? { size: 1, snapshot: false };
+    const piece = entries.slice(at, at + size);
+    for (const entry of piece) {
+      fold.apply(entry);
+      const next = stateAfter(entry.event);
+      if (next !== undefined) [state, statusTime] = [next, millisOf(entry.time)];
+    }
+    const { position, generation } = fold;
+    const place = { taskId, tenant: "", owner: "", contextId: "context", lease: null };
+    const head = { ...place, state, statusTime, position, generation };
+    await store.append({ head, expected: at, entries: piece.map(encodeEntry) });
+    if (snapshot) await store.saveSnapshot({ taskId, snapshot: { position, bytes: encodeSnapshot(fold) } });
+    at += piece.length;
+  }
+}
+
+interface Cut {
+  readonly size: number;
+  readonly snapshot: boolean;
+}
+
+const cuts = fc.array(fc.record({ size: fc.integer({ min: 1, max: 9 }), snapshot: fc.boolean() }), {
+  minLength: 1,
+  maxLength: 6,
+});
+
+describe.each(stores)("a log in the %s store", (_name, open) => {
+  it("folds to what the reference says, however it was cut and wherever snapshots lie (SRV-STRM-18)", async () => {
+    const store = open();
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(log, cuts, async (entries, pieces) => {
+        const taskId = `t${run++}`;
+        await keep(store, taskId, entries, pieces);
+        const folded = await foldStored(store, taskId);
+        if (folded === undefined) throw new Error("the task is not there");
+        expect(equals(TaskSchema, folded.fold.task, reference(entries))).toBe(true);
+        const last = entries.at(-1);
+        expect([folded.fold.position, folded.fold.generation]).toEqual([last?.position, last?.generation]);
+        const stored = await store.read({ taskId, after: 0, limit: 1_000 });
+        expect(equals(TaskSchema, reference(stored.map(decodeEntry)), reference(entries))).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

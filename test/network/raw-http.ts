@@ -1,0 +1,88 @@
+import * as http from "node:http";
+import * as http2 from "node:http2";
+import * as net from "node:net";
+import type { Readable } from "node:stream";
+import { cleanup } from "./serve.js";
+
+/** A request as it goes over the wire. */
+export interface RawRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string | undefined;
+}
+
+/** The whole answer. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Headers and trailers by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Sends a request and reads the whole answer; rejects when there is none. */
+export type Send = (request: RawRequest) => Promise<RawAnswer>;
+
+/** How long an answer may take before it counts as none, in milliseconds: far from what any of them takes. */
+const PATIENCE_MS = 20_000;
+
+/** A client of a port that speaks HTTP/1.1, on connections that are kept. */
+export function http1(port: number): Send {
+  // A connection that waits for its next request has nobody else who listens to its errors.
+  const createConnection = (options: net.NetConnectOpts) => net.connect(options).on("error", () => {});
+  const agent = Object.assign(new http.Agent({ keepAlive: true }), { createConnection });
+  cleanup(() => agent.destroy());
+  return async ({ method = "POST", path, headers = {}, body }) => {
+    const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
+    const options = { host: "127.0.0.1", port, method, path, agent, headers: { ...length, ...headers } };
+    const request = http.request({ ...options, timeout: PATIENCE_MS });
+    request.once("timeout", () => request.destroy(new Error("no answer")));
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      request.once("response", resolve).on("error", reject).end(body);
+    });
+    const bytes = await bytesOf(response);
+    const all = { ...textsOf(response.headers), ...textsOf(response.trailers) };
+    return { status: response.statusCode ?? 0, headers: all, body: bytes };
+  };
+}
+
+/** A client of a port that speaks HTTP/2, on one connection as long as it lasts. */
+export function http2Client(port: number): Send {
+  let session: http2.ClientHttp2Session | undefined;
+  cleanup(() => session?.destroy());
+  return async ({ method = "POST", path, headers = {}, body }) => {
+    if (session === undefined || session.closed || session.destroyed) session = connect(port);
+    const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body === undefined });
+    stream.setTimeout(PATIENCE_MS, () => stream.destroy(new Error("no answer")));
+    let answer: http2.IncomingHttpHeaders & { ":status"?: number | undefined } = {};
+    let trailers: http2.IncomingHttpHeaders = {};
+    stream.once("response", (head) => {
+      answer = head;
+    });
+    stream.once("trailers", (tail) => {
+      trailers = tail;
+    });
+    if (body !== undefined) stream.end(body);
+    const bytes = await bytesOf(stream);
+    return { status: answer[":status"] ?? 0, headers: { ...textsOf(answer), ...textsOf(trailers) }, body: bytes };
+  };
+}
+
+/** A connection of HTTP/2 whose end is no error of the test. */
+export function connect(port: number, settings: http2.Settings = {}): http2.ClientHttp2Session {
+  const session = http2.connect(`http://127.0.0.1:${port}`, { settings });
+  session.on("error", () => {});
+  cleanup(() => session.destroy());
+  return session;
+}
+
+async function bytesOf(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function textsOf(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+  const entries = Object.entries(headers).filter(([name]) => !name.startsWith(":"));
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+}
