@@ -22,6 +22,12 @@ switch (what) {
     sqliteStore(path);
     say("opened");
     break;
+  case "open and close when told":
+    openUntilTold();
+    break;
+  case "take leases":
+    await takeLeases(Number(name));
+    break;
   case "race":
     await race();
     break;
@@ -57,6 +63,30 @@ async function appendAndLeave(): Promise<void> {
   const store = sqliteStore(path);
   await create(store, { taskId: "a" });
   say("appended");
+}
+
+/** Has a store open until it is asked to end, and takes a moment for that. */
+function openUntilTold(): void {
+  const store = sqliteStore(path);
+  const stay = setInterval(() => {}, 1_000);
+  process.once("SIGTERM", () => {
+    clearInterval(stay);
+    setTimeout(async () => {
+      await store.close();
+      say("closed");
+    }, 300);
+  });
+  say("opened");
+}
+
+/** Takes leases that last for ever, and lives as long. */
+async function takeLeases(count: number): Promise<void> {
+  const store = sqliteStore(path);
+  setInterval(() => {}, 1_000);
+  for (let index = 0; index < count; index++) {
+    await create(store, { taskId: `task-${index}`, lease: leaseOf({ until: Number.MAX_SAFE_INTEGER }) });
+    say(`task-${index}`);
+  }
 }
 
 /** One of several processes on one file: claims what it can get, and tries to be the one that writes each position. */

@@ -39,7 +39,7 @@ describe("sqliteStore() and the place of its file", () => {
   it("creates the file", async () => {
     const path = temporaryFile();
     await sqliteStore(path).close();
-    expect(Object.keys(contentsOf(dirname(path)))).toEqual(["tasks.db"]);
+    expect(Object.keys(contentsOf(dirname(path)))).toEqual(["tasks.db", "tasks.db-lock"]);
   });
 
   it("takes a file that is empty, or was abandoned before it had tables", async () => {
