@@ -10,7 +10,7 @@ let server: ServerProcess;
 let drivers: Driver[];
 
 beforeEach(async () => {
-  home = new Home("--lease-ms", "500");
+  home = new Home();
   await startAgain();
 });
 
