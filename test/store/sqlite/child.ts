@@ -2,10 +2,10 @@ import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 
 /**
- * What the tests run in a process of its own: `child.ts <what> <file> [<name>]`. It says on its output what it was
+ * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
  * told was done, one line each.
  */
-const [what, path = "", name = ""] = process.argv.slice(2);
+const [what, path = "", name = "", mode = "FULL"] = process.argv.slice(2);
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 switch (what) {
@@ -37,7 +37,7 @@ switch (what) {
 
 /** Eight callers whose tasks grow without end; each line is a task and the position that was acknowledged. */
 async function appendForEver(): Promise<void> {
-  const store = sqliteStore(path);
+  const store = sqliteStore({ path, synchronous: mode === "NORMAL" ? "NORMAL" : "FULL" });
   const grow = async (caller: number): Promise<void> => {
     for (let task = 0; ; task++) {
       let head = await create(store, { taskId: `${name}-${caller}-${task}`, state: 1 });
