@@ -8,8 +8,8 @@ import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
-import type { TaskStore } from "../../src/store/task-store.js";
-import { Bench, scope, settle, story } from "./support.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { Bench, gate, scope, settle, story } from "./support.js";
 
 /** A process that died: what it had not stored is gone, and it never says anything again. */
 function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
@@ -216,6 +216,42 @@ describe("recovery from a file", () => {
       expect((await engine.get(scope, held.accepted!.task.id)).task.status?.state).toBe(TaskState.WORKING);
       await Promise.all([other.engine.drain(0), third.engine.drain(0)]);
     }));
+});
+
+describe("a task whose events cannot be stored for a while", () => {
+  it("is taken over by the same process when they can, and its readers hear of it", async () => {
+    const kept = memoryStore();
+    let full = false;
+    const store = new Proxy(kept, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name === "append" && full) return () => Promise.reject(new StoreError("failed", "The disk is full."));
+        return value.bind(target);
+      },
+    });
+    const goOn = gate();
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await goOn.opened;
+        yield artifact({ name: "late", text: "late" });
+      },
+    };
+    const bench = new Bench(agent, { leaseMs: 150 }, store);
+    await bench.engine.start();
+    const held = await bench.send("x");
+    const told = story(held);
+    await held.passed(1, stays, 5_000);
+    full = true;
+    goOn.open();
+    await expect(bench.send("y")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(held.now().task.status?.state).toBe(TaskState.WORKING);
+    full = false;
+    expect(await told).toEqual(["WORKING", expect.stringMatching(/^FAILED .*crash/)]);
+    await bench.engine.drain(0);
+  });
 });
 
 describe("a message to a task whose process died a moment ago", () => {
