@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -176,10 +177,12 @@ export class Siege {
     const checked = this.#checkKnown(drivers, number);
     await within(PATIENCE_MS, checked, () => "What is known is not answered.");
     const left = new AbortController();
+    // Every call of the round listens to it.
+    setMaxListeners(0, left.signal);
     const running = this.clients.map(({ load }, i) => load.run(drivers[i] as Driver, left.signal));
     await until(server);
     await this.#kill(server, moment);
-    // A client may miss that its connection broke. It is not asked what it missed, but what it has when it comes again.
+    // The Connect client may miss that its connection broke when the server had said goodbye before (GOAWAY).
     const late = setTimeout(() => left.abort(), LATE_MS);
     const broken = Promise.allSettled(running);
     const outcomes = await within(PATIENCE_MS, broken, () => {
