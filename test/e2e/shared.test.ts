@@ -19,7 +19,8 @@ afterAll(() => home.leave());
 async function begin(driver: Driver, text: string): Promise<string> {
   const request = { ...say(text), configuration: { returnImmediately: true } };
   const { message } = await driver.call("SendMessage", request, resuming());
-  return String((message?.task as JsonObject).id);
+  const task = message?.task as JsonObject;
+  return String(task.id);
 }
 
 describe("two servers that share a file", { timeout: 60_000 }, () => {
