@@ -18,6 +18,8 @@ interface ServeFlags {
   readonly grpcPort: number | false;
   readonly host: string;
   readonly store: string;
+  readonly shared?: boolean;
+  readonly idempotentMessageIds?: boolean;
   readonly publicUrl?: string;
   readonly grpcPublicUrl?: string;
   readonly tlsCert?: string;
@@ -34,7 +36,9 @@ interface ServeFlags {
 export function addServe(program: Command): void {
   const option = (flags: string, description: string): Option => {
     const made = new Option(flags, description);
-    return made.env(`PARLEY_${made.name().toUpperCase().replaceAll("-", "_")}`);
+    const variable = `PARLEY_${made.name().toUpperCase().replaceAll("-", "_")}`;
+    // An option without a value is on as soon as its variable is there, whatever that says.
+    return made.isBoolean() && process.env[variable] === "false" ? made : made.env(variable);
   };
   program
     .command("serve")
@@ -44,6 +48,8 @@ export function addServe(program: Command): void {
     .addOption(option("--grpc-port <number>", "gRPC port, or off").argParser(portOrOff).default(50051))
     .addOption(option("--host <address>", "address to listen on, 0.0.0.0 for all").default("127.0.0.1"))
     .addOption(option("--store <file>", "SQLite file that keeps the tasks; memory forgets them").default("parley.db"))
+    .addOption(option("--shared", "let other servers have the file open too, all of them with this option"))
+    .addOption(option("--idempotent-message-ids", "take a message that comes again, by its id, for the same one"))
     .addOption(option("--public-url <url>", "URL under which clients reach the HTTP port"))
     .addOption(option("--grpc-public-url <host:port>", "address under which clients reach gRPC"))
     .addOption(option("--tls-cert <file>", "certificate chain (PEM), for TLS on both ports"))
@@ -53,7 +59,12 @@ export function addServe(program: Command): void {
     .addOption(
       option("--retention-ms <number>", "how long finished tasks are kept; for ever without").argParser(millis),
     )
-    .addOption(option("--lease-ms <number>", "when tasks of a crashed process are taken over").argParser(millis))
+    .addOption(
+      option(
+        "--lease-ms <number>",
+        "when servers that share a file take over each other's tasks after a crash",
+      ).argParser(millis),
+    )
     .addOption(option("--grace-ms <number>", "what running work gets to end when it is stopped").argParser(millis))
     .addOption(option("--log-level <level>", "level of the log on stderr").choices(levels).default("info"))
     .action(serve);
@@ -78,7 +89,7 @@ async function serve(module: string, flags: ServeFlags): Promise<void> {
   });
   const agents = await loadAgents(module);
   const options = optionsOf(flags);
-  server = await createServer({ ...options, ...agents, store: storeOf(flags.store, logger), logger });
+  server = await createServer({ ...options, ...agents, store: storeOf(flags, logger), logger });
   const { url, grpcAddress, card } = server;
   process.stdout.write(greeting({ url, grpcAddress, card, store: flags.store }));
 }
@@ -93,13 +104,13 @@ async function close(server: Server, logger: pino.Logger): Promise<number> {
   }
 }
 
-function storeOf(store: string, logger: pino.Logger): TaskStore {
-  return store === "memory" ? memoryStore() : sqliteStore({ path: store, logger });
+function storeOf({ store, shared = false }: ServeFlags, logger: pino.Logger): TaskStore {
+  return store === "memory" ? memoryStore() : sqliteStore({ path: store, shared, logger });
 }
 
 function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
   const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy } = flags;
-  const { retentionMs, leaseMs, graceMs } = flags;
+  const { retentionMs, leaseMs, graceMs, idempotentMessageIds } = flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
@@ -115,6 +126,7 @@ function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
     ...(retentionMs !== undefined && { retentionMs }),
     ...(leaseMs !== undefined && { leaseMs }),
     ...(graceMs !== undefined && { limits: { shutdownGraceMs: graceMs } }),
+    ...(idempotentMessageIds !== undefined && { idempotentMessageIds }),
   };
 }
 

@@ -32,7 +32,10 @@ export interface A2AOptions extends AgentsInput {
   readonly retentionMs?: number;
   /** How often one turn is run again after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
-  /** After this time without a sign of life a process's running tasks are taken over, in milliseconds. Default 15,000. */
+  /**
+   * After this time without a sign of life a process's running tasks are taken over, in milliseconds. Default 15,000.
+   * Whoever opens a store that is not shared does not wait for it.
+   */
   readonly leaseMs?: number;
   /**
    * URL under which clients reach the HTTP port; a path in it is kept. Default: what a trusted proxy was asked for, or

@@ -8,7 +8,11 @@
  * - Everything else about a task (snapshot, lease, push positions) may be late or lost without harm to the log.
  */
 export interface TaskStore {
-  /** True when other processes may append to the same tasks: readers then look for news now and then. */
+  /**
+   * True when other processes may have the same tasks open: readers then look for news now and then, and what a crash
+   * cut off is claimed when its lease ends. False when nobody else can: every lease that is there when the store is
+   * opened is of a process that is gone, and is up for a claim at once.
+   */
   readonly shared: boolean;
 
   /**

@@ -205,6 +205,38 @@ describe("parley serve, when something is wrong,", () => {
   });
 });
 
+describe("parley serve and a file that another server has open", () => {
+  const store = ["--store", "tasks.db"];
+
+  it("refuses it in one line", async () => {
+    const first = await serve(store);
+    const second = parley(["serve", probe, ...anyPort, ...store]);
+    expect(await second.exited).toBe(2);
+    expect(second.stderr()).toMatch(/^parley: Cannot open \S+tasks\.db: another store has it open.*--shared`\)\.\n$/);
+    expect((await send(first.url, "echo hello")).state).toBe("TASK_STATE_COMPLETED");
+    first.child.kill("SIGKILL");
+    await first.exited;
+    await serve(store);
+  });
+
+  it("shares it when both say so, on the command line or in the environment", async () => {
+    const [one, two] = [await serve([...store, "--shared"]), await serve(store, { PARLEY_SHARED: "true" })];
+    const { id } = await send(one.url, "echo hello");
+    expect(await stateOf(two.url, id)).toBe("TASK_STATE_COMPLETED");
+    const alone = parley(["serve", probe, ...anyPort, ...store], { PARLEY_SHARED: "false" });
+    expect(await alone.exited).toBe(2);
+    expect(alone.stderr()).toContain("as one of several that share it");
+  });
+});
+
+describe("parley serve --idempotent-message-ids", () => {
+  it("makes one task of a message that comes twice", async () => {
+    const { url } = await serve(["--store", "memory", "--idempotent-message-ids"]);
+    const [first, second] = [await send(url, "echo hello"), await send(url, "echo hello")];
+    expect(second.id).toBe(first.id);
+  });
+});
+
 describe("a signal", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "%s ends the server in order",

@@ -1,156 +1,116 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Driver } from "../support/driver.js";
-import { type Binding, bindings } from "../support/drivers.js";
-import { LoadClient, mayEndIn, type Order } from "./support/load.js";
-import { Home, type ServerProcess, within } from "./support/server-process.js";
-import { generationIn, logOf, stateOf, taskOf } from "./support/story.js";
+import { bindings } from "../support/drivers.js";
+import { expectSoundFile } from "../support/sound-file.js";
+import { faultIn, type Order } from "./support/load.js";
+import { type Moment, Siege } from "./support/siege.js";
+import { generationIn, type Story, stateOf } from "./support/story.js";
 
-const rounds = 15;
+/** How many servers are killed; `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` goes on for an hour. */
+const wanted = Number(process.env.PARLEY_KILLS ?? 200);
 
-/** No round begins after this time, in milliseconds, so that a slow machine has fewer of them. */
-const enough = 35_000;
+/** Milliseconds for each of them. When they are over no round begins, so that a slow machine has fewer. */
+const enough = wanted * 800;
 
-/** Clients at the same time on each binding. */
-const perBinding = 2;
+/** So many there have to be on any machine. */
+const least = wanted / 2;
 
-/** Tasks of earlier rounds that are looked at again in each round, besides those of the last one. */
-const sample = 25;
+/** Kills in the middle of a checkpoint under load, for each store. They come last, since they make the file large. */
+const floods = 3;
 
-const home = new Home("--lease-ms", "300", "--log-level", "error");
-const clients = bindings.flatMap((binding) =>
-  Array.from({ length: perBinding }, (_, i) => ({ binding, load: new LoadClient(`${binding.name} ${i}`) })),
-);
-const problems: string[] = [];
-let logged = "";
+/** Two stores at the same time, whose clients make themselves known in different ways. */
+const sieges = [new Siege("idempotency key"), new Siege("message id")];
 
-const isOpen = ({ acknowledged }: Order): boolean => acknowledged === undefined;
-const allOrders = (): Order[] => clients.flatMap(({ load }) => load.orders);
+const killed = (): number => sieges.reduce((sum, siege) => sum + siege.killed, 0);
+const allOrders = (): Order[] => sieges.flatMap(({ orders }) => orders);
 
-/** Lets all clients load a server until it is killed after a while. */
-async function round(number: number): Promise<void> {
-  const server = await home.start();
-  const drivers = clients.map(({ binding }) => binding.connect(server));
-  const checked = checkKnown(server, number);
-  const running = clients.map(({ load }, i) => load.run(drivers[i] as Driver));
-  await checked;
-  // Another moment each time, after few calls and after many.
-  await new Promise((resolve) => setTimeout(resolve, (number * 137) % 700));
-  await server.kill();
-  const outcomes = await Promise.allSettled(running);
-  for (const outcome of outcomes) if (outcome.status === "rejected") problems.push(String(outcome.reason));
-  for (const driver of drivers) driver.close();
-  logged += server.log;
-}
-
-/** Looks whether what was acknowledged in earlier rounds is there as it was. */
-async function checkKnown(server: ServerProcess, number: number): Promise<void> {
-  const known = allOrders().filter((order) => !isOpen(order));
-  const picked = [...known.slice(-sample), ...known.filter((_, i) => i % rounds === number).slice(0, sample)];
-  await withDriver(server, number, async (driver) => {
-    for (const order of picked) {
-      const task = await taskOf(driver, String(order.acknowledged?.id));
-      if (!sameJson(task, order.acknowledged)) {
-        problems.push(
-          `${order.key} was acknowledged as ${JSON.stringify(order.acknowledged)}, is ${JSON.stringify(task)}`,
-        );
-      }
-    }
-  });
-}
-
-async function withDriver(
-  server: ServerProcess,
-  number: number,
-  work: (driver: Driver) => Promise<void>,
-): Promise<void> {
-  const driver = (bindings[number % bindings.length] as Binding).connect(server);
-  try {
-    await work(driver);
-  } finally {
-    driver.close();
-  }
-}
-
-function sameJson(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** Every task of the server, page by page. */
-async function listAll(driver: Driver): Promise<JsonObject[]> {
-  const tasks: JsonObject[] = [];
-  for (let pageToken = ""; ; ) {
-    const { message } = await driver.call("ListTasks", { pageSize: 100, pageToken });
-    tasks.push(...((message?.tasks ?? []) as JsonObject[]));
-    pageToken = String(message?.nextPageToken ?? "");
-    if (pageToken === "") return tasks;
-  }
-}
-
-describe("a server that is killed under load, again and again", () => {
-  let server: ServerProcess;
-  let tasks: JsonObject[];
-  let logs: Map<string, Awaited<ReturnType<typeof logOf>>>;
-  let played = 0;
+describe("servers that are killed again and again, whatever they are at", () => {
+  let tasks: JsonObject[][];
+  let logs: Map<Order, Story>;
+  let inTime = true;
 
   beforeAll(async () => {
-    const end = Date.now() + enough;
-    while (played < rounds && Date.now() < end) await round(played++);
-    server = await home.start();
-    const drivers = clients.map(({ binding }) => binding.connect(server));
-    const finished = Promise.all(clients.map(({ load }, i) => load.finish(drivers[i] as Driver)));
-    await within(30_000, finished, () => `Without an answer: ${JSON.stringify(allOrders().filter(isOpen))}`);
-    const [driver] = drivers as [Driver];
-    tasks = await listAll(driver);
-    logs = new Map();
-    for (const task of tasks) logs.set(String(task.id), await logOf(driver, String(task.id)));
-    for (const each of drivers) each.close();
-  }, 180_000);
-
-  afterAll(() => home.leave());
-
-  it("was loaded", () => {
-    expect(played).toBeGreaterThan(3);
-    for (const { load, binding } of clients) expect(load.orders.length, binding.name).toBeGreaterThan(played);
-  });
-
-  it("keeps what it acknowledged as it was, and breaks no call in another way than with the connection", () => {
-    expect(problems).toEqual([]);
-    const now = new Map(tasks.map((task) => [String(task.contextId), task]));
-    for (const { key, acknowledged } of allOrders()) {
-      expect(now.get(key)).toMatchObject({ id: acknowledged?.id, status: acknowledged?.status as JsonObject });
-    }
-  });
-
-  it("has one task for each order, however often it was sent", () => {
-    const contexts = tasks.map((task) => String(task.contextId));
-    expect(contexts.toSorted()).toEqual(
-      allOrders()
-        .map(({ key }) => key)
-        .toSorted(),
+    const begin = Date.now();
+    await Promise.all(
+      sieges.map(async (siege) => {
+        const share = wanted / sieges.length;
+        for (let round = 0; siege.killed < share - floods && inTime; round++) {
+          await siege.round(round);
+          inTime &&= Date.now() - begin < enough;
+        }
+        // One may find nothing to be moved: the next one does.
+        for (let round = 0; siege.killed < share && round < 2 * floods; round++) await siege.flood(round);
+      }),
     );
+    const ends = await Promise.all(sieges.map((siege) => siege.finish()));
+    tasks = ends.map((end) => end.tasks);
+    logs = new Map(ends.flatMap((end) => [...end.logs]));
+  }, enough + 240_000);
+
+  afterAll(() => Promise.all(sieges.map((siege) => siege.leave())));
+
+  it(`are ${wanted}, killed in the middle of everything that they do`, () => {
+    expect(killed()).toBeGreaterThanOrEqual(inTime ? wanted : least);
+    const all: Moment[] = ["load", "start", "recovery", "shutdown", "last checkpoint", "checkpoint under load"];
+    for (const { kills } of sieges) for (const moment of all) expect(kills.get(moment), moment).toBeGreaterThan(0);
   });
 
-  it("has the generations of each task without a gap, and every event that a client was given", () => {
-    for (const { key, acknowledged, stories } of allOrders()) {
-      const log = logs.get(String(acknowledged?.id));
-      const expected = Array.from({ length: generationIn(acknowledged ?? {}) - 1 }, (_, i) => i + 2);
-      expect([...(log?.events.keys() ?? [])], key).toEqual(expected);
-      for (const story of stories) {
-        for (const [generation, event] of story.events) expect(log?.events.get(generation), key).toEqual(event);
+  it("keep what they acknowledged as it was, and break no call in another way than with the connection", () => {
+    for (const [i, { orders, problems }] of sieges.entries()) {
+      expect(problems).toEqual([]);
+      const now = new Map(tasks[i]?.map((task) => [String(task.contextId), task]));
+      for (const { key, acknowledged } of orders) {
+        expect(now.get(key)).toMatchObject({ id: acknowledged?.id, status: acknowledged?.status as JsonObject });
       }
     }
   });
 
-  it("leaves no task in the middle, and ends each as its agent would", () => {
-    const states = new Set(tasks.map(stateOf));
-    expect([...states].filter((state) => /WORKING|SUBMITTED/.test(state))).toEqual([]);
-    for (const order of allOrders()) {
-      expect(mayEndIn(order, order.acknowledged ?? {}), JSON.stringify(order.acknowledged)).toBe(true);
+  it("have one task for each order, however often its message came", () => {
+    for (const [i, { orders }] of sieges.entries()) {
+      const contexts = tasks[i]?.map((task) => String(task.contextId));
+      expect(contexts?.toSorted()).toEqual(orders.map(({ key }) => key).toSorted());
     }
   });
 
-  it("logs nothing that an operator would have to look after", () => {
-    expect(logged).toBe("");
+  it("have the generations of each task without a gap, and every event that a client was given", () => {
+    for (const [order, log] of logs) {
+      const expected = Array.from({ length: generationIn(order.acknowledged ?? {}) - 1 }, (_, i) => i + 2);
+      expect([...log.events.keys()], order.key).toEqual(expected);
+      for (const { events } of Object.values(order.stories)) {
+        for (const [generation, event] of events) expect(log.events.get(generation), order.key).toEqual(event);
+      }
+    }
+    expect(logs.size).toBe(allOrders().length);
+  });
+
+  it("let streams go on where they broke, over every binding", () => {
+    for (const { clients } of sieges) {
+      for (const { name } of bindings) {
+        const orders = clients.filter(({ binding }) => binding.name === name).flatMap(({ load }) => load.orders);
+        expect(orders.filter(({ resumed }) => resumed > 0).length, name).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it("leave no task in the middle, and end each as its agent would", () => {
+    const states = new Set(tasks.flat().map(stateOf));
+    expect([...states].filter((state) => /WORKING|SUBMITTED|REQUIRED/.test(state))).toEqual([]);
+    for (const order of allOrders()) {
+      expect(faultIn(order), `${order.key} (${order.text}): ${JSON.stringify(order.acknowledged)}`).toBeUndefined();
+    }
+  });
+
+  it("go on with what an agent had done, where it says so", () => {
+    const again = allOrders().filter(({ text, cuts }) => text.startsWith("count") && cuts > 0);
+    const done = again.filter(({ acknowledged }) => stateOf(acknowledged ?? {}) === "TASK_STATE_COMPLETED");
+    expect(done.length).toBeGreaterThan(0);
+  });
+
+  it("leave files that are sound", () => {
+    for (const { store, orders } of sieges) expect(expectSoundFile(store)).toBe(orders.length);
+  });
+
+  it("log nothing that an operator would have to look after", () => {
+    for (const { logged } of sieges) expect(logged).toBe("");
   });
 });

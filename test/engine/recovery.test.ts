@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { TaskStore } from "../../src/store/task-store.js";
-import { Bench, scope, settle, story } from "./support.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { Bench, gate, scope, settle, story } from "./support.js";
 
 /** A process that died: what it had not stored is gone, and it never says anything again. */
 function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
@@ -159,6 +163,94 @@ describe("recovery", () => {
     expect(held.now().task.status?.state).toBe(TaskState.WORKING);
     await bench.engine.drain(0);
     await other.engine.drain(0);
+  });
+});
+
+describe("recovery from a file", () => {
+  /** Lets a process die in the middle of a turn; the next one opens the file before the lease of the turn is over. */
+  async function nextLife(shared: boolean, check: (after: Bench, taskId: string) => Promise<void>): Promise<void> {
+    const folder = mkdtempSync(join(tmpdir(), "parley-recovery-"));
+    const path = join(folder, "tasks.db");
+    const now = 1_000_000;
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await stuck;
+      },
+    };
+    const kept = sqliteStore({ path, shared });
+    const first = mortal(kept);
+    const before = new Bench(agent, { now: () => now, leaseMs: 10_000 }, first.store);
+    const held = await before.send("x");
+    await held.passed(1, stays, 5_000);
+    first.die();
+    await kept.close();
+    const store = sqliteStore({ path, shared });
+    const after = new Bench(agent, { now: () => now, leaseMs: 10_000 }, store);
+    await after.engine.start();
+    await check(after, held.accepted!.task.id);
+    await after.engine.drain(0);
+    await store.close();
+    rmSync(folder, { recursive: true });
+  }
+
+  it("takes over at once what a process left in a file that it had alone", () =>
+    nextLife(false, async ({ engine }, taskId) => {
+      expect((await engine.get(scope, taskId)).task.status?.state).toBe(TaskState.FAILED);
+    }));
+
+  it("leaves it for as long as its lease lasts where the file is shared", () =>
+    nextLife(true, async ({ engine }, taskId) => {
+      expect((await engine.get(scope, taskId)).task.status?.state).toBe(TaskState.WORKING);
+    }));
+
+  it("takes nothing away from another engine on the same store", () =>
+    nextLife(false, async ({ engine, store, served }) => {
+      const other = new Bench(served.agent, { leaseMs: 10_000 }, store);
+      await other.engine.start();
+      const held = await other.send("x");
+      await held.passed(1, stays, 5_000);
+      const third = new Bench(served.agent, { leaseMs: 10_000 }, store);
+      await third.engine.start();
+      expect(held.now().task.status?.state).toBe(TaskState.WORKING);
+      expect((await engine.get(scope, held.accepted!.task.id)).task.status?.state).toBe(TaskState.WORKING);
+      await Promise.all([other.engine.drain(0), third.engine.drain(0)]);
+    }));
+});
+
+describe("a task whose events cannot be stored for a while", () => {
+  it("is taken over by the same process when they can, and its readers hear of it", async () => {
+    const kept = memoryStore();
+    let full = false;
+    const store = new Proxy(kept, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name === "append" && full) return () => Promise.reject(new StoreError("failed", "The disk is full."));
+        return value.bind(target);
+      },
+    });
+    const goOn = gate();
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await goOn.opened;
+        yield artifact({ name: "late", text: "late" });
+      },
+    };
+    const bench = new Bench(agent, { leaseMs: 150 }, store);
+    await bench.engine.start();
+    const held = await bench.send("x");
+    const told = story(held);
+    await held.passed(1, stays, 5_000);
+    full = true;
+    goOn.open();
+    await expect(bench.send("y")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(held.now().task.status?.state).toBe(TaskState.WORKING);
+    full = false;
+    expect(await told).toEqual(["WORKING", expect.stringMatching(/^FAILED .*crash/)]);
+    await bench.engine.drain(0);
   });
 });
 

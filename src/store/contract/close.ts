@@ -90,7 +90,7 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
   twoLives(
     "has the tasks, their logs and snapshots, and goes on with them",
     async (store) => {
-      const head = await follow(store, await create(store, { taskId: "a", lease: leaseOf() }, 3), {}, 2);
+      const head = await follow(store, await create(store, { taskId: "a" }, 3), {}, 2);
       await store.saveSnapshot({ taskId: "a", snapshot: { position: 4, bytes: bytesOf("fold") } });
       await create(store, { taskId: "b", state: TaskState.COMPLETED });
       return { head, loaded: await store.load({ taskId: "a" }) };
@@ -131,6 +131,23 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
       expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual({ bytes: bytesOf("c"), position: 1 });
       const [claimed] = await store.claimLeases({ holder: "next life", now: 5_000, until: 9_000, limit: 10 });
       expect(claimed?.lease).toEqual({ holder: "next life", until: 9_000, turn: 1, attempt: 2 });
+    },
+  );
+
+  twoLives(
+    "gives the leases of its last life to the next one at once, unless others may still have it open",
+    async (store) => {
+      const lease = leaseOf({ until: 5_000, turn: 2, attempt: 2 });
+      await create(store, { taskId: "running", lease }, 3);
+      await create(store, { taskId: "at rest" });
+    },
+    async (store) => {
+      const claim = { holder: "next life", until: 9_000, limit: 10 };
+      const claimed = await store.claimLeases({ ...claim, now: 1 });
+      if (store.shared) expect(claimed).toEqual([]);
+      const all = store.shared ? await store.claimLeases({ ...claim, now: 5_000 }) : claimed;
+      const lease = { holder: "next life", until: 9_000, turn: 2, attempt: 3 };
+      expect(all).toEqual([headOf({ taskId: "running", position: 3, generation: 3, lease })]);
     },
   );
 

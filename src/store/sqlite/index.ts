@@ -2,6 +2,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { checkRequest } from "../check.js";
 import type { TaskStore } from "../task-store.js";
 import { startWriter, WriterLink, type WriterStatistics } from "./link.js";
+import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { openReader, prepareFile, type Synchronous } from "./open.js";
 import { Reader } from "./reader.js";
@@ -15,7 +16,10 @@ export interface SqliteStoreOptions {
    * crash of the process, and a power failure may take the last moments.
    */
   readonly synchronous?: Synchronous;
-  /** True when another process works on the same file. Default false. */
+  /**
+   * False (the default): nobody else may have the file open, which is refused; tasks that a crash cut off are taken
+   * over at once. True: several processes may, if all of them say so; such tasks are taken over when their lease ends.
+   */
   readonly shared?: boolean;
   readonly logger?: Logger;
 }
@@ -32,7 +36,8 @@ const REMOVAL_STEP = 64;
 /**
  * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
  * reads, on a connection of its own.
- * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used.
+ * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used;
+ * after two seconds `failed` when another store has it open.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const {
@@ -41,17 +46,22 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
     shared = false,
     logger = silentLogger,
   }: SqliteStoreOptions = typeof options === "string" ? { path: options } : options;
-  const file = prepareFile(path);
+  const file = prepareFile(path, shared);
   if (file.before !== SCHEMA_VERSION) {
     const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
     logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, what);
   }
-  const reader = new Reader(openReader(file.path));
-  const writer = new WriterLink(startWriter({ path: file.path, synchronous }), logger);
-  return compose(reader, writer, shared);
+  try {
+    const reader = new Reader(openReader(file.path));
+    const writer = new WriterLink(startWriter({ path: file.path, synchronous }), logger);
+    return compose(reader, writer, file.lock, shared);
+  } catch (error) {
+    file.lock.release();
+    throw error;
+  }
 }
 
-function compose(reader: Reader, writer: WriterLink, shared: boolean): SqliteStore {
+function compose(reader: Reader, writer: WriterLink, lock: FileLock, shared: boolean): SqliteStore {
   return {
     shared,
     get statistics() {
@@ -93,6 +103,7 @@ function compose(reader: Reader, writer: WriterLink, shared: boolean): SqliteSto
       // The reader first: the last connection to go is the writer's, which then tidies the log away.
       reader.close();
       await writer.close();
+      lock.release();
     },
   };
 }

@@ -46,3 +46,8 @@ export class Leases {
     else this.#set.run(lease.holder, lease.until, lease.turn, lease.attempt, taskId, holder);
   }
 }
+
+/** Puts every lease up for a claim at once, for whoever knows that the processes that had them are gone. */
+export function endLeases(db: Database): void {
+  db.exec("UPDATE head SET lease_until = 0 WHERE lease_until > 0");
+}

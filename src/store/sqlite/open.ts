@@ -1,8 +1,10 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { StoreError } from "../task-store.js";
 import { codeOf, toStoreError } from "./errors.js";
+import { endLeases } from "./leases.js";
+import { type FileLock, lockFile } from "./lock.js";
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
@@ -31,21 +33,30 @@ export interface Prepared {
   readonly path: string;
   /** Schema version that the file had; 0 when it was new. */
   readonly before: number;
+  /** To be released when the store is closed. */
+  readonly lock: FileLock;
 }
 
 /**
- * Makes sure that a path is a file of ours, sound and of the current schema; creates or migrates it. A file that is
- * refused keeps every byte.
- * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's or cannot be written.
+ * Makes sure that a path is a file of ours, sound and of the current schema; locks, creates or migrates it. A file
+ * that is refused keeps every byte. Whoever gets it alone knows that the processes of all leases in it are gone, and
+ * puts them up for a claim.
+ * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written.
  */
-export function prepareFile(given: string): Prepared {
+export function prepareFile(given: string, shared: boolean): Prepared {
   if (given === "" || given === ":memory:") {
     throw new StoreError("failed", "The SQLite store needs a file; for tasks in memory there is the memory store.");
   }
   const path = resolve(given);
   checkPlace(path);
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
-  return { path, before: create(path) };
+  const lock = lockPlace(path, shared);
+  try {
+    return { path, lock, before: create(path, shared) };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 /** The connection that reads, never in the way of the writer. */
@@ -151,7 +162,17 @@ function quickCheck(path: string, db: Database.Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
-function create(path: string): number {
+/** A file has one lock, whatever links lead to it, so it has to be there before. */
+function lockPlace(path: string, shared: boolean): FileLock {
+  try {
+    if (!existsSync(path)) closeSync(openSync(path, "a"));
+    return lockFile(realpathSync(path), shared);
+  } catch (error) {
+    throw refused(path, error);
+  }
+}
+
+function create(path: string, shared: boolean): number {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
@@ -167,6 +188,7 @@ function create(path: string): number {
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db);
     judge(path, { application: APPLICATION_ID, version: before });
+    if (!shared) endLeases(db);
     return before;
   } catch (error) {
     throw refused(path, error);

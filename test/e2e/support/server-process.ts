@@ -5,44 +5,65 @@ import { join } from "node:path";
 import type { Address } from "../../support/driver.js";
 import { build, root } from "./build.js";
 
+/** The agent that is served unless another one is named. */
+const probe = join(root, "dist/examples/probe/agent.js");
+
 /** How a process ended. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
+/** How a server is started. */
+interface Launch {
+  readonly agent?: string;
+  readonly store: string;
+  readonly flags?: readonly string[];
+  /** A command that runs another one. */
+  readonly under?: readonly string[];
+}
+
 /** How long a server may take to be ready, and to end, in milliseconds. Far more than it takes on a slow machine. */
 const PATIENCE_MS = 30_000;
 
-/** The built command line as a process of its own, serving the probe. */
+/** The built command line as a process of its own, serving an agent. */
 export class ServerProcess implements Address {
-  readonly url: string;
-  readonly grpcPort: number;
+  url = "";
+  grpcPort = 0;
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   readonly #output: Output;
 
-  private constructor(child: ChildProcess, output: Output, exited: Promise<Exit>, address: Address) {
+  private constructor(child: ChildProcess) {
     this.#child = child;
-    this.#output = output;
-    this.exited = exited;
-    this.url = address.url;
-    this.grpcPort = address.grpcPort;
+    this.#output = new Output(child);
+    this.exited = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   }
 
-  /** Starts a server on free ports; resolves when it says that it is ready. */
-  static async start(store: string, ...flags: readonly string[]): Promise<ServerProcess> {
+  /** Starts a server on free ports, which are not known before it is `ready`. */
+  static launch({ agent = probe, store, flags = [], under = [] }: Launch): ServerProcess {
     build();
     const main = join(root, "dist/src/cli/main.js");
-    const probe = join(root, "dist/examples/probe/agent.js");
-    const args = [main, "serve", probe, "--port", "0", "--grpc-port", "0", "--store", store, ...flags];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env: cleanEnvironment() });
-    const output = new Output(child);
-    const exited = new Promise<Exit>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
-    const ready = Promise.race([output.address(), exited.then(() => undefined)]);
-    const address = await within(PATIENCE_MS, ready, () => `The server is not ready.\n${output.log}`);
-    if (address !== undefined) return new ServerProcess(child, output, exited, address);
-    throw new Error(`The server ended before it was ready.\n${output.log}`);
+    const ports = ["--port", "0", "--grpc-port", "0"];
+    const [command = "", ...args] = [...under, process.execPath, main, "serve", agent, ...ports, "--store", store];
+    const child = spawn(command, [...args, ...flags], { stdio: ["ignore", "pipe", "pipe"], env: cleanEnvironment() });
+    return new ServerProcess(child);
+  }
+
+  /** Starts a server of the probe on free ports; resolves when it says that it is ready. */
+  static async start(store: string, ...flags: readonly string[]): Promise<ServerProcess> {
+    const server = ServerProcess.launch({ store, flags });
+    await server.ready();
+    return server;
+  }
+
+  /** Resolves when it says that it is ready. */
+  async ready(): Promise<void> {
+    const first = Promise.race([this.#output.address(), this.exited.then(() => undefined)]);
+    const address = await within(PATIENCE_MS, first, () => `The server is not ready.\n${this.log}`);
+    if (address === undefined) throw new Error(`The server ended before it was ready.\n${this.log}`);
+    this.url = address.url;
+    this.grpcPort = address.grpcPort;
   }
 
   get pid(): number {
@@ -58,10 +79,10 @@ export class ServerProcess implements Address {
     this.#child.kill(name);
   }
 
-  /** Ends it as a power cut would. */
-  async kill(): Promise<void> {
+  /** Ends it as a crash would, and says how it ended: it may have been quicker. */
+  async kill(): Promise<Exit> {
     this.signal("SIGKILL");
-    await this.exited;
+    return this.exited;
   }
 
   /** Asks it to end, and waits until it has. */
@@ -117,6 +138,10 @@ export async function within<T>(ms: number, promise: Promise<T>, message: () => 
 /** Servers of one test after the other on one store, which is removed in the end. */
 export class Home {
   readonly store: string;
+  /** Module of the agent that is served. */
+  agent: string = probe;
+  /** A command that runs another one, under which servers are started. */
+  under: readonly string[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), "parley-e2e-"));
   readonly #flags: readonly string[];
   #servers: ServerProcess[] = [];
@@ -126,9 +151,17 @@ export class Home {
     this.#flags = flags;
   }
 
-  /** Starts a server on the store; the one before has to be over. */
+  /** Starts a server on the store and waits until it is ready; the one before has to be over. */
   async start(...flags: readonly string[]): Promise<ServerProcess> {
-    const server = await ServerProcess.start(this.store, ...this.#flags, ...flags);
+    const server = this.launch(...flags);
+    await server.ready();
+    return server;
+  }
+
+  /** Starts a server on the store. */
+  launch(...flags: readonly string[]): ServerProcess {
+    const { agent, store, under } = this;
+    const server = ServerProcess.launch({ agent, store, under, flags: [...this.#flags, ...flags] });
     this.#servers.push(server);
     return server;
   }

@@ -27,6 +27,8 @@ export class Story {
   taskId = "";
   /** The generation that the client stands at. */
   generation = 0;
+  /** State of the task at that generation, in its name on the wire. */
+  state = "";
   /** Events by their generation. */
   readonly events: Map<number, JsonObject> = new Map();
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -46,12 +48,15 @@ export class Story {
     });
   }
 
-  /** Reads a stream until it ends or breaks, and says how it ended. */
-  async follow(stream: OpenStream): Promise<Ending> {
+  /** Reads a stream until it ends or breaks, and says how it ended; or leaves it when `enough` says so. */
+  async follow(stream: OpenStream, enough: (story: Story) => boolean = () => false): Promise<Ending> {
     for (;;) {
       const item = await nextOf(stream);
       if (!("message" in item)) return item;
       this.see(item.message);
+      if (!enough(this)) continue;
+      stream.hangUp();
+      return { end: true };
     }
   }
 
@@ -60,6 +65,8 @@ export class Story {
     if (this.taskId !== "" && (this.taskId !== task.id || this.generation !== generation)) {
       throw new Error(`The stream goes on at generation ${generation} instead of ${this.generation}.`);
     }
+    // Who resumes is told the state of now, not that of the place where it stands.
+    if (this.taskId === "") this.state = stateOf(task);
     this.taskId = String(task.id);
     this.generation = generation;
   }
@@ -72,6 +79,7 @@ export class Story {
     }
     if (event?.taskId !== this.taskId) throw new Error(`An event of another task: ${JSON.stringify(event)}`);
     this.generation = generation;
+    if (message.statusUpdate !== undefined) this.state = stateOf(event);
     this.events.set(generation, message);
     this.#tell();
   }
@@ -87,7 +95,10 @@ export type Ending = { readonly end: true } | { readonly status: string } | { re
 async function nextOf(stream: OpenStream): Promise<{ readonly message: JsonObject } | Ending> {
   try {
     const item = await stream.next();
-    return "error" in item ? { status: item.error.status ?? `${item.error.native}` } : item;
+    if (!("error" in item)) return item;
+    const { status, reason, native } = item.error;
+    // JSON-RPC has no status, but a reason that is called like it where that matters.
+    return { status: status ?? reason ?? `${native}` };
   } catch (broken) {
     return { broken };
   }
@@ -104,13 +115,14 @@ export async function taskOf(
   return message;
 }
 
-/** The state of a task, in its name on the wire. */
+/** The state of a task or of a status event, in its name on the wire. */
 export function stateOf(task: JsonObject): string {
   return String((task.status as JsonObject | undefined)?.state);
 }
 
-function isOver(task: JsonObject): boolean {
-  return /COMPLETED|FAILED|CANCELED|REJECTED/.test(stateOf(task));
+/** Whether a state, in its name on the wire, is one that a task ends in. */
+export function isFinal(state: string): boolean {
+  return /COMPLETED|FAILED|CANCELED|REJECTED/.test(state);
 }
 
 /** The text of a task's status message. */
@@ -135,7 +147,7 @@ export async function logOf(driver: Driver, id: string): Promise<Story> {
   const ended = story.follow(stream);
   await Promise.race([ended, story.has(generationIn(task) - 1)]);
   // The stream of a task that is over ends by itself, that of one that waits for its client does not.
-  if (!isOver(task)) stream.hangUp();
+  if (!isFinal(stateOf(task))) stream.hangUp();
   await ended;
   return story;
 }

@@ -2,10 +2,10 @@ import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 
 /**
- * What the tests run in a process of its own: `child.ts <what> <file> [<name>]`. It says on its output what it was
+ * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
  * told was done, one line each.
  */
-const [what, path = "", name = ""] = process.argv.slice(2);
+const [what, path = "", name = "", mode = "FULL"] = process.argv.slice(2);
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 switch (what) {
@@ -22,6 +22,12 @@ switch (what) {
     sqliteStore(path);
     say("opened");
     break;
+  case "open and close when told":
+    openUntilTold();
+    break;
+  case "take leases":
+    await takeLeases(Number(name));
+    break;
   case "race":
     await race();
     break;
@@ -31,7 +37,7 @@ switch (what) {
 
 /** Eight callers whose tasks grow without end; each line is a task and the position that was acknowledged. */
 async function appendForEver(): Promise<void> {
-  const store = sqliteStore(path);
+  const store = sqliteStore({ path, synchronous: mode === "NORMAL" ? "NORMAL" : "FULL" });
   const grow = async (caller: number): Promise<void> => {
     for (let task = 0; ; task++) {
       let head = await create(store, { taskId: `${name}-${caller}-${task}`, state: 1 });
@@ -57,6 +63,30 @@ async function appendAndLeave(): Promise<void> {
   const store = sqliteStore(path);
   await create(store, { taskId: "a" });
   say("appended");
+}
+
+/** Has a store open until it is asked to end, and takes a moment for that. */
+function openUntilTold(): void {
+  const store = sqliteStore(path);
+  const stay = setInterval(() => {}, 1_000);
+  process.once("SIGTERM", () => {
+    clearInterval(stay);
+    setTimeout(async () => {
+      await store.close();
+      say("closed");
+    }, 300);
+  });
+  say("opened");
+}
+
+/** Takes leases that last for ever, and lives as long. */
+async function takeLeases(count: number): Promise<void> {
+  const store = sqliteStore(path);
+  setInterval(() => {}, 1_000);
+  for (let index = 0; index < count; index++) {
+    await create(store, { taskId: `task-${index}`, lease: leaseOf({ until: Number.MAX_SAFE_INTEGER }) });
+    say(`task-${index}`);
+  }
 }
 
 /** One of several processes on one file: claims what it can get, and tries to be the one that writes each position. */

@@ -74,7 +74,7 @@ describe("migrate()", () => {
 
 describe("sqliteStore() with a file of version 1", () => {
   const heads = [
-    headOf({ taskId: "a", position: 3, generation: 3, lease: leaseOf({ until: 1 }) }),
+    headOf({ taskId: "a", position: 3, generation: 3, lease: leaseOf({ until: 0 }) }),
     headOf({ taskId: "b", position: 2, statusTime: 2_000, state: 3 }),
     headOf({ taskId: "c", position: 1, statusTime: 3_000, state: 3 }),
     headOf({ taskId: "d", position: 1, owner: "somebody else" }),

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { countTo, create, readAll } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
+import { openWriter } from "../../../src/store/sqlite/open.js";
 import { StoreError } from "../../../src/store/task-store.js";
 import { contentsOf, temporaryDirectory, temporaryFile } from "./files.js";
 
@@ -39,7 +40,7 @@ describe("sqliteStore() and the place of its file", () => {
   it("creates the file", async () => {
     const path = temporaryFile();
     await sqliteStore(path).close();
-    expect(Object.keys(contentsOf(dirname(path)))).toEqual(["tasks.db"]);
+    expect(Object.keys(contentsOf(dirname(path)))).toEqual(["tasks.db", "tasks.db-lock"]);
   });
 
   it("takes a file that is empty, or was abandoned before it had tables", async () => {
@@ -252,6 +253,19 @@ describe("sqliteStore() after a crash", () => {
     db.close();
     void sqliteStore(copy).close();
   });
+});
+
+it("syncs the log at each commit with FULL, and when it is moved into the file with NORMAL", async () => {
+  const path = await filled();
+  for (const [synchronous, level] of [
+    ["FULL", 2],
+    ["NORMAL", 1],
+  ] as const) {
+    const db = openWriter({ path, synchronous });
+    expect(db.pragma("synchronous", { simple: true })).toBe(level);
+    expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+    db.close();
+  }
 });
 
 it("marks its files so that others can tell them", async () => {

@@ -6,8 +6,7 @@ import { startChild } from "./process.js";
 
 describe("two stores on one file", () => {
   it("say whether others may write, as they were told", async () => {
-    const path = temporaryFile();
-    const [alone, shared] = [sqliteStore(path), sqliteStore({ path, shared: true })];
+    const [alone, shared] = [sqliteStore(temporaryFile()), sqliteStore({ path: temporaryFile(), shared: true })];
     expect(alone.shared).toBe(false);
     expect(shared.shared).toBe(true);
     await Promise.all([alone.close(), shared.close()]);

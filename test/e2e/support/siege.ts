@@ -1,0 +1,266 @@
+import { setMaxListeners } from "node:events";
+import { watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Driver } from "../../support/driver.js";
+import { type Binding, bindings } from "../../support/drivers.js";
+import { root } from "./build.js";
+import { Gone, LoadClient, type Order, type Sameness } from "./load.js";
+import { Home, type ServerProcess, within } from "./server-process.js";
+import { logOf, type Story, taskOf } from "./story.js";
+
+/** In the middle of what a server is killed. */
+export type Moment = "load" | "start" | "recovery" | "shutdown" | "last checkpoint" | "checkpoint under load";
+
+/** The moments of ten rounds. */
+const moments: readonly Moment[] = [
+  "load",
+  "recovery",
+  "load",
+  "start",
+  "shutdown",
+  "load",
+  "recovery",
+  "load",
+  "start",
+  "last checkpoint",
+];
+
+/** Clients at the same time on each binding. */
+const perBinding = 2;
+
+/** Tasks of earlier rounds that are looked at again in each round under load. */
+const sample = 8;
+
+/** More than one of them is more than the log holds before it is moved into the file (16 MiB), each is below 4 MB. */
+const flood = "stream 7 500000";
+const floods = 6;
+
+/** How long anything may take that ends by itself, in milliseconds. */
+const PATIENCE_MS = 30_000;
+
+/** After this time a call on a server that is gone is left, in milliseconds. */
+const LATE_MS = 5_000;
+
+/** A client of one binding, with whatever it is connected to at the moment. */
+interface Client {
+  readonly binding: Binding;
+  readonly load: LoadClient;
+}
+
+/** One store, its clients over every binding, and servers that are killed one after the other. */
+export class Siege {
+  readonly clients: readonly Client[];
+  readonly kills: Map<Moment, number> = new Map();
+  /** What went wrong before the end. */
+  readonly problems: string[] = [];
+  /** What the servers logged, of level error. */
+  logged = "";
+  readonly #home: Home;
+  /** How long a start took, in milliseconds. */
+  readonly starts: number[] = [];
+
+  constructor(sameness: Sameness) {
+    const flags = sameness === "message id" ? ["--idempotent-message-ids"] : [];
+    // Nobody waits for the lease of a dead process: these would outlast the test.
+    this.#home = new Home("--lease-ms", "3600000", "--log-level", "error", ...flags);
+    this.#home.agent = join(root, "test/fixtures/agents/counting.mjs");
+    this.clients = bindings.flatMap((binding) =>
+      Array.from({ length: perBinding }, (_, i) => ({
+        binding,
+        load: new LoadClient(`${sameness} ${binding.name} ${i}`, sameness),
+      })),
+    );
+  }
+
+  get store(): string {
+    return this.#home.store;
+  }
+
+  get orders(): Order[] {
+    return this.clients.flatMap(({ load }) => load.orders);
+  }
+
+  get killed(): number {
+    return [...this.kills.values()].reduce((sum, kills) => sum + kills, 0);
+  }
+
+  /** Starts a server and kills it, at another moment in each round. */
+  round(number: number): Promise<void> {
+    const moment = moments[number % moments.length] as Moment;
+    return within(3 * PATIENCE_MS, this.#round(number, moment), () => `Round ${number} (${moment}) does not end.`);
+  }
+
+  async #round(number: number, moment: Moment): Promise<void> {
+    const ms = (most: number): number => ((number * 137) % 1_009) * (most / 1_009);
+    const { store } = this;
+    switch (moment) {
+      case "start":
+        return this.#starting(moment, () => sleep(ms(this.#usualStart())));
+      case "recovery":
+        // The n-th change of a file: what a crash left in the log is moved, leases are claimed, tasks are put in order.
+        return this.#starting(moment, () => changes(dirname(store), /^tasks\.db(-wal)?$/, 1 + (number % 17)));
+      case "shutdown":
+        return this.#loaded(moment, number, async (server) => {
+          await sleep(ms(150));
+          server.signal("SIGTERM");
+          await sleep(ms(120));
+        });
+      case "last checkpoint":
+        return this.#loaded(moment, number, async (server) => {
+          await sleep(ms(150));
+          const changed = changes(dirname(store), /^tasks\.db$/, 1 + (number % 3));
+          server.signal("SIGTERM");
+          await Promise.race([changed, server.exited]);
+        });
+      default:
+        return this.#loaded(moment, number, () => sleep(ms(300)));
+    }
+  }
+
+  /** Kills a server in the middle of moving its log into its file. */
+  async flood(number: number): Promise<void> {
+    for (const { load } of this.clients.slice(0, floods)) load.order(flood);
+    await this.#loaded("checkpoint under load", number, async (server) => {
+      const changed = changes(dirname(this.store), /^tasks\.db$/, 1);
+      await Promise.race([changed, server.exited, sleep(5_000)]);
+    });
+  }
+
+  /** Lets the clients have the rest, on a server that is not killed; gives what the server has, over their bindings. */
+  async finish(): Promise<{ tasks: JsonObject[]; logs: Map<Order, Story> }> {
+    const server = await this.#home.start();
+    const drivers = this.#connect(server);
+    const open = (): Order[] => this.orders.filter(({ acknowledged }) => acknowledged === undefined);
+    const finished = Promise.all(this.clients.map(({ load }, i) => load.finish(drivers[i] as Driver)));
+    await within(60_000, finished, () => `Without an answer: ${JSON.stringify(open())}`);
+    const logs = new Map<Order, Story>();
+    await Promise.all(
+      this.clients.map(async ({ load }, i) => {
+        for (const order of load.orders) {
+          logs.set(order, await logOf(drivers[i] as Driver, String(order.acknowledged?.id)));
+        }
+      }),
+    );
+    const tasks = await listAll(drivers[0] as Driver);
+    for (const driver of drivers) driver.close();
+    const exit = await server.stop();
+    if (exit.code !== 0) this.problems.push(`The last server ended with ${JSON.stringify(exit)}.`);
+    this.logged += server.log;
+    return { tasks, logs };
+  }
+
+  /** Removes everything. */
+  leave(): Promise<void> {
+    return this.#home.leave();
+  }
+
+  /** Kills a server that starts, at the latest a moment after it is ready. */
+  async #starting(moment: Moment, until: () => Promise<void>): Promise<void> {
+    const waited = until();
+    const server = this.#home.launch();
+    const ready = server.ready().then(
+      () => sleep(20),
+      () => {},
+    );
+    await Promise.race([waited, ready]);
+    await this.#kill(server, moment);
+  }
+
+  /** Lets all clients load a server until it is killed. */
+  async #loaded(moment: Moment, number: number, until: (server: ServerProcess) => Promise<void>): Promise<void> {
+    const before = Date.now();
+    const server = await this.#home.start();
+    this.starts.push(Date.now() - before);
+    const drivers = this.#connect(server);
+    const checked = this.#checkKnown(drivers, number);
+    await within(PATIENCE_MS, checked, () => "What is known is not answered.");
+    const left = new AbortController();
+    // Every call of the round listens to it.
+    setMaxListeners(0, left.signal);
+    const running = this.clients.map(({ load }, i) => load.run(drivers[i] as Driver, left.signal));
+    await until(server);
+    await this.#kill(server, moment);
+    // The Connect client may miss that its connection broke when the server had said goodbye before (GOAWAY).
+    const late = setTimeout(() => left.abort(), LATE_MS);
+    const broken = Promise.allSettled(running);
+    const outcomes = await within(PATIENCE_MS, broken, () => {
+      const open = this.orders.filter(({ acknowledged }) => acknowledged === undefined);
+      return `After a kill (${moment}) some call does not break: ${JSON.stringify(open)}`;
+    });
+    clearTimeout(late);
+    for (const outcome of outcomes) if (outcome.status === "rejected") this.problems.push(String(outcome.reason));
+    for (const driver of drivers) driver.close();
+  }
+
+  async #kill(server: ServerProcess, moment: Moment): Promise<void> {
+    const { code, signal } = await server.kill();
+    for (const { load } of this.clients) load.cut();
+    this.logged += server.log;
+    if (signal === "SIGKILL") this.kills.set(moment, (this.kills.get(moment) ?? 0) + 1);
+    // Whoever was asked to end may have been quicker.
+    else if (code !== 0) this.problems.push(`A server ended with ${code} ${signal}.\n${server.log}`);
+  }
+
+  /** Looks whether what was acknowledged in earlier rounds is there as it was, and whether it is known when it comes again. */
+  async #checkKnown(drivers: readonly Driver[], number: number): Promise<void> {
+    const client = number % this.clients.length;
+    const { load } = this.clients[client] as Client;
+    const driver = drivers[client] as Driver;
+    const known = this.orders.filter(({ acknowledged }) => acknowledged !== undefined);
+    const step = Math.max(1, Math.floor(known.length / (sample / 2)));
+    const picked = [...known.slice(-sample / 2), ...known.filter((_, i) => i % step === number % step)];
+    try {
+      await Promise.all(picked.map((order) => this.#checkOne(order, driver)));
+      const repeated = load.orders.find(({ acknowledged }) => acknowledged !== undefined);
+      if (repeated === undefined) return;
+      const { id } = await load.repeat(repeated, driver);
+      if (id !== repeated.acknowledged?.id) this.problems.push(`${repeated.key} came again and is another task.`);
+    } catch (error) {
+      this.problems.push(`A server that nobody killed refused: ${error}${error instanceof Gone ? "" : " (no break)"}`);
+    }
+  }
+
+  async #checkOne(order: Order, driver: Driver): Promise<void> {
+    const task = await taskOf(driver, String(order.acknowledged?.id));
+    if (JSON.stringify(task) === JSON.stringify(order.acknowledged)) return;
+    this.problems.push(
+      `${order.key} was acknowledged as ${JSON.stringify(order.acknowledged)}, is ${JSON.stringify(task)}`,
+    );
+  }
+
+  /** One connection for each binding, whose clients share it. */
+  #connect(server: ServerProcess): Driver[] {
+    const connected = new Map(bindings.map((binding) => [binding, binding.connect(server)]));
+    return this.clients.map(({ binding }) => connected.get(binding) as Driver);
+  }
+
+  #usualStart(): number {
+    const sorted = this.starts.toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length / 2)] ?? 500;
+  }
+}
+
+/** Resolves at the n-th change of files in a folder. */
+function changes(folder: string, names: RegExp, n: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = n;
+    const watcher = watch(folder, { persistent: false }, (_, name) => {
+      if (name === null || !names.test(basename(name)) || --left > 0) return;
+      watcher.close();
+      resolve();
+    });
+  });
+}
+
+/** Every task of the server, page by page. */
+async function listAll(driver: Driver): Promise<JsonObject[]> {
+  const tasks: JsonObject[] = [];
+  for (let pageToken = ""; ; ) {
+    const { message } = await driver.call("ListTasks", { pageSize: 100, pageToken });
+    tasks.push(...((message?.tasks ?? []) as JsonObject[]));
+    pageToken = String(message?.nextPageToken ?? "");
+    if (pageToken === "") return tasks;
+  }
+}
