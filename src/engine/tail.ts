@@ -4,7 +4,7 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 const maxEntries = 512;
 
 /** It keeps at most about this many bytes, but always the newest entry. */
-const maxBytes = 1024 * 1024;
+const maxBytes = 512 * 1024;
 
 /**
  * The newest entries of a task in memory, one copy for all its readers. A reader that falls behind it reads from the

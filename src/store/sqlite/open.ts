@@ -22,8 +22,8 @@ const CHECKPOINT_PAGES = 4_000;
 /** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Cache of the writer, in KiB: index pages that every commit touches stay in memory. */
-const WRITER_CACHE_KIB = 64 * 1024;
+/** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
+const WRITER_CACHE_KIB = 8 * 1024;
 
 /** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
