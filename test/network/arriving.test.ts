@@ -105,9 +105,11 @@ const wires: [
       body: envelope(
         bytesOf({
           rpc: "SendMessage",
-          request: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x".repeat(3 * kilobytes) }] } },
+          request: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x".repeat(6 * kilobytes) }] } },
         }),
       ),
+      // What is here at once is not arriving any more.
+      inPieces: true,
     },
     grpc,
     8,

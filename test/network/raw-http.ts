@@ -10,6 +10,8 @@ export interface RawRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string | undefined;
+  /** Whether the body comes in two pieces with a pause between them, where the client can do that. */
+  readonly inPieces?: boolean;
 }
 
 /** The whole answer. */
@@ -50,7 +52,7 @@ export function http1(port: number): Send {
 export function http2Client(port: number): Send {
   let session: http2.ClientHttp2Session | undefined;
   cleanup(() => session?.destroy());
-  return async ({ method = "POST", path, headers = {}, body }) => {
+  return async ({ method = "POST", path, headers = {}, body, inPieces = false }) => {
     if (session === undefined || session.closed || session.destroyed) session = connect(port);
     const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body === undefined });
     stream.setTimeout(PATIENCE_MS, () => stream.destroy(new Error("no answer")));
@@ -62,10 +64,21 @@ export function http2Client(port: number): Send {
     stream.once("trailers", (tail) => {
       trailers = tail;
     });
-    if (body !== undefined) stream.end(body);
+    if (body !== undefined && inPieces) sendInPieces(stream, Buffer.from(body));
+    else if (body !== undefined) stream.end(body);
     const bytes = await bytesOf(stream);
     return { status: answer[":status"] ?? 0, headers: { ...textsOf(answer), ...textsOf(trailers) }, body: bytes };
   };
+}
+
+/** How long the second piece is in coming, in milliseconds. */
+const PAUSE_MS = 50;
+
+function sendInPieces(stream: http2.ClientHttp2Stream, body: Buffer): void {
+  const middle = body.length >> 1;
+  stream.on("error", () => {});
+  stream.write(body.subarray(0, middle));
+  setTimeout(() => stream.writable && stream.end(body.subarray(middle)), PAUSE_MS);
 }
 
 /** A connection of HTTP/2 whose end is no error of the test. */

@@ -1,6 +1,7 @@
 import type { Http2Stream } from "node:http2";
 import type { ServerInterceptingCall, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { A2AError, toA2AError } from "../../core/error.js";
+import { type NextRound, nextRound } from "../../core/next-round.js";
 import type { ByteBudget } from "../byte-budget.js";
 import { statusOf } from "./error.js";
 
@@ -13,7 +14,8 @@ export interface IncomingLimits {
 
 /**
  * Ends calls whose request is not complete in time, or for whose bytes there is no room. Methods that take a stream of
- * requests are served as long as they last; none of ours does.
+ * requests are served as long as they last; none of ours does. Most requests are here in the round of the event loop in
+ * which they begin; only the others are watched.
  */
 export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
   const arriving = new Set<Arriving>();
@@ -29,13 +31,26 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
     clearInterval(sweep);
     sweep = undefined;
   };
+  const watch = (call: ServerInterceptingCallInterface): void => {
+    const stream = streamOf(call);
+    if (stream === undefined || stream.readableEnded || stream.destroyed) return;
+    sweep ??= setInterval(look, Math.ceil(limits.timeoutMs / 4)).unref();
+    new Arriving(call, stream, limits.budget, arriving);
+  };
+  let begun: ServerInterceptingCallInterface[] = [];
+  const round: NextRound = {
+    run: () => {
+      const calls = begun;
+      begun = [];
+      for (const call of calls) watch(call);
+    },
+  };
   return (method, call) => {
-    const stream = method.requestStream ? undefined : streamOf(call);
-    if (stream !== undefined) {
-      sweep ??= setInterval(look, Math.ceil(limits.timeoutMs / 4)).unref();
-      arriving.add(new Arriving(call, stream, limits.budget, arriving));
-    }
-    // Looked at from outside: an intercepting call in between would cost more than the rest of the binding.
+    if (method.requestStream) return call as ServerInterceptingCall;
+    streamOf(call)?.on("data", onData);
+    if (begun.push(call) === 1) nextRound(round);
+    // Looked at from outside: an intercepting call in between, or anything that lives as long as the stream, would
+    // cost more than the rest of the binding.
     return call as ServerInterceptingCall;
   };
 }
@@ -43,7 +58,7 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
 /** Where a stream keeps its request: listeners without a closure of their own find it there. */
 const requestKey: unique symbol = Symbol("request");
 
-type Read = Http2Stream & { [requestKey]?: Arriving };
+type Read = Http2Stream & { [requestKey]?: Arriving | number };
 
 /** A request that is not here as a whole. */
 class Arriving {
@@ -54,13 +69,17 @@ class Arriving {
   readonly #all: Set<Arriving>;
   #bytes = 0;
 
+  /** Of a stream whose bytes were counted from the beginning. */
   constructor(call: ServerInterceptingCallInterface, stream: Read, budget: ByteBudget, all: Set<Arriving>) {
     this.#call = call;
     this.#stream = stream;
     this.#budget = budget;
     this.#all = all;
+    const before = Number(stream[requestKey] ?? 0);
     stream[requestKey] = this;
-    stream.on("data", onData).on("end", onEnd).on("close", onEnd);
+    stream.on("end", onEnd).on("close", onEnd);
+    all.add(this);
+    this.take(before);
   }
 
   take(bytes: number): void {
@@ -92,11 +111,14 @@ class Arriving {
 }
 
 function onData(this: Read, chunk: Buffer): void {
-  this[requestKey]?.take(chunk.length);
+  const request = this[requestKey];
+  if (typeof request === "object") request.take(chunk.length);
+  else this[requestKey] = (request ?? 0) + chunk.length;
 }
 
 function onEnd(this: Read): void {
-  this[requestKey]?.end();
+  const request = this[requestKey];
+  if (typeof request === "object") request.end();
 }
 
 /** grpc-js has no other way to the bytes of a call and their end. Where it hides the stream, nothing is limited. */
