@@ -76,7 +76,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     fallback: {
       matches: rest.matches,
       handle: async (request, response, target) => {
-        if (!connect.unserved(request, response)) await rest.handle(request, response, target);
+        if (!connect.unserved(request, response, target)) await rest.handle(request, response, target);
       },
     },
     basePath: settings.basePath,

@@ -1,4 +1,5 @@
 import type { HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding/binding.js";
+import { setHeaders } from "../binding/headers.js";
 import type { Logger } from "../core/log.js";
 import { send, type WholeAnswer } from "./answer.js";
 import type { Cors } from "./cors.js";
@@ -58,7 +59,7 @@ function answer(
     if (content === undefined) continue;
     if (asked !== undefined) return preflight(options, request, response, target);
     const read = request.method === "GET" || request.method === "HEAD";
-    return sendPage(request, marked(response, target), read ? content : onlyRead);
+    return sendPage(request, setHeaders(response, target.headers), read ? content : onlyRead);
   }
   const verb = asked ?? request.method ?? "";
   for (const binding of bindings) {
@@ -80,19 +81,13 @@ async function preflight(
   response: NodeServerResponse,
   target: Target,
 ): Promise<void> {
-  cors?.answer(request, marked(response, target));
+  cors?.answer(request, setHeaders(response, target.headers));
 }
 
 async function unreadable({ logger }: DispatchOptions, { path }: Target): Promise<void> {
   const why = "the body of a request was read before its handler saw it: mount the handler before body parsers";
   logger.error({ path }, why);
   throw new Error(why);
-}
-
-/** With the headers of every answer; bindings send them themselves, together with their own. */
-function marked(response: NodeServerResponse, { headers }: Target): NodeServerResponse {
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string);
-  return response;
 }
 
 /** A page can be read and nothing else. */

@@ -3,7 +3,8 @@ import { type ConnectRouter, createConnectRouter, type HandlerContext, type Meth
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
-import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse } from "../binding.js";
+import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
+import { setHeaders } from "../headers.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
@@ -18,7 +19,7 @@ export interface ConnectBinding extends HttpBinding {
    */
   readonly routes: (router: ConnectRouter) => void;
   /** Answers a call of gRPC to a method or service that nobody serves; false for every other request. */
-  readonly unserved: (request: NodeServerRequest, response: NodeServerResponse) => boolean;
+  readonly unserved: (request: NodeServerRequest, response: NodeServerResponse, target: Target) => boolean;
 }
 
 /** What clients may compress requests with, and be answered in. */
@@ -43,14 +44,12 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     matches: (_verb, path) => handlers.has(path),
-    handle: (request, response, { path, headers }) => {
-      for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string);
-      return answer(handlers.get(path), request, response, options.logger);
-    },
+    handle: (request, response, { path, headers }) =>
+      answer(handlers.get(path), request, setHeaders(response, headers), options.logger),
     routes,
-    unserved: (request, response) => {
+    unserved: (request, response, { headers }) => {
       const mine = isGrpc(request);
-      if (mine) refuseGrpc(request, response);
+      if (mine) refuseGrpc(request, setHeaders(response, headers));
       return mine;
     },
   };
