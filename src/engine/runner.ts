@@ -238,7 +238,8 @@ export class Execution {
       if (this.#waiting.length === 0) await this.#setLease(null);
       return;
     }
-    // With more messages waiting, the task goes on with the next one.
+    // With more messages waiting, or on their way, the task goes on with the next one.
+    while (this.#waiting.length === 0 && this.log.messagesOnTheWay > 0) await this.log.stored();
     if (this.#waiting.length === 0) await this.#close(TaskState.COMPLETED, undefined);
   }
 

@@ -60,6 +60,8 @@ export class TaskLog {
   settledTurn: number;
   /** How many hold on to this log: readers, executions, calls. The engine forgets a log that nobody holds. */
   holds = 0;
+  /** Messages that were accepted for the task and are not stored yet. */
+  messagesOnTheWay = 0;
   /** Whether an execution of the task lives or waits in this process. */
   busy = false;
 
@@ -121,10 +123,20 @@ export class TaskLog {
     } catch (error) {
       return Promise.reject(error);
     }
-    return new Promise((resolve, reject) => {
+    const stored = new Promise<LogEntry>((resolve, reject) => {
       this.#queue.push({ draft, options, resolve, reject });
       if (!this.#writing) this.#schedule(draft);
     });
+    if (draft.event.case === "message") this.#countUntil(stored);
+    return stored;
+  }
+
+  #countUntil(stored: Promise<unknown>): void {
+    this.messagesOnTheWay++;
+    const here = (): void => {
+      this.messagesOnTheWay--;
+    };
+    stored.then(here, here);
   }
 
   /**

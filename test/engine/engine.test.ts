@@ -4,8 +4,19 @@ import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { departureOf, stays } from "../../src/core/departure.js";
 import { A2AError } from "../../src/core/error.js";
 import { AgentError, type Turn } from "../../src/engine/agent.js";
-import { artifact, authRequired, completed, inputRequired, rejected, reply, working } from "../../src/engine/event.js";
+import {
+  type AgentEvent,
+  artifact,
+  authRequired,
+  completed,
+  inputRequired,
+  rejected,
+  reply,
+  working,
+} from "../../src/engine/event.js";
 import { Interruption } from "../../src/engine/interruption.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 describe("an agent of kind `task`", () => {
@@ -282,6 +293,45 @@ describe("a task of several turns", () => {
     go.open();
     expect(await told).toEqual(["WORKING first", "WORKING second", "WORKING third", "COMPLETED"]);
     expect(most).toBe(1);
+  });
+
+  it("does not end a task whose agent returned while a message to it was being stored", async () => {
+    const [go, begun, stored] = [gate(), gate(), gate()];
+    const store = memoryStore();
+    let held = false;
+    const slow = new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "append") return value.bind(target);
+        return async (request: Parameters<TaskStore["append"]>[0]) => {
+          if (held) {
+            begun.open();
+            await stored.opened;
+          }
+          await target.append(request);
+        };
+      },
+    });
+    const agent = {
+      async *execute(turn: Turn): AsyncIterable<AgentEvent> {
+        yield working(turn.text);
+        if (turn.text === "first") await go.opened;
+      },
+    };
+    const bench = new Bench(agent, {}, slow);
+    const task = await bench.send("first");
+    const { id: taskId } = task.accepted!.task;
+    const told = story(task);
+    await task.passed(1, stays, 5_000);
+    held = true;
+    const second = bench.send("second", { message: { taskId } });
+    await begun.opened;
+    go.open();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    stored.open();
+    await second;
+    expect(await told).toEqual(["WORKING first", "WORKING second", "COMPLETED"]);
   });
 
   it("refuses more waiting messages than the limit", async () => {
