@@ -1,11 +1,11 @@
 import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
+import { nearest } from "../core/unknown-names.js";
 import type { Agent, AgentCardInput } from "../engine/agent.js";
 import { buildCard, checkCard, type Wired } from "./build.js";
 import { ConfigurationError } from "./faults.js";
 import { tenantFault } from "./tenants.js";
-import { nearest } from "./unknown-names.js";
 
 /** An agent with its card, ready to be served. */
 export interface ServedAgent {
@@ -71,6 +71,11 @@ function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
   if (agent === undefined && names.length === 0) faults.push("agent is missing: give `agent`, or `agents` by tenant");
   if (agent !== undefined && agents !== undefined) faults.push("agent and agents exclude each other");
   if (agents !== undefined && tenants !== undefined) faults.push("tenants goes with agent: agents has its own tenants");
+  if (Array.isArray(agents)) faults.push("agents is a list: give an object of agents by tenant");
+  if (tenants !== undefined && !Array.isArray(tenants)) {
+    faults.push("tenants is no list");
+    return faults;
+  }
   for (const name of [...names, ...(tenants ?? [])]) {
     const fault = tenantFault(name);
     if (fault !== undefined) faults.push(fault);
@@ -114,6 +119,10 @@ function agentFaults(agent: Agent): string[] {
   const { responds = "task", recover = "fail" } = agent;
   if (!["task", "message", "either"].includes(responds)) {
     faults.push(`responds is ${JSON.stringify(responds)}, not "task", "message" or "either"`);
+  }
+  const { extendedCard } = agent;
+  if (extendedCard !== undefined && (extendedCard === null || !["object", "function"].includes(typeof extendedCard))) {
+    faults.push("extendedCard is neither a card nor a function");
   }
   if (typeof recover !== "function" && !["fail", "restart"].includes(recover)) {
     faults.push(`recover is ${JSON.stringify(recover)}, not "fail", "restart" or a function`);

@@ -14,10 +14,10 @@ export async function loadAgents(path: string): Promise<AgentsInput> {
   const file = resolve(path);
   if (!existsSync(file)) throw new UsageError(`the agent module ${path} does not exist`);
   const module = await load(path, file);
-  const agent = [module.default, module.agent].find(isAgent);
+  const agent = [module.default, module.agent].find(isMeantAsAgent);
   if (agent !== undefined) return { agent };
   const { agents } = module;
-  if (typeof agents === "object" && agents !== null && Object.values(agents).some(isAgent)) {
+  if (typeof agents === "object" && agents !== null && Object.values(agents).some(isMeantAsAgent)) {
     return { agents: agents as Record<string, Agent> };
   }
   throw new UsageError(`${path} exports no agent: export it as "default" or "agent", or several by tenant as "agents"`);
@@ -36,6 +36,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   }
 }
 
-function isAgent(value: unknown): value is Agent {
-  return typeof value === "object" && value !== null && typeof (value as Agent).execute === "function";
+/** What an agent lacks, the server says. */
+function isMeantAsAgent(value: unknown): value is Agent {
+  return typeof value === "object" && value !== null && ("execute" in value || "card" in value);
 }

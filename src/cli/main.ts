@@ -17,9 +17,9 @@ const program = new Command("parley")
   // One line says what is wrong; `--help` says the rest.
   .showSuggestionAfterError(false)
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "parley: ")) });
-addServe(program);
 
 try {
+  addServe(program);
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);

@@ -37,8 +37,8 @@ export function addServe(program: Command): void {
   const option = (flags: string, description: string): Option => {
     const made = new Option(flags, description);
     const variable = `PARLEY_${made.name().toUpperCase().replaceAll("-", "_")}`;
-    // An option without a value is on as soon as its variable is there, whatever that says.
-    return made.isBoolean() && process.env[variable] === "false" ? made : made.env(variable);
+    const off = made.isBoolean() && process.env[variable] !== undefined && !isOn(variable);
+    return off ? made : made.env(variable);
   };
   program
     .command("serve")
@@ -89,9 +89,23 @@ async function serve(module: string, flags: ServeFlags): Promise<void> {
   });
   const agents = await loadAgents(module);
   const options = optionsOf(flags);
-  server = await createServer({ ...options, ...agents, store: storeOf(flags, logger), logger });
+  const store = storeOf(flags, logger);
+  try {
+    server = await createServer({ ...options, ...agents, store, logger });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   const { url, grpcAddress, card } = server;
   process.stdout.write(greeting({ url, grpcAddress, card, store: flags.store }));
+}
+
+/** Whether a variable switches an option on that has no value. @throws UsageError for a word that says neither. */
+function isOn(variable: string): boolean {
+  const word = (process.env[variable] ?? "").toLowerCase();
+  if (["", "false", "0", "no", "off"].includes(word)) return false;
+  if (["true", "1", "yes", "on"].includes(word)) return true;
+  throw new UsageError(`${variable} is ${JSON.stringify(word)}, not true or false`);
 }
 
 async function close(server: Server, logger: pino.Logger): Promise<number> {

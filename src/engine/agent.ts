@@ -65,10 +65,11 @@ export interface Turn {
   readonly acceptedOutputModes: readonly string[];
   /** Metadata of the request. */
   readonly metadata: JsonObject;
-  /** 1, or more after a crash or shutdown cut an earlier attempt off. */
+  /** 1, or at least 2 after a crash or a shutdown cut an earlier attempt off: what that one stored is in `task`. */
   readonly attempt: number;
   /**
-   * Fires on cancel and on shutdown; `signal.reason` is an `Interruption` with the cause. A client that hangs up does not fire it,
+   * Fires on cancel, and on shutdown when the grace for running work is over (`limits.shutdownGraceMs`); at most a
+   * second is left then. `signal.reason` is an `Interruption` with the cause. A client that hangs up does not fire it,
    * except where the answer is a direct message, which nobody else could read.
    */
   readonly signal: AbortSignal;

@@ -46,19 +46,24 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   if (!again) return fail(log, runner);
   logger.info({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
   const execution = recovery.begin(served);
-  for (const turn of open) execution.add(turn === first ? { ...turn, attempt } : turn);
+  for (const turn of open) execution.add(turn === first ? ranBefore(turn, attempt) : turn);
   if (paused) await log.setLease(holder, runner.lease(open[0]?.position ?? 0, 1));
   void execution.run();
 }
 
 function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnRequest, attempt: number): boolean {
   if (attempt > recovery.maxRestarts + 1) return false;
-  const turn = makeTurn(request, {
+  const turn = makeTurn(ranBefore(request, attempt), {
     task: viewTask(recovery.log.fold.task),
     interruptible: new Interruptible(),
     source: recovery.runner,
   });
   return recoveryOf(served.agent, turn) === "restart";
+}
+
+/** After an orderly shutdown, which counts for nothing, the agent has to know all the same that it ran before. */
+function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
+  return { ...turn, attempt: Math.max(2, attempt) };
 }
 
 async function fail(log: TaskLog, runner: RunnerSource): Promise<void> {

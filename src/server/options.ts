@@ -4,9 +4,9 @@ import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
-import { unknownNames } from "../card/unknown-names.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
+import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
@@ -128,8 +128,11 @@ const listeningOptions: Record<Exclude<keyof ServerOptions, keyof A2AOptions>, t
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
 export function settle(options: ServerOptions, listens = true): Settings {
-  const known = Object.keys(listens ? { ...embeddedOptions, ...listeningOptions } : embeddedOptions);
-  const faults = unknownNames("the option ", Object.keys(options), known);
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError("Invalid options", ["there are none: give at least an agent and a store"]);
+  }
+  const faults = nameFaults(options, listens);
+  shapeFaults(options, faults);
   const settings: Omit<Settings, "agents"> = {
     engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts, leaseMs: options.leaseMs }),
     service: given({
@@ -162,6 +165,32 @@ export function settle(options: ServerOptions, listens = true): Settings {
   return { ...settings, agents };
 }
 
+function nameFaults(options: ServerOptions, listens: boolean): string[] {
+  const all = Object.keys({ ...embeddedOptions, ...listeningOptions });
+  const unknown = Object.keys(options).filter((name) => !all.includes(name));
+  const misplaced = listens ? [] : Object.keys(options).filter((name) => Object.hasOwn(listeningOptions, name));
+  return [
+    ...unknownNames("the option ", unknown, all),
+    ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A listens nowhere`),
+  ];
+}
+
+/** Whoever has no type checker gives a function for an object, or a word for a choice. */
+function shapeFaults(options: ServerOptions, faults: string[]): void {
+  const { authenticator, logger, strictVersion = false, idempotentMessageIds = false } = options;
+  if (authenticator !== undefined && typeof authenticator?.authenticate !== "function") {
+    faults.push("authenticator has no function authenticate");
+  }
+  if (logger !== undefined) {
+    const levels = ["debug", "info", "warn", "error"] as const;
+    const missing = levels.filter((level) => typeof logger?.[level] !== "function");
+    if (missing.length > 0) faults.push(`logger has no function ${missing.join(", ")}`);
+  }
+  for (const [name, value] of Object.entries({ strictVersion, idempotentMessageIds })) {
+    if (typeof value !== "boolean") faults.push(`${name} is ${shown(value)}, not true or false`);
+  }
+}
+
 /** Only what was given: absent and undefined are not the same to whoever has a default for what is absent. */
 function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
@@ -183,9 +212,14 @@ function agentsOf(options: A2AOptions, faults: string[]): AgentDirectory | undef
 
 function whole(name: string, value: number, min: number, max: number, faults: string[]): number {
   if (!Number.isInteger(value) || value < min || value > max) {
-    faults.push(`${name} is ${String(value)}, not a whole number from ${min} to ${max}`);
+    faults.push(`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`);
   }
   return value;
+}
+
+/** With quotes around a text: "8080" is not 8080. */
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 function limitsOf(limits: Partial<Limits>, faults: string[]): Limits {
@@ -211,6 +245,10 @@ function trustOf(proxies: boolean | string | readonly string[], faults: string[]
 
 function corsOf(given: boolean | readonly string[], faults: string[]): Settings["cors"] {
   if (typeof given === "boolean") return given || undefined;
+  if (!Array.isArray(given)) {
+    faults.push(`cors is ${shown(given)}, not true or a list of origins`);
+    return undefined;
+  }
   if (given.includes("*")) return true;
   for (const origin of given) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {

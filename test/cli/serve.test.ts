@@ -161,6 +161,7 @@ describe("parley serve, when something is wrong,", () => {
       ["serve", probe, "--cors", "example.org", "--trust-proxy", "nobody", "--public-url", "x", ...quiet],
       /trustProxy.*cors.*publicUrl/,
     ],
+    [["serve", probe], 'PARLEY_SHARED is "maybe", not true or false', { PARLEY_SHARED: "maybe" }],
     [["nonsense"], "unknown command 'nonsense'"],
   ];
   it("names an option in one line", async () => {
@@ -212,7 +213,9 @@ describe("parley serve and a file that another server has open", () => {
     const first = await serve(store);
     const second = parley(["serve", probe, ...anyPort, ...store]);
     expect(await second.exited).toBe(2);
-    expect(second.stderr()).toMatch(/^parley: Cannot open \S+tasks\.db: another store has it open.*--shared`\)\.\n$/);
+    expect(second.stderr()).toMatch(
+      /^parley: Cannot open \S+tasks\.db: another process, or another store of this one, has it open for itself.*--shared`\)\.\n$/,
+    );
     expect((await send(first.url, "echo hello")).state).toBe("TASK_STATE_COMPLETED");
     first.child.kill("SIGKILL");
     await first.exited;
@@ -223,9 +226,11 @@ describe("parley serve and a file that another server has open", () => {
     const [one, two] = [await serve([...store, "--shared"]), await serve(store, { PARLEY_SHARED: "true" })];
     const { id } = await send(one.url, "echo hello");
     expect(await stateOf(two.url, id)).toBe("TASK_STATE_COMPLETED");
-    const alone = parley(["serve", probe, ...anyPort, ...store], { PARLEY_SHARED: "false" });
-    expect(await alone.exited).toBe(2);
-    expect(alone.stderr()).toContain("as one of several that share it");
+    for (const off of ["false", "0", "No", "off", ""]) {
+      const alone = parley(["serve", probe, ...anyPort, ...store], { PARLEY_SHARED: off });
+      expect([off, await alone.exited]).toEqual([off, 2]);
+      expect(alone.stderr()).toContain("as one of several that share it");
+    }
   });
 });
 

@@ -73,7 +73,11 @@ describe("settle()", () => {
   });
 
   it("knows no ports where nothing listens", () => {
-    expect(() => settle({ ...plain, port: 80 }, false)).toThrow("the option port is not known");
+    expect(() => settle({ ...plain, port: 80 }, false)).toThrow("the option port belongs to createServer");
+  });
+
+  it("says so when there are no options at all", () => {
+    for (const none of [undefined, null, "options"]) expect(() => settle(none as never)).toThrow("there are none");
   });
 
   it("declares the extension that the server brings", () => {
@@ -91,6 +95,18 @@ describe("settle()", () => {
     [{ limits: { maxParts: 0 } }, "limits.maxParts is 0, not a whole number from 1 to 2147483647"],
     [{ limits: { maxPart: 1 } }, "limits.maxPart is not known: did you mean maxParts?"],
     [{ limits: { constructor: 1 } }, "limits.constructor is not known"],
+    [{ port: "8080" }, 'port is "8080", not a whole number'],
+    [{ authenticator: () => undefined }, "authenticator has no function authenticate"],
+    [{ authenticator: null }, "authenticator has no function authenticate"],
+    [{ authenticator: { authentcate() {} } }, "authenticator has no function authenticate"],
+    [{ logger: true }, "logger has no function debug, info, warn, error"],
+    [{ logger: { info() {} } }, "logger has no function debug, warn, error"],
+    [{ strictVersion: "yes" }, 'strictVersion is "yes", not true or false'],
+    [{ idempotentMessageIds: "no" }, 'idempotentMessageIds is "no", not true or false'],
+    [{ cors: "https://x.example" }, 'cors is "https://x.example", not true or a list of origins'],
+    [{ tenants: "abc" }, "tenants is no list"],
+    [{ agent: undefined, agents: [agent] }, "agents is a list"],
+    [{ agent: { ...agent, extendedCard: "x" } }, "extendedCard is neither a card nor a function"],
     [{ prot: 80 }, "the option prot is not known: did you mean port?"],
     [{ GRPCPort: 80 }, "the option GRPCPort is not known: did you mean grpcPort?"],
     [{ quiteAnother: undefined }, "the option quiteAnother is not known"],

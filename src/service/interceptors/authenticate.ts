@@ -13,10 +13,13 @@ export function authenticate(authenticator: Authenticator): Interceptor {
         headers: { "www-authenticate": authenticator.challenge ?? "Bearer" },
       });
     }
-    invocation.call.caller = caller;
+    // What it leaves out says nothing more of the caller.
+    invocation.call.caller = { ...nothingMore, ...caller };
     return next(invocation);
   };
 }
+
+const nothingMore = { authenticated: true, scopes: [], claims: {} };
 
 function isCaller(value: unknown): value is Caller {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";

@@ -1,6 +1,7 @@
 import { type Logger, silentLogger } from "../../core/log.js";
+import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
-import type { TaskStore } from "../task-store.js";
+import { StoreError, type TaskStore } from "../task-store.js";
 import { startWriter, WriterLink, type WriterStatistics } from "./link.js";
 import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
@@ -37,15 +38,10 @@ const REMOVAL_STEP = 64;
  * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
  * reads, on a connection of its own.
  * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used;
- * after two seconds `failed` when another store has it open.
+ * after two seconds `failed` when somebody else has it open.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
-  const {
-    path,
-    synchronous = "FULL",
-    shared = false,
-    logger = silentLogger,
-  }: SqliteStoreOptions = typeof options === "string" ? { path: options } : options;
+  const { path, synchronous, shared, logger } = checked(typeof options === "string" ? { path: options } : options);
   const file = prepareFile(path, shared);
   if (file.before !== SCHEMA_VERSION) {
     const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
@@ -59,6 +55,21 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
     file.lock.release();
     throw error;
   }
+}
+
+const names: Record<keyof SqliteStoreOptions, true> = { path: true, synchronous: true, shared: true, logger: true };
+
+/** With the defaults. @throws StoreError `failed` that names every wrong option. */
+function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
+  const { path, synchronous = "FULL", shared = false, logger = silentLogger } = options ?? {};
+  const faults = unknownNames("the option ", Object.keys(options ?? {}), Object.keys(names));
+  if (typeof path !== "string") faults.push("path is missing: give the file that keeps the tasks");
+  if (!["FULL", "NORMAL"].includes(synchronous)) {
+    faults.push(`synchronous is ${JSON.stringify(synchronous)}, not "FULL" or "NORMAL"`);
+  }
+  if (typeof shared !== "boolean") faults.push(`shared is ${JSON.stringify(shared)}, not true or false`);
+  if (faults.length > 0) throw new StoreError("failed", `The SQLite store cannot be opened: ${faults.join("; ")}.`);
+  return { path, synchronous, shared, logger };
 }
 
 function compose(reader: Reader, writer: WriterLink, lock: FileLock, shared: boolean): SqliteStore {

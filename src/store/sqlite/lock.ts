@@ -52,7 +52,7 @@ function take(db: Database.Database, shared: boolean): void {
 function inUse(db: Database.Database, path: string, shared: boolean, cause: unknown): StoreError {
   const holder = shared || isExclusive(db) ? "for itself alone" : "as one of several that share it";
   const message =
-    `Cannot open ${path}: another store has it open, ${holder}. Close that one first, or let every store of this file ` +
+    `Cannot open ${path}: another process, or another store of this one, has it open ${holder}. Close that one first, or let every store of this file ` +
     "share it (`shared: true`, `parley serve --shared`).";
   return new StoreError("failed", message, { cause });
 }

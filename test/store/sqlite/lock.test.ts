@@ -20,7 +20,7 @@ const alone = (path: string): unknown => ({
   name: "StoreError",
   kind: "failed",
   message:
-    `Cannot open ${path}: another store has it open, for itself alone. Close that one first, or let every store of ` +
+    `Cannot open ${path}: another process, or another store of this one, has it open for itself alone. Close that one first, or let every store of ` +
     "this file share it (`shared: true`, `parley serve --shared`).",
 });
 

@@ -86,6 +86,15 @@ describe("sqliteStore() and the place of its file", () => {
     for (const path of ["", ":memory:"]) expect(refusalOf(path)).toMatchObject({ kind: "failed", message: /memory/ });
   });
 
+  it("refuses options that it does not know, and values that they do not have", () => {
+    const wrong = { path: "x.db", share: true, synchronous: "OFF", shared: "yes" } as never;
+    expect(() => sqliteStore(wrong)).toThrow(
+      'the option share is not known: did you mean shared?; synchronous is "OFF", not "FULL" or "NORMAL"; ' +
+        'shared is "yes", not true or false',
+    );
+    for (const none of [undefined, {}, null]) expect(() => sqliteStore(none as never)).toThrow("path is missing");
+  });
+
   it("says that it may not write", async () => {
     const path = await filled();
     const readOnly = join(dirname(path), "read-only");
