@@ -12,7 +12,7 @@ export { anonymous, type Caller } from "./core/caller.js";
 export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
-export { type Agent, type AgentCardInput, AgentError, type Recovery, type Turn } from "./engine/agent.js";
+export { type Agent, type AgentCardInput, AgentError, type Recovery, type Turn, turnWith } from "./engine/agent.js";
 export {
   type AgentEvent,
   type ArtifactEvent,

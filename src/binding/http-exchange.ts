@@ -1,4 +1,5 @@
 import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Departure } from "../core/departure.js";
 import { type NextRound, nextRound } from "../core/next-round.js";
@@ -40,6 +41,8 @@ export class HttpExchange implements Departure {
     this.#headers = target.headers;
     (response as Open)[exchangeKey] = this;
     response.on("close", closed);
+    // Behind another request on its connection a response has no socket yet, and never closes when that goes away.
+    if (response instanceof ServerResponse && response.socket === null) waitBehind(request.socket, this);
     // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
   }
@@ -128,6 +131,7 @@ export class HttpExchange implements Departure {
 
   /** The response is over. */
   closed(): void {
+    (this.request.socket as Queued | null)?.[behindKey]?.delete(this);
     if (this.#ended) return;
     this.#gone = true;
     this.#controller?.abort();
@@ -142,6 +146,23 @@ type Open = NodeServerResponse & { [exchangeKey]?: HttpExchange };
 
 function closed(this: Open): void {
   this[exchangeKey]?.closed();
+}
+
+/** Where a connection keeps the exchanges that were sent ahead of their turn (RFC 9112, 9.3.2). */
+const behindKey: unique symbol = Symbol("behind");
+
+type Queued = Socket & { [behindKey]?: Set<HttpExchange> };
+
+function waitBehind(socket: Queued, exchange: HttpExchange): void {
+  if (socket[behindKey] === undefined) {
+    socket[behindKey] = new Set();
+    socket.once("close", gone);
+  }
+  socket[behindKey].add(exchange);
+}
+
+function gone(this: Queued): void {
+  for (const exchange of this[behindKey] ?? []) exchange.closed();
 }
 
 function ignore(): void {}
@@ -185,11 +206,13 @@ function put(head: string[], name: string, value: string): void {
 }
 
 function writeHead(response: NodeServerResponse, status: number, head: string[]): void {
-  if (response instanceof ServerResponse) response.writeHead(status, head);
+  // Middleware that has put a function of its own in the place of this one may not know what to make of a list.
+  const plain = response instanceof ServerResponse && !Object.hasOwn(response, "writeHead");
+  if (plain) response.writeHead(status, head);
   else response.writeHead(status, pairsOf(head));
 }
 
-/** The same as an object, which is what every version of Node takes for HTTP/2. */
+/** The same as an object, which is what every version of Node takes for HTTP/2, and middleware for HTTP/1.1. */
 function pairsOf(head: readonly string[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;

@@ -11,4 +11,9 @@ export interface Caller {
 }
 
 /** The caller of a server without an authenticator. */
-export const anonymous: Caller = { owner: "", authenticated: false, scopes: [], claims: {} };
+export const anonymous: Caller = Object.freeze({
+  owner: "",
+  authenticated: false,
+  scopes: Object.freeze([]),
+  claims: Object.freeze({}),
+});

@@ -39,7 +39,10 @@ export interface Agent {
   execute(turn: Turn): AsyncIterable<AgentEvent>;
 }
 
-/** One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. */
+/**
+ * One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. Much of it is
+ * made when it is asked for, so a spread would leave it out: `turnWith` changes a turn for another agent.
+ */
 export interface Turn {
   /** The message to answer, with `taskId` (unless the answer may be a direct message) and `contextId` filled. */
   readonly message: Message;
@@ -73,6 +76,11 @@ export interface Turn {
    * except where the answer is a direct message, which nobody else could read.
    */
   readonly signal: AbortSignal;
+}
+
+/** The same turn with other values, to hand it on to another agent. */
+export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
+  return Object.create(turn, Object.getOwnPropertyDescriptors(changes)) as Turn;
 }
 
 /** An error whose text is meant for the client. */

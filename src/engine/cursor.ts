@@ -1,6 +1,6 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Departure } from "../core/departure.js";
-import { A2AError } from "../core/error.js";
+import { A2AError, taskNotFound } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -50,7 +50,11 @@ export async function* readLog(
         if (entry.event.case === "status" && isTerminal(entry.event.value.status?.state ?? 0)) return;
       }
       if (entries.length > 0) active = true;
-      if (position < log.fold.position) continue;
+      if (position < log.fold.position) {
+        // Retention has removed a task that this reader still holds: nothing more will ever come of it.
+        if (entries.length === 0 && (await isGone(source))) throw taskNotFound(log.taskId);
+        continue;
+      }
       if (isTerminal(log.fold.state)) return;
       if (active && !log.busy && isInterrupted(log.fold.state)) return;
       if (source.draining()) throw drained();
@@ -59,6 +63,13 @@ export async function* readLog(
   } finally {
     waiting.end();
   }
+}
+
+async function isGone({ log }: CursorSource): Promise<boolean> {
+  const gone = !(await log.isStored());
+  // Whatever the store says, others get their turn before it is asked again.
+  if (!gone) await new Promise((resolve) => setImmediate(resolve));
+  return gone;
 }
 
 async function readStore({ log }: CursorSource, after: number): Promise<readonly LogEntry[]> {

@@ -272,6 +272,7 @@ export class Engine {
     if (log === undefined) throw taskNotFound(taskId);
     // Somebody may have read in the store what this process has not been told of yet.
     if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
+    else if (this.#store.shared) await log.catchUp();
     // A log without a stored entry belongs to a task that nobody was told of yet.
     if (log.fold.position > 0 && isOf(log.head, scope)) return log;
     this.#shelf.release(log);
@@ -351,8 +352,10 @@ export class Engine {
         const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);
         // Behind a turn that another process executes, or died over, the message waits until that lease is claimed.
-        const mine = log.head.lease?.holder === this.#holder;
+        const { lease } = log.head;
+        const mine = lease?.holder === this.#holder && (lease.until > 0 || this.#executions.has(log.taskId));
         if (followUp !== undefined && mine) this.#queue(log, order.served, { ...followUp, position: entry.position });
+        else if (lease?.until === 0) this.#upkeep.claimSoon();
       },
     });
     if (held === undefined) throw new A2AError("INTERNAL", "Internal error.");
@@ -382,6 +385,7 @@ export class Engine {
       logger: this.#logger,
       now: this.#now,
       lease: (turn, attempt) => this.#lease(turn, attempt),
+      shared: this.#store.shared,
       referencedTasks: (turn) => this.#referenced(turn),
       ended: (execution) => {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
@@ -470,8 +474,16 @@ export class Engine {
   }
 
   async #refresh(): Promise<void> {
-    for (const log of this.#shelf.all()) if (!log.busy) await log.refresh();
+    for (const log of this.#shelf.all()) {
+      await log.catchUp();
+      // Canceled, or ended, by another process: the agent here works for nobody any more.
+      if (isTerminal(log.fold.state)) this.#executions.get(log.taskId)?.cancel().catch(this.#noteTrouble);
+    }
   }
+
+  readonly #noteTrouble = (error: unknown): void => {
+    this.#logger.error({ err: error }, "an execution could not be ended");
+  };
 
   #trouble(error: unknown): unknown {
     if (!(error instanceof StoreError)) return error;

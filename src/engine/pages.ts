@@ -5,8 +5,9 @@ import { decodeEntry } from "../task/entry.js";
 /** Entries that one page has at most. */
 const pageSize = 16;
 
-/** Pages of a task that are kept for the readers right behind. */
+/** Pages of a task that are kept for the readers right behind, unless they have more than so many bytes as stored. */
 const keptPages = 8;
+const keptBytes = 128 * 1024;
 
 /**
  * Entries that the tail does not have any more, page by page from the store. Readers that fell behind together read
@@ -39,6 +40,8 @@ export class Pages {
 
   async #read(after: number): Promise<readonly LogEntry[]> {
     const limit = pageSize - (after % pageSize);
-    return (await this.#store.read({ taskId: this.#taskId, after, limit })).map(decodeEntry);
+    const read = await this.#store.read({ taskId: this.#taskId, after, limit });
+    if (read.reduce((sum, bytes) => sum + bytes.length, 0) > keptBytes) this.#kept.delete(after);
+    return read.map(decodeEntry);
   }
 }

@@ -22,6 +22,8 @@ export interface RunnerSource extends TurnSource {
   readonly now: () => number;
   /** The lease of a turn that begins or goes on now. */
   readonly lease: (turn: number, attempt: number) => Lease;
+  /** Whether other processes may write to the same store. */
+  readonly shared: boolean;
   /** Called once, when the execution is over. */
   readonly ended: (execution: Execution) => void;
 }
@@ -235,12 +237,19 @@ export class Execution {
       await this.#settle();
       // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
       while (this.#waiting.length === 0 && !this.log.quiet) await this.log.stored();
-      if (this.#waiting.length === 0) await this.#setLease(null);
+      if (this.#waiting.length === 0) await this.#setLease(this.#leaseOfPause());
       return;
     }
     // With more messages waiting, or on their way, the task goes on with the next one.
     while (this.#waiting.length === 0 && this.log.messagesOnTheWay > 0) await this.log.stored();
     if (this.#waiting.length === 0) await this.#close(TaskState.COMPLETED, undefined);
+  }
+
+  /** None; but where another process may have accepted a message behind this turn, whoever claims it looks for one. */
+  #leaseOfPause(): Lease | null {
+    if (!this.#source.shared) return null;
+    const { position = 1, attempt = 1 } = this.#request ?? {};
+    return { ...this.#source.lease(position, attempt - 1), until: 0 };
   }
 
   async #threw(error: unknown): Promise<void> {

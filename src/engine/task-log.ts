@@ -200,6 +200,18 @@ export class TaskLog {
     for (const waiter of waiters) waiter();
   }
 
+  /** Whether the store has the task; retention removes it when it is over. */
+  async isStored(): Promise<boolean> {
+    return (await this.#store.head({ taskId: this.taskId })) !== undefined;
+  }
+
+  /** Takes over what other processes appended meanwhile, while nothing of this one is on its way. */
+  async catchUp(): Promise<void> {
+    if (!this.quiet) return;
+    await this.refresh();
+    if (this.quiet) this.#planned = { state: this.fold.state, generation: this.fold.generation };
+  }
+
   /** Takes over what other processes appended meanwhile. */
   async refresh(): Promise<void> {
     for (;;) {

@@ -1,5 +1,5 @@
 import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { Turn } from "./agent.js";
 import type { Interruptible } from "./interruption.js";
@@ -38,64 +38,106 @@ export function makeTurn(request: TurnRequest, around: TurnSurroundings): Turn {
   return new OwnTurn(request, around);
 }
 
-/** Makes what is dear when the agent asks for it: most agents look at little of their turn. */
+const requestKey: unique symbol = Symbol("request");
+const aroundKey: unique symbol = Symbol("around");
+const copiesKey: unique symbol = Symbol("copies");
+
+/** What was copied so far. */
+interface Copies {
+  message?: Message;
+  data?: JsonValue[];
+  task?: Task | undefined;
+  metadata?: JsonObject;
+  extensions?: ReadonlySet<string>;
+  caller?: Caller;
+}
+
+/**
+ * Nothing in a turn is shared with the log or with anybody else: whatever can be changed is a copy, made when the agent
+ * asks for it, as most agents look at little. It works through `Object.create(turn)` and proxies as well.
+ */
 class OwnTurn implements Turn {
   readonly text: string;
   readonly taskId: string;
   readonly contextId: string;
-  readonly task: Task | undefined;
-  readonly caller: Caller;
   readonly tenant: string;
-  readonly extensions: ReadonlySet<string>;
-  readonly acceptedOutputModes: readonly string[];
-  readonly metadata: JsonObject;
   readonly attempt: number;
-  /** Its message is part of the log, where there is a task: nobody may change it. */
-  readonly #request: TurnRequest;
-  readonly #source: TurnSource;
-  readonly #interruptible: Interruptible;
-  #message: Message | undefined;
-  #data: JsonValue[] | undefined;
-  #history: Message[] | undefined;
+  readonly [requestKey]: TurnRequest;
+  readonly [aroundKey]: TurnSurroundings;
+  [copiesKey]: Copies | undefined;
 
-  constructor(request: TurnRequest, { task, interruptible, source }: TurnSurroundings) {
+  constructor(request: TurnRequest, around: TurnSurroundings) {
     const { message } = request;
-    this.#request = request;
-    this.#source = source;
-    this.#interruptible = interruptible;
+    this[requestKey] = request;
+    this[aroundKey] = around;
+    this[copiesKey] = undefined;
     this.text = textOf(message);
     this.taskId = message.taskId;
     this.contextId = message.contextId;
-    this.task = task;
-    this.caller = request.caller;
     this.tenant = request.tenant;
-    this.extensions = request.extensions;
-    this.acceptedOutputModes = request.acceptedOutputModes;
-    this.metadata = request.metadata;
     this.attempt = request.attempt;
   }
 
   get message(): Message {
-    this.#message ??= clone(MessageSchema, this.#request.message);
-    return this.#message;
+    const copies = copiesOf(this);
+    copies.message ??= clone(MessageSchema, this[requestKey].message);
+    return copies.message;
   }
 
   get data(): JsonValue[] {
-    this.#data ??= dataOf(this.#request.message);
-    return this.#data;
+    const copies = copiesOf(this);
+    copies.data ??= dataOf(this[requestKey].message);
+    return copies.data;
+  }
+
+  get task(): Task | undefined {
+    const { task } = this[aroundKey];
+    const copies = copiesOf(this);
+    copies.task ??= task && clone(TaskSchema, task);
+    return copies.task;
   }
 
   get history(): readonly Message[] {
-    const own = this.#request.message.messageId;
-    this.#history ??= this.task?.history.filter(({ messageId }) => messageId !== own) ?? [];
-    return this.#history;
+    const { messageId } = this[requestKey].message;
+    return this.task?.history.filter((earlier) => earlier.messageId !== messageId) ?? [];
+  }
+
+  get caller(): Caller {
+    const { caller } = this[requestKey];
+    const copies = copiesOf(this);
+    copies.caller ??= { ...caller, scopes: [...caller.scopes], claims: { ...caller.claims } };
+    return copies.caller;
+  }
+
+  get extensions(): ReadonlySet<string> {
+    const copies = copiesOf(this);
+    copies.extensions ??= new Set(this[requestKey].extensions);
+    return copies.extensions;
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return [...this[requestKey].acceptedOutputModes];
+  }
+
+  get metadata(): JsonObject {
+    const copies = copiesOf(this);
+    copies.metadata ??= structuredClone(this[requestKey].metadata);
+    return copies.metadata;
   }
 
   get signal(): AbortSignal {
-    return this.#interruptible.signal;
+    return this[aroundKey].interruptible.signal;
   }
 
-  referencedTasks(): Promise<Task[]> {
-    return this.#source.referencedTasks(this.#request);
+  /** A function that needs no `this`: it may be taken out of the turn. */
+  get referencedTasks(): () => Promise<Task[]> {
+    const request = this[requestKey];
+    const { source } = this[aroundKey];
+    return async () => (await source.referencedTasks(request)).map((each) => clone(TaskSchema, each));
   }
+}
+
+function copiesOf(turn: OwnTurn): Copies {
+  turn[copiesKey] ??= {};
+  return turn[copiesKey];
 }

@@ -55,15 +55,22 @@ export class Upkeep {
     await this.#running;
   }
 
+  /** Claims what is up for a claim now instead of in the next round. */
+  claimSoon(): void {
+    this.#soon(() => this.#claim());
+  }
+
   /** One at a time: a round that takes longer than its interval delays the next one instead of meeting it. */
   #every(ms: number, work: () => Promise<void>): void {
-    const timer = setInterval(() => {
-      this.#running = this.#running.then(work).catch((error: unknown) => {
-        this.#options.logger.error({ err: error }, "upkeep of the task store failed; it is tried again");
-      });
-    }, ms);
+    const timer = setInterval(() => this.#soon(work), ms);
     timer.unref();
     this.#timers.push(timer);
+  }
+
+  #soon(work: () => Promise<void>): void {
+    this.#running = this.#running.then(work).catch((error: unknown) => {
+      this.#options.logger.error({ err: error }, "upkeep of the task store failed; it is tried again");
+    });
   }
 
   async #renew(): Promise<void> {

@@ -520,6 +520,26 @@ describe("readers of one task", () => {
     expect(numbers).toEqual(Array.from({ length: 3_000 }, (_, i) => i));
   });
 
+  it("that are behind a task which retention removes are told, and hold nobody up", async () => {
+    const store = memoryStore();
+    const agent = {
+      async *execute(): AsyncIterable<AgentEvent> {
+        for (let i = 0; i < 1_200; i++) yield artifact({ name: "a", text: "x", append: true });
+      },
+    };
+    const bench = new Bench(agent, {}, store);
+    const held = await bench.send("go");
+    expect(await settle(held)).toBe("COMPLETED");
+    const events = held.events({ position: 1, generation: 1 }, stays);
+    expect((await events.next()).done).toBe(false);
+    expect(await store.removeFinished({ before: Date.now() + 1, limit: 10 })).toBe(1);
+    const rest = (async () => {
+      for await (const _ of events);
+    })();
+    await expect(rest).rejects.toMatchObject({ reason: "TASK_NOT_FOUND" });
+    held.release();
+  });
+
   it("may attach at any moment and get the task, then every later event", async () => {
     const go = gate();
     const bench = new Bench({

@@ -283,15 +283,19 @@ describe("a message to a task whose process died a moment ago", () => {
   });
 });
 
+/** The same store for several engines, as a shared one is. */
+function sharedStore(): TaskStore {
+  return new Proxy(memoryStore(), {
+    get(target, name) {
+      const value: unknown = name === "shared" ? true : Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 describe("two processes on one store", () => {
   it("see each other's entries and never lose one", async () => {
-    const kept = memoryStore();
-    const store = new Proxy(kept, {
-      get(target, name) {
-        const value: unknown = name === "shared" ? true : Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+    const store = sharedStore();
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
         yield inputRequired(`seen ${turn.text}`);
@@ -310,5 +314,71 @@ describe("two processes on one store", () => {
     const { task } = await two.engine.get(scope, taskId);
     const said = task.history.map((m) => m.parts[0]?.content.value);
     expect(said.filter((text) => text !== undefined && !String(text).startsWith("seen"))).toEqual(["a", "b", "c"]);
+  });
+
+  it("answer a message that came to one of them while the other one was at work and then paused", async () => {
+    const store = sharedStore();
+    const go = gate();
+    const seen: string[] = [];
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        seen.push(turn.text);
+        if (turn.text !== "first") return;
+        await go.opened;
+        yield inputRequired("More?");
+      },
+    };
+    const [one, two] = [new Bench(agent, { leaseMs: 300 }, store), new Bench(agent, { leaseMs: 300 }, store)];
+    await Promise.all([one.engine.start(), two.engine.start()]);
+    const held = await one.send("first");
+    const { id: taskId } = held.accepted!.task;
+    const second = await two.send("second", { message: { taskId } });
+    go.open();
+    expect(await settle(second)).toBe("COMPLETED");
+    expect(seen).toEqual(["first", "second"]);
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+
+  it("hear of a cancel at the other one: the agent, its readers and those who wait", async () => {
+    const store = sharedStore();
+    let told = false;
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        yield working();
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+        told = true;
+      },
+    };
+    const [one, two] = [new Bench(agent, {}, store), new Bench(agent, {}, store)];
+    await one.engine.start();
+    const held = await one.send("go");
+    const told1 = story(held);
+    const { id: taskId } = held.accepted!.task;
+    await held.passed(1, stays, 5_000);
+    await two.engine.cancel(scope, taskId);
+    expect(await settle(held)).toBe("CANCELED");
+    expect((await told1).at(-1)).toBe("CANCELED");
+    await expect.poll(() => told).toBe(true);
+    await one.engine.drain(0);
+  });
+
+  it("know what the other one has stored before they refuse a resume or a generation", async () => {
+    const store = sharedStore();
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        for (let i = 0; i < 5; i++) yield working(`${turn.text} ${i}`);
+        yield inputRequired("More?");
+      },
+    };
+    const [one, two] = [new Bench(agent, {}, store), new Bench(agent, {}, store)];
+    const held = await one.send("a");
+    await settle(held);
+    const { id: taskId } = held.accepted!.task;
+    const behind = await two.engine.open(scope, taskId);
+    await settle(await one.send("b", { message: { taskId } }));
+    const { generation } = held.now();
+    expect((await two.engine.open(scope, taskId)).now().generation).toBe(generation);
+    await expect(two.send("c", { message: { taskId }, ifGeneration: generation })).resolves.toBeDefined();
+    behind.release();
   });
 });

@@ -205,3 +205,24 @@ describe("a flood of streams that are reset at once", () => {
     expect(served.errors()).toEqual([]);
   });
 });
+
+describe("requests that were sent ahead on one connection", () => {
+  it("hold no stream when it is gone", async () => {
+    const served = await serve({ limits: { maxStreams: 5 } });
+    const body = JSON.stringify(messageOf("gate ahead"));
+    const one =
+      "POST /message:stream HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n" +
+      `content-length: ${body.length}\r\n\r\n${body}`;
+    const socket = net.connect(served.port, "127.0.0.1");
+    cleanup(() => socket.destroy());
+    socket.on("error", () => {}).write(one.repeat(5));
+    const send = http1(served.port);
+    const stream = async (): Promise<number> => {
+      const headers = { "content-type": "application/json" };
+      return (await send({ path: "/message:stream", headers, body: JSON.stringify(messageOf("hello")) })).status;
+    };
+    await until(async () => (await stream()) === 429);
+    socket.destroy();
+    await until(async () => (await stream()) === 200);
+  });
+});

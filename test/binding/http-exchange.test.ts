@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { HttpExchange } from "../../src/binding/http-exchange.js";
+
+const opened: http.Server[] = [];
+afterEach(() => {
+  for (const server of opened.splice(0)) server.close().closeAllConnections();
+});
+
+async function serve(handler: http.RequestListener): Promise<string> {
+  const server = http.createServer(handler).listen(0, "127.0.0.1");
+  opened.push(server);
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const target = { path: "/", query: "", headers: ["x-of-all", "1"] };
+const whole = { status: 201, type: "text/plain", body: "größer", headers: [["x-own", "2"]] as const };
+
+async function seen(url: string): Promise<unknown[]> {
+  const response = await fetch(url);
+  const { headers, status } = response;
+  const names = ["content-type", "content-length", "x-of-all", "x-own", "x-late"];
+  return [status, await response.text(), ...names.map((name) => headers.get(name))];
+}
+
+describe("HttpExchange.reply()", () => {
+  it("sends status, headers and body", async () => {
+    const url = await serve((request, response) => new HttpExchange(request, response, target).reply(whole));
+    expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", null]);
+  });
+
+  it("leaves to middleware what it knows: headers as an object", async () => {
+    const url = await serve((request, response) => {
+      const { writeHead } = response;
+      // As packages do that listen for the moment when headers are written.
+      response.writeHead = ((status: number, headers: Record<string, string>) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        response.setHeader("x-late", "3");
+        return writeHead.call(response, status);
+      }) as never;
+      new HttpExchange(request, response, target).reply(whole);
+    });
+    expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", "3"]);
+  });
+
+  it("lets the last of several values of a header count, and leaves out what cannot be one", async () => {
+    const headers = [
+      ["x-own", "1"],
+      ["x-own", "2"],
+      ["x-of-all", "mine"],
+      ["x-late", "a\r\nb"],
+    ] as const;
+    const url = await serve((request, response) =>
+      new HttpExchange(request, response, target).reply({ ...whole, headers }),
+    );
+    expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "mine", "2", null]);
+  });
+
+  it("answers once", async () => {
+    const url = await serve((request, response) => {
+      const exchange = new HttpExchange(request, response, target);
+      exchange.reply(whole);
+      exchange.reply({ ...whole, body: "again" });
+    });
+    expect((await seen(url)).slice(0, 2)).toEqual([201, "größer"]);
+  });
+});
