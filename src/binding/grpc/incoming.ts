@@ -15,7 +15,8 @@ export interface IncomingLimits {
 /**
  * Ends calls whose request is not complete in time, or for whose bytes there is no room. Methods that take a stream of
  * requests are served as long as they last; none of ours does. Most requests are here in the round of the event loop in
- * which they begin; only the others are watched.
+ * which they begin; only the others are watched, and each counts as one window of flow control at least: what came of it
+ * before is not known.
  */
 export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
   const arriving = new Set<Arriving>();
@@ -46,9 +47,7 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
     },
   };
   return (method, call) => {
-    if (method.requestStream) return call as ServerInterceptingCall;
-    streamOf(call)?.on("data", onData);
-    if (begun.push(call) === 1) nextRound(round);
+    if (!method.requestStream && begun.push(call) === 1) nextRound(round);
     // Looked at from outside: an intercepting call in between, or anything that lives as long as the stream, would
     // cost more than the rest of the binding.
     return call as ServerInterceptingCall;
@@ -58,7 +57,10 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
 /** Where a stream keeps its request: listeners without a closure of their own find it there. */
 const requestKey: unique symbol = Symbol("request");
 
-type Read = Http2Stream & { [requestKey]?: Arriving | number };
+type Read = Http2Stream & { [requestKey]?: Arriving };
+
+/** What a client may send on a stream before it hears from the server, in bytes (RFC 9113, 6.9.2). */
+const WINDOW_BYTES = 65_535;
 
 /** A request that is not here as a whole. */
 class Arriving {
@@ -67,26 +69,29 @@ class Arriving {
   readonly #stream: Read;
   readonly #budget: ByteBudget;
   readonly #all: Set<Arriving>;
-  #bytes = 0;
+  #seen = 0;
+  #counted = 0;
 
-  /** Of a stream whose bytes were counted from the beginning. */
   constructor(call: ServerInterceptingCallInterface, stream: Read, budget: ByteBudget, all: Set<Arriving>) {
     this.#call = call;
     this.#stream = stream;
     this.#budget = budget;
     this.#all = all;
-    const before = Number(stream[requestKey] ?? 0);
     stream[requestKey] = this;
-    stream.on("end", onEnd).on("close", onEnd);
+    stream.on("data", onData).on("end", onEnd).on("close", onEnd);
     all.add(this);
-    this.take(before);
+    this.#count(WINDOW_BYTES);
   }
 
   take(bytes: number): void {
-    if (!this.#all.has(this)) return;
+    this.#seen += bytes;
+    if (this.#all.has(this) && this.#seen > this.#counted) this.#count(this.#seen - this.#counted);
+  }
+
+  #count(bytes: number): void {
     try {
       this.#budget.take(bytes);
-      this.#bytes += bytes;
+      this.#counted += bytes;
     } catch (error) {
       this.#refuse(toA2AError(error));
     }
@@ -95,7 +100,7 @@ class Arriving {
   /** It is here, or nobody waits for it any more. */
   end(): void {
     if (!this.#all.delete(this)) return;
-    this.#budget.give(this.#bytes);
+    this.#budget.give(this.#counted);
   }
 
   late(timeoutMs: number): void {
@@ -111,14 +116,11 @@ class Arriving {
 }
 
 function onData(this: Read, chunk: Buffer): void {
-  const request = this[requestKey];
-  if (typeof request === "object") request.take(chunk.length);
-  else this[requestKey] = (request ?? 0) + chunk.length;
+  this[requestKey]?.take(chunk.length);
 }
 
 function onEnd(this: Read): void {
-  const request = this[requestKey];
-  if (typeof request === "object") request.end();
+  this[requestKey]?.end();
 }
 
 /** grpc-js has no other way to the bytes of a call and their end. Where it hides the stream, nothing is limited. */
