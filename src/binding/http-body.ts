@@ -24,9 +24,7 @@ type Bounds = Pick<BindingOptions, "limits" | "budget">;
 /** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
 export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
   if (body.length === 0) return "empty";
-  if (exceedsJson(body, maxRequestValues)) {
-    throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
-  }
+  if (exceedsJson(body, maxRequestValues)) throw tooManyValues(maxRequestValues);
   if (!isUtf8(body)) return "malformed";
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   // A byte order mark may be ignored instead of refused.
@@ -124,8 +122,14 @@ class BodyReader {
   }
 }
 
-function tooLarge(max: number): A2AError {
+/** The error of a body beyond `maxRequestBytes`. */
+export function tooLarge(max: number): A2AError {
   return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
+}
+
+/** The error of a request beyond `maxRequestValues`. */
+export function tooManyValues(max: number): A2AError {
+  return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`);
 }
 
 function onData(this: Read, chunk: Buffer): void {

@@ -247,8 +247,12 @@ export class Execution {
 
   /** None; but where another process may have accepted a message behind this turn, whoever claims it looks for one. */
   #leaseOfPause(): Lease | null {
-    if (!this.#source.shared) return null;
-    const { position = 1, attempt = 1 } = this.#request ?? {};
+    return this.#source.shared ? this.#upForClaim() : null;
+  }
+
+  /** A lease that whoever looks next may claim; the claim's own attempt is not to count. */
+  #upForClaim(): Lease {
+    const { position = 1, attempt = 1 } = this.#request ?? this.#waiting[0]?.request ?? {};
     return { ...this.#source.lease(position, attempt - 1), until: 0 };
   }
 
@@ -266,9 +270,8 @@ export class Execution {
     if (recover === "fail") {
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
-    const { position = 1, attempt = 1 } = this.#request ?? this.#waiting[0]?.request ?? {};
-    // Up for a claim at once; an orderly restart does not count as an attempt.
-    await this.#setLease({ ...this.#source.lease(position, attempt - 1), until: 0 });
+    // An orderly restart does not count as an attempt.
+    await this.#setLease(this.#upForClaim());
   }
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {

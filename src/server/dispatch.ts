@@ -41,7 +41,7 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
       // Stands for every target beside the base path: none of the bindings has such a one.
       answered = options.fallback.handle(request, response, target ?? { path: "*", query: "", headers: all });
     }
-    void settle(answered, options.logger, response);
+    void settle(answered, options.logger, response, all);
   };
 }
 
@@ -94,7 +94,12 @@ async function unreadable({ logger }: DispatchOptions, { path }: Target): Promis
 const onlyRead: WholeAnswer = { status: 405, headers: { allow: "GET, HEAD" } };
 
 /** Bindings write their own errors; this is for what they did not foresee. */
-async function settle(answered: Promise<void>, logger: Logger, response: NodeServerResponse): Promise<void> {
+async function settle(
+  answered: Promise<void>,
+  logger: Logger,
+  response: NodeServerResponse,
+  headers: readonly string[],
+): Promise<void> {
   try {
     await answered;
   } catch (error) {
@@ -103,7 +108,7 @@ async function settle(answered: Promise<void>, logger: Logger, response: NodeSer
       response.destroy();
       return;
     }
-    response.statusCode = 500;
+    setHeaders(response, headers).statusCode = 500;
     response.end();
   }
 }

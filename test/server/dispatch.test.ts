@@ -127,7 +127,8 @@ describe("createDispatch()", () => {
       },
     });
     const url = await serve(dispatcher({ bindings: [broken(false)] }));
-    expect((await fetch(`${url}/tasks`)).status).toBe(500);
+    const failed = await fetch(`${url}/tasks`);
+    expect([failed.status, failed.headers.get("x-content-type-options")]).toEqual([500, "nosniff"]);
     const begun = await serve(dispatcher({ bindings: [broken(true)] }));
     await expect(fetch(`${begun}/tasks`).then((response) => response.text())).rejects.toThrow();
   });

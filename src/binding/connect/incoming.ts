@@ -1,11 +1,11 @@
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { A2AError, invalid } from "../../core/error.js";
+import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import type { ByteBudget } from "../byte-budget.js";
-import { jsonBodyOf } from "../http-body.js";
+import { jsonBodyOf, tooLarge, tooManyValues } from "../http-body.js";
 
 /**
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
@@ -25,7 +25,7 @@ export function binaryCheck(desc: DescMessage, { maxRequestValues }: Limits): Ch
     } catch {
       throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
     }
-    if (exceeds) throw new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
+    if (exceeds) throw tooManyValues(maxRequestValues);
   };
 }
 
@@ -101,10 +101,6 @@ async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, budge
   if (enveloped) for (const message of plainMessages(bytes)) check(message);
   else check(bytes);
   yield bytes;
-}
-
-function tooLarge(max: number): A2AError {
-  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
 }
 
 type Body = AsyncGenerator<Uint8Array, void, undefined>;

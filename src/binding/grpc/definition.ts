@@ -1,9 +1,10 @@
 import { type DescMessage, type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { A2AError, invalid } from "../../core/error.js";
+import { type A2AError, invalid } from "../../core/error.js";
 import { defaultLimits, type Limits } from "../../core/limits.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import { tooManyValues } from "../http-body.js";
 
 /**
  * What a handler of the definition is given: the request, or the error that stands for bytes which are none.
@@ -45,7 +46,7 @@ function methodDefinition(
 function decodeRequest(desc: DescMessage, bytes: Uint8Array, { maxRequestValues }: Limits): Incoming {
   try {
     if (exceedsBinary(desc, bytes, maxRequestValues)) {
-      return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${maxRequestValues} values.`);
+      return tooManyValues(maxRequestValues);
     }
     return fromBinary(desc, bytes);
   } catch {
