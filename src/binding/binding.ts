@@ -32,6 +32,8 @@ export interface Target {
   readonly path: string;
   /** Query string without the `?`, as it arrived. */
   readonly query: string;
+  /** Path that the handler is mounted below, without a slash at the end; absent where nothing is known of one. */
+  readonly mount?: string;
   /** Headers that every answer has to have: names and values in turns. */
   readonly headers: readonly string[];
 }

@@ -26,9 +26,7 @@ const legalValue = /^[\t -~\x80-\xff]*$/;
 export class HttpExchange implements Departure {
   readonly request: NodeServerRequest;
   readonly response: NodeServerResponse;
-  readonly #query: string;
-  /** Headers of every answer. */
-  readonly #headers: readonly string[];
+  readonly #target: Target;
   #controller: AbortController | undefined;
   #ended = false;
   #gone = false;
@@ -37,8 +35,7 @@ export class HttpExchange implements Departure {
   constructor(request: NodeServerRequest, response: NodeServerResponse, target: Target) {
     this.request = request;
     this.response = response;
-    this.#query = target.query;
-    this.#headers = target.headers;
+    this.#target = target;
     (response as Open)[exchangeKey] = this;
     response.on("close", closed);
     // Behind another request on its connection a response has no socket yet, and never closes when that goes away.
@@ -78,7 +75,12 @@ export class HttpExchange implements Departure {
     const value = this.request.headers[name];
     if (typeof value === "string") return value;
     if (Array.isArray(value)) return value.join(", ");
-    return name === VERSION_PARAMETER ? versionFromQuery(this.#query) : undefined;
+    return name === VERSION_PARAMETER ? versionFromQuery(this.#target.query) : undefined;
+  }
+
+  /** Path that the handler is mounted below which the request came through, where that is known. */
+  get mount(): string | undefined {
+    return this.#target.mount;
   }
 
   /** A call that arrived with this request. */
@@ -121,7 +123,7 @@ export class HttpExchange implements Departure {
 
   /** Names and values in turns: Node writes those of an array as they are, at half the cost of an object's. */
   #head(headers: Headers): string[] {
-    const head = [...this.#headers];
+    const head = [...this.#target.headers];
     for (const [name, value] of headers) {
       // Node throws at anything else.
       if (legalName.test(name) && legalValue.test(value)) put(head, name, value);
@@ -239,6 +241,10 @@ class HttpCallStart implements CallStart {
 
   get signal(): AbortSignal {
     return this.#exchange.signal;
+  }
+
+  get mount(): string | undefined {
+    return this.#exchange.mount;
   }
 
   get departure(): Departure {

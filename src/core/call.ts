@@ -20,6 +20,11 @@ export interface CallStart {
    */
   header(name: string): string | undefined;
   readonly peer: Peer;
+  /**
+   * Path that the handler is mounted below which this call came through, without a slash at the end. Undefined where the
+   * binding has no such handler, or is not told.
+   */
+  readonly mount?: string | undefined;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
   /** The same at less cost, where the binding has it; made from the signal otherwise. */
@@ -87,6 +92,11 @@ export class Call {
 
   set peer(peer: Peer) {
     this.#peer = peer;
+  }
+
+  /** See CallStart. */
+  get mount(): string | undefined {
+    return this.#start.mount;
   }
 
   /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */

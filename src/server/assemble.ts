@@ -14,7 +14,7 @@ import { createEngine } from "../engine/engine.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { chain, type Invoke } from "../service/invoke.js";
 import type { Arrival } from "./arrival.js";
-import { cardAt, createCardPage, mountOf } from "./card-page.js";
+import { cardAt, createCardPage } from "./card-page.js";
 import { createCors } from "./cors.js";
 import { createDispatch, type NodeHandler, type Page } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
@@ -52,9 +52,8 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const lifecycle = new Lifecycle(engine, store);
   const address = new PublicAddress(settings);
   const proxies = createProxies(settings.trust);
-  // A call does not tell where the handler that it came through is mounted, so the handler notes it.
-  let mount = settings.basePath;
-  const arrivalOf = (call: Call): Arrival => ({ ...proxies.arrivalOf(call), mount });
+  // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.
+  const arrivalOf = (call: Call): Arrival => ({ ...proxies.arrivalOf(call), mount: call.mount ?? settings.basePath });
   const serve = createInvoke({
     ...settings.service,
     agents,
@@ -70,7 +69,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const binding: BindingOptions = { service: A2AService, invoke, limits, budget, logger };
   const connect = createConnectBinding(binding);
   const rest = createRestBinding(binding);
-  const dispatch = createDispatch({
+  const handler = createDispatch({
     pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
     bindings: [connect, createJsonRpcBinding(binding), rest],
     fallback: {
@@ -85,12 +84,9 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     logger,
   });
   return {
-    handler: (request, response, next) => {
-      mount = mountOf(request, settings.basePath);
-      dispatch(request, response, next);
-    },
+    handler,
     connectRoutes: connect.routes,
-    connectContext: contextValues,
+    connectContext: (request) => contextValues(request),
     grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
     budget,
     invoke,

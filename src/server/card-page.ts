@@ -17,10 +17,10 @@ export function createCardPage(settings: Settings, address: PublicAddress): Page
     since: new Date(),
     vary: settings.trust === undefined ? [] : forwardedHeaders,
   });
-  return (path, request) => {
+  return ({ path, mount = settings.basePath }, request) => {
     const served = path.endsWith(WELL_KNOWN_PATH) ? shownAt(settings.agents, path) : undefined;
     if (served === undefined) return undefined;
-    const arrival = arrivalOf(request, settings.basePath);
+    const arrival = arrivalOf(request, mount);
     const key = JSON.stringify(address.endpoints(served.tenant, arrival));
     return answer(key, () => cardAt(served, address, arrival), {
       ifNoneMatch: headerOf(request, "if-none-match"),
@@ -44,17 +44,11 @@ function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined
   }
 }
 
-/** Where the handler is mounted; Express tells in `baseUrl` what it took away from the path. */
-export function mountOf(request: NodeServerRequest, basePath: string): string {
-  const { baseUrl } = request as { baseUrl?: unknown };
-  return typeof baseUrl === "string" ? baseUrl + basePath : basePath;
-}
-
-function arrivalOf(request: NodeServerRequest, basePath: string): Arrival {
+function arrivalOf(request: NodeServerRequest, mount: string): Arrival {
   return {
     header: (name) => headerOf(request, name),
     address: request.socket.remoteAddress ?? "",
     encrypted: (request.socket as { encrypted?: boolean }).encrypted === true,
-    mount: mountOf(request, basePath),
+    mount,
   };
 }

@@ -43,7 +43,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const settings = settle(options);
   const assembly = assemble(settings, {
     headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
-    page: (lifecycle) => (path) => healthAnswer(path, lifecycle.readiness),
+    page:
+      (lifecycle) =>
+      ({ path }) =>
+        healthAnswer(path, lifecycle.readiness),
   });
   const { limits, logger, host, tls } = settings;
   const opened = deferred();

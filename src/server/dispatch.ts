@@ -12,7 +12,7 @@ export type NextHandler = (error?: unknown) => void;
 export type NodeHandler = (request: NodeServerRequest, response: NodeServerResponse, next?: NextHandler) => void;
 
 /** A place that is answered without a binding; undefined when the path is another one. */
-export type Page = (path: string, request: NodeServerRequest) => WholeAnswer | undefined;
+export type Page = (target: Target, request: NodeServerRequest) => WholeAnswer | undefined;
 
 export interface DispatchOptions {
   /** Asked in this order, before the bindings. */
@@ -39,7 +39,11 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
     if (answered === undefined) {
       if (next !== undefined) return next();
       // Stands for every target beside the base path: none of the bindings has such a one.
-      answered = options.fallback.handle(request, response, target ?? { path: "*", query: "", headers: all });
+      answered = options.fallback.handle(
+        request,
+        response,
+        target ?? { path: "*", query: "", mount: options.basePath, headers: all },
+      );
     }
     void settle(answered, options.logger, response, all);
   };
@@ -55,7 +59,7 @@ function answer(
   const { bindings, cors, pages } = options;
   const asked = cors?.preflight(request);
   for (const page of pages) {
-    const content = page(target.path, request);
+    const content = page(target, request);
     if (content === undefined) continue;
     if (asked !== undefined) return preflight(options, request, response, target);
     const read = request.method === "GET" || request.method === "HEAD";
@@ -119,9 +123,16 @@ function targetOf(request: NodeServerRequest, basePath: string, headers: readonl
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);
   const query = at < 0 ? "" : url.slice(at + 1);
-  if (basePath === "") return { path, query, headers };
-  if (path === basePath) return { path: "/", query, headers };
-  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, headers } : undefined;
+  const mount = mountOf(request, basePath);
+  if (basePath === "") return { path, query, mount, headers };
+  if (path === basePath) return { path: "/", query, mount, headers };
+  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, mount, headers } : undefined;
+}
+
+/** Where the handler is mounted; Express tells in `baseUrl` what it took away from the path. */
+function mountOf(request: NodeServerRequest, basePath: string): string {
+  const { baseUrl } = request as { baseUrl?: unknown };
+  return typeof baseUrl === "string" ? baseUrl + basePath : basePath;
 }
 
 /** A server has to accept a whole URL as the target, too (RFC 9112, 3.2.2). */

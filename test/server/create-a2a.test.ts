@@ -36,6 +36,33 @@ function make(more: Partial<A2AOptions> = {}): A2A {
   return a2a;
 }
 
+/** An authenticator that keeps callers with the header `x-wait` until it is told to go on. */
+function crossing() {
+  let waiting = 0;
+  let arrived = (): void => {};
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const authenticator = {
+    authenticate: async (call: Call): Promise<Caller> => {
+      if (call.header("x-wait") === undefined) return ann;
+      waiting++;
+      arrived();
+      await gate;
+      return ann;
+    },
+  };
+  const entered = async (count: number): Promise<void> => {
+    while (waiting < count) {
+      await new Promise<void>((resolve) => {
+        arrived = resolve;
+      });
+    }
+  };
+  return { authenticator, entered, go };
+}
+
 async function serve(handler: http.RequestListener): Promise<string> {
   const server = http.createServer(handler).listen(0, "127.0.0.1");
   opened.push(() => server.close().closeAllConnections());
@@ -97,6 +124,38 @@ describe("createA2A()", () => {
     const url = await serve(express().use("/agents", make().handler));
     expect(await urlsAt(`${url}/agents`)).toEqual(bothAt(`${url}/agents`));
     expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);
+  });
+
+  it("is where each of its callers found it, however long the authenticator of another one takes", async () => {
+    const { authenticator, entered, go } = crossing();
+    const a2a = make({ authenticator });
+    const app = express().use("/first", a2a.handler).use("/second", a2a.handler);
+    const url = await serve(app);
+    const transport = createConnectTransport({ baseUrl: `${url}/first`, httpVersion: "1.1" });
+    const headers = { "a2a-version": "1.0", "x-wait": "1" };
+    const rpc = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetExtendedAgentCard" });
+    const rest = fetch(`${url}/first/extendedAgentCard`, { headers });
+    const jsonRpc = fetch(`${url}/first`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: rpc,
+    });
+    const connect = createClient(A2AService, transport).getExtendedAgentCard({}, { headers: { "x-wait": "1" } });
+    await entered(3);
+    expect((await urlsAt(`${url}/second`)).at(1)).toEqual(["Answers you.", `${url}/second`]);
+    go();
+    type Card = { supportedInterfaces: { url: string }[] };
+    const { result } = (await (await jsonRpc).json()) as { result: Card };
+    const cards = [(await (await rest).json()) as Card, result, await connect];
+    expect(cards.map(({ supportedInterfaces: [first] }) => first?.url)).toEqual(Array(3).fill(`${url}/first`));
+  });
+
+  it("is at its configured path for callers of a router and of gRPC, whoever called elsewhere before", async () => {
+    const a2a = make();
+    const url = await serve(express().use("/first", a2a.handler));
+    await urlsAt(`${url}/first`);
+    const card = await clientOf(a2a).getExtendedAgentCard({});
+    expect(card.supportedInterfaces[0]?.url).not.toContain("/first");
   });
 
   it("is below a path that nobody takes away", async () => {

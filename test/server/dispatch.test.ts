@@ -35,7 +35,7 @@ const rpc = binding("rpc", (verb, path) => verb === "POST" && path === "/");
 
 function dispatcher(more: Partial<DispatchOptions> = {}): NodeHandler {
   return createDispatch({
-    pages: [(path) => healthAnswer(path, "ready")],
+    pages: [({ path }) => healthAnswer(path, "ready")],
     bindings: [rpc, rest],
     fallback: binding("fallback", () => false),
     basePath: "",

@@ -44,8 +44,8 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     matches: (_verb, path) => handlers.has(path),
-    handle: (request, response, { path, headers }) =>
-      answer(handlers.get(path), request, setHeaders(response, headers), options.logger),
+    handle: (request, response, { path, mount, headers }) =>
+      answer(handlers.get(path), request, setHeaders(response, headers), { logger: options.logger, mount }),
     routes,
     unserved: (request, response, { headers }) => {
       const mine = isGrpc(request);

@@ -8,16 +8,25 @@ import {
 import type { Call, CallStart, Peer } from "../../core/call.js";
 import type { NodeServerRequest } from "../binding.js";
 
-const peerKey: ContextKey<Peer | undefined> = createContextKey<Peer | undefined>(undefined);
+/** What the request of a call tells beside its headers. */
+interface Origin {
+  readonly peer: Peer;
+  readonly mount: string | undefined;
+}
+
+const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | undefined>(undefined);
 
 /**
  * Carries the connection of a request to its call, for the option of the same name of Connect's adapters: they give a
  * handler everything but the socket. Without it a call's peer has no address.
+ *
+ * @param mount path that the handler is mounted below, where that is known.
  */
-export function contextValues(request: NodeServerRequest): ContextValues {
+export function contextValues(request: NodeServerRequest, mount?: string): ContextValues {
   const { socket } = request;
   const address = (socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/i, "");
-  return createContextValues().set(peerKey, { address, encrypted: "encrypted" in socket && socket.encrypted === true });
+  const peer = { address, encrypted: "encrypted" in socket && socket.encrypted === true };
+  return createContextValues().set(originKey, { peer, mount });
 }
 
 /**
@@ -25,10 +34,12 @@ export function contextValues(request: NodeServerRequest): ContextValues {
  * 1.0 (specification 3.6.2).
  */
 export function startOf(context: HandlerContext): CallStart {
+  const origin = context.values.get(originKey);
   return {
     binding: context.protocolName,
     header: (name) => headerOf(context, name),
-    peer: context.values.get(peerKey) ?? { address: "", encrypted: context.url.startsWith("https:") },
+    peer: origin?.peer ?? { address: "", encrypted: context.url.startsWith("https:") },
+    mount: origin?.mount,
     signal: context.signal,
     impliedVersion: "1.0",
   };

@@ -15,13 +15,13 @@ export async function answer(
   handler: UniversalHandler | undefined,
   request: NodeServerRequest,
   response: NodeServerResponse,
-  logger: Logger,
+  { logger, mount }: { readonly logger: Logger; readonly mount: string | undefined },
 ): Promise<void> {
   if (handler === undefined) return refuse(response, 404);
   if (!handler.allowedMethods.includes(request.method ?? "")) {
     return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
   }
-  const universal = universalRequestOf(request, response);
+  const universal = universalRequestOf(request, response, mount);
   if (universal === undefined) return refuse(response, 400);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
@@ -46,9 +46,10 @@ export async function answer(
 function universalRequestOf(
   request: NodeServerRequest,
   response: NodeServerResponse,
+  mount: string | undefined,
 ): ReturnType<typeof universalRequestFromNodeRequest> | undefined {
   try {
-    const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
+    const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues(request, mount));
     // Whoever stops reading half-way must leave the rest to be discarded.
     return { ...universal, body: request.iterator({ destroyOnReturn: false }) };
   } catch {
