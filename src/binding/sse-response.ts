@@ -1,12 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import { generationOf } from "../wire/generation.js";
-import { SSE_KEEP_ALIVE, sseFrame } from "../wire/sse.js";
+import { onOneLine, SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
 import type { HttpExchange } from "./http-exchange.js";
 
 /** What a binding puts into the events of a stream. */
 export interface EventFormat {
-  /** One message, as JSON. */
+  /** One message, as JSON that stays on one line (`onOneLine`). */
   readonly data: (message: Message) => string;
   /** What is said, as JSON, when the stream fails after its first event. */
   readonly failure: (thrown: unknown) => string;
@@ -17,7 +17,7 @@ export interface EventStream {
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
   /** Between two signs of life on a silent stream, in milliseconds. */
-  readonly keepAliveMs: number;
+  readonly heartbeatMs: number;
 }
 
 /** Characters that are put together at most before they are written, and other connections get their turn. */
@@ -39,7 +39,7 @@ const streamHeaders: readonly (readonly [string, string])[] = [
  */
 export async function sendEvents(exchange: HttpExchange, stream: EventStream): Promise<void> {
   const iterator = stream.messages[Symbol.asyncIterator]();
-  const sink = new EventSink(exchange, stream.keepAliveMs);
+  const sink = new EventSink(exchange, stream.heartbeatMs);
   const gone = new Promise<void>((resolve) => {
     if (exchange.gone) resolve();
     else exchange.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -71,7 +71,7 @@ async function pump(iterator: AsyncIterator<Message>, sink: EventSink, stream: E
     sink.isComplete = true;
   } catch (thrown) {
     if (!sink.hasBegun) throw thrown;
-    sink.write(sseFrame(format.failure(thrown)));
+    sink.write(sseFrame(onOneLine(format.failure(thrown))));
   }
   sink.begin(call);
   sink.end();
@@ -94,16 +94,16 @@ class EventSink {
   /** The iterator has come to its end and need not be closed. */
   isComplete = false;
   readonly #exchange: HttpExchange;
-  readonly #keepAliveMs: number;
+  readonly #heartbeatMs: number;
   #timer: NodeJS.Timeout | undefined;
   #pending = "";
   #isFlushDue = false;
   /** The connection takes no more for the moment. */
   #isBlocked = false;
 
-  constructor(exchange: HttpExchange, keepAliveMs: number) {
+  constructor(exchange: HttpExchange, heartbeatMs: number) {
     this.#exchange = exchange;
-    this.#keepAliveMs = keepAliveMs;
+    this.#heartbeatMs = heartbeatMs;
   }
 
   get isFull(): boolean {
@@ -118,7 +118,7 @@ class EventSink {
     this.#exchange.response.on("drain", () => {
       this.#isBlocked = false;
     });
-    this.#timer = setInterval(() => this.#keepAlive(), this.#keepAliveMs);
+    this.#timer = setInterval(() => this.#heartbeat(), this.#heartbeatMs);
   }
 
   write(frame: string): void {
@@ -163,7 +163,7 @@ class EventSink {
     this.#timer?.refresh();
   }
 
-  #keepAlive(): void {
-    if (!this.#isBlocked) this.#isBlocked = !this.#exchange.write(SSE_KEEP_ALIVE);
+  #heartbeat(): void {
+    if (!this.#isBlocked) this.#isBlocked = !this.#exchange.write(SSE_HEARTBEAT);
   }
 }

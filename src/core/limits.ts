@@ -30,8 +30,13 @@ export interface Limits {
   readonly maxBlockingMs: number;
   /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
   readonly maxPollMs: number;
-  /** Between two signs of life: comments on a silent SSE stream, pings of HTTP/2, in milliseconds. Default 15 seconds. */
+  /** Between two pings of an HTTP/2 connection, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs: number;
+  /**
+   * Between two comments on a silent SSE stream, in milliseconds. Default 4 seconds, because common clients give a
+   * connection up after five seconds of silence.
+   */
+  readonly heartbeatMs: number;
   /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
@@ -58,6 +63,7 @@ export const defaultLimits: Limits = {
   maxBlockingMs: 3_600_000,
   maxPollMs: 60_000,
   keepAliveMs: 15_000,
+  heartbeatMs: 4_000,
   requestTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
   shutdownGraceMs: 10_000,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../src/core/error.js";
-import { parseSse, SSE_KEEP_ALIVE, type SseEvent, sseFrame } from "../../src/wire/sse.js";
+import { parseSse, SSE_HEARTBEAT, type SseEvent, sseFrame } from "../../src/wire/sse.js";
 
 async function* chunks(bytes: Uint8Array, cuts: readonly number[]) {
   let from = 0;
@@ -26,7 +26,7 @@ describe("sseFrame()", () => {
     const frame = fc.record({ value: fc.jsonValue(), id: fc.option(fc.nat(), { nil: undefined }) });
     await fc.assert(
       fc.asyncProperty(fc.array(frame, { maxLength: 5 }), fc.array(fc.nat(400)), async (frames, cuts) => {
-        const text = frames.map(({ value, id }) => sseFrame(JSON.stringify(value), id)).join(SSE_KEEP_ALIVE);
+        const text = frames.map(({ value, id }) => sseFrame(JSON.stringify(value), id)).join(SSE_HEARTBEAT);
         let last = "";
         const expected = frames.map(({ value, id }) => {
           last = id === undefined ? last : `${id}`;

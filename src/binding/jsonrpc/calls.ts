@@ -9,6 +9,7 @@ import {
 } from "../../wire/jsonrpc-envelope.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { sharedText } from "../../wire/shared.js";
+import { onOneLine } from "../../wire/sse.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf, type Place } from "../failure.js";
@@ -103,13 +104,13 @@ export class Calls {
   async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
     const { invoke, limits } = this.#options;
     const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
-    const prefix = resultPrefix(id);
+    const prefix = onOneLine(resultPrefix(id));
     try {
       const answer = await invoke({ method: method.desc, request: method.read(params), call });
       await sendEvents(this.#exchange, {
         call,
         messages: messagesOf(answer),
-        keepAliveMs: limits.keepAliveMs,
+        heartbeatMs: limits.heartbeatMs,
         format: {
           data: (message) => `${prefix}${sharedText(message, method.write)}}`,
           failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),

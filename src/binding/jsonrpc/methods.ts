@@ -1,6 +1,7 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { lineWriter } from "../../wire/sse.js";
 
 /** A method with what reads its params and writes its results. */
 export interface RpcMethod {
@@ -16,12 +17,13 @@ export function methodsOf(service: DescService): ReadonlyMap<string, RpcMethod> 
   for (const desc of service.methods) {
     if (desc.methodKind !== "unary" && desc.methodKind !== "server_streaming") continue;
     const readParams = jsonReader(desc.input);
+    const isStream = desc.methodKind === "server_streaming";
     methods.set(desc.name, {
       desc,
-      isStream: desc.methodKind === "server_streaming",
+      isStream,
       // Some clients leave params out, or send null, where they have nothing to say (specification 9.4.8).
       read: (params) => readParams(params ?? {}),
-      write: jsonWriter(desc.output),
+      write: isStream ? lineWriter(jsonWriter(desc.output)) : jsonWriter(desc.output),
     });
   }
   return methods;

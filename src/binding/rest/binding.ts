@@ -74,7 +74,7 @@ async function serve(serving: Serving): Promise<void> {
     if (!route.isStream) return reply(exchange, route, call, messageOf(answer));
     const data = (message: Message): string => sharedText(message, route.write);
     const format = { data, failure: (thrown: unknown) => restError(failed(thrown)) };
-    await sendEvents(exchange, { call, messages: messagesOf(answer), format, keepAliveMs: limits.keepAliveMs });
+    await sendEvents(exchange, { call, messages: messagesOf(answer), format, heartbeatMs: limits.heartbeatMs });
   } catch (thrown) {
     replyError(exchange, failed(thrown), call);
   }

@@ -7,6 +7,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { decodeSegment } from "../../wire/path-template.js";
 import { queryReader, textLeafOf } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
+import { lineWriter } from "../../wire/sse.js";
 
 /** A route with what reads its requests and writes its answers. */
 export interface Endpoint extends Route {
@@ -35,10 +36,11 @@ export function endpointOf(route: Route): Endpoint {
   const readBody = collectingReader(input);
   const readQuery = queryReader(input);
   const pathFields = route.fields.map(pathField);
+  const isStream = methodKind === "server_streaming";
   return {
     ...route,
-    isStream: methodKind === "server_streaming",
-    write: jsonWriter(output),
+    isStream,
+    write: isStream ? lineWriter(jsonWriter(output)) : jsonWriter(output),
     read: ({ values, query, body }) => {
       const at = new Faults();
       const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);

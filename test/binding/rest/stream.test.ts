@@ -170,7 +170,7 @@ describe.each(cases)(
     it("keeps a silent stream open with comments", async () => {
       const { messages, push } = feed();
       push(update("a"));
-      const { body } = await open(await started(() => messages, { limits: { keepAliveMs: 20 } }), subscribe);
+      const { body } = await open(await started(() => messages, { limits: { heartbeatMs: 20 } }), subscribe);
       let text = "";
       for await (const chunk of body) {
         text += chunk;
