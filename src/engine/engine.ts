@@ -12,6 +12,7 @@ import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
+import { TransientMap } from "../core/transient.js";
 import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
 import { StoreError } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
@@ -94,7 +95,7 @@ export class Engine {
   readonly #now: () => number;
   readonly #holder = newId();
   readonly #shelf: Shelf;
-  readonly #executions = new Map<string, Execution>();
+  readonly #executions = new TransientMap<Execution>();
   readonly #upkeep: Upkeep;
   /** What every execution needs of this engine. */
   readonly #runner: RunnerSource;
@@ -118,7 +119,7 @@ export class Engine {
       retentionMs: options.retentionMs,
       logger: this.#logger,
       now: this.#now,
-      executing: () => [...this.#executions.keys()],
+      executing: () => this.#executions.keys(),
       renewing: (until) => {
         for (const { log } of this.#executions.values()) log.noteRenewal(until);
       },
@@ -140,7 +141,7 @@ export class Engine {
     this.#draining = true;
     for (const log of this.#shelf.all()) log.wake();
     await this.#upkeep.stop();
-    const running = [...this.#executions.values()];
+    const running = this.#executions.values();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, graceMs);
@@ -150,7 +151,7 @@ export class Engine {
     this.#closing = true;
     for (const log of this.#shelf.all()) log.wake();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
-    await Promise.allSettled([...this.#executions.values()].map((execution) => execution.shutdown(grace)));
+    await Promise.allSettled(this.#executions.values().map((execution) => execution.shutdown(grace)));
   }
 
   /**

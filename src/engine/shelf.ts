@@ -1,3 +1,4 @@
+import { TransientMap } from "../core/transient.js";
 import type { TaskHead, TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { decodeSnapshot, TaskFold } from "../task/fold.js";
@@ -26,7 +27,7 @@ export async function foldStored(store: TaskStore, taskId: string): Promise<Fold
  */
 export class Shelf {
   readonly #store: TaskStore;
-  readonly #logs = new Map<string, TaskLog>();
+  readonly #logs = new TransientMap<TaskLog>();
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
 
   constructor(store: TaskStore) {

@@ -74,7 +74,7 @@ export class TaskLog {
   #savingSnapshot = false;
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
-  readonly #waiters = new Set<() => void>();
+  #waiters = new Set<() => void>();
   #pages: Pages | undefined;
 
   constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number }) {
@@ -195,8 +195,10 @@ export class TaskLog {
 
   /** Lets every waiting reader look again. */
   wake(): void {
-    const waiters = [...this.#waiters];
-    this.#waiters.clear();
+    if (this.#waiters.size === 0) return;
+    const waiters = this.#waiters;
+    // Not clear(): V8 would let the table of every wake refer to the next one's (see core/transient.ts).
+    this.#waiters = new Set();
     for (const waiter of waiters) waiter();
   }
 

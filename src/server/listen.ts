@@ -6,6 +6,7 @@ import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.j
 import { ConfigurationError } from "../card/faults.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { TransientSet } from "../core/transient.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
 import { tellProtocol } from "./preface.js";
 
@@ -144,25 +145,26 @@ function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
   begin(idle: () => void): void;
 } {
-  const open = new Set<http.ServerResponse>();
+  const open = new TransientSet<http.ServerResponse>();
   let afterAnswer: (() => void) | undefined;
   const end = (response: http.ServerResponse): void => {
     if (!response.headersSent) response.setHeader("connection", "close");
   };
+  function closed(this: http.ServerResponse): void {
+    open.delete(this);
+    // The connection counts as idle only when the listeners of this event have run.
+    if (afterAnswer !== undefined) setImmediate(afterAnswer);
+  }
   return {
     handler: (request, response) => {
       open.add(response);
-      response.once("close", () => {
-        open.delete(response);
-        // The connection counts as idle only when the listeners of this event have run.
-        if (afterAnswer !== undefined) setImmediate(afterAnswer);
-      });
+      response.on("close", closed);
       if (afterAnswer !== undefined) end(response);
       handler(request, response);
     },
     begin: (idle) => {
       afterAnswer = idle;
-      for (const response of open) end(response);
+      for (const response of open.values()) end(response);
     },
   };
 }

@@ -12,7 +12,7 @@ interface Change {
  * written once for a commit and not once for a task.
  */
 export class Counters {
-  readonly #changes = new Map<string, Change>();
+  #changes = new Map<string, Change>();
   readonly #save: (change: Change) => void;
 
   constructor(db: Database) {
@@ -41,6 +41,7 @@ export class Counters {
 
   /** Forgets what was collected, when the transaction is rolled back. */
   clear(): void {
-    this.#changes.clear();
+    // Not clear(): V8 would let the table of every commit refer to the next one's (see core/transient.ts).
+    if (this.#changes.size > 0) this.#changes = new Map();
   }
 }
