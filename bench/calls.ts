@@ -109,6 +109,13 @@ export function connectSend({ at }: TestServer, text: string, expect: string): W
   return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
 }
 
+/** SendMessage over Connect, with JSON. */
+export function connectJsonSend({ at }: TestServer, text: string, expect: string): WireCall {
+  const headers = { "content-type": "application/json", "connect-protocol-version": "1" };
+  const body = json({ message: userMessage(text) });
+  return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
+}
+
 /** SendMessage over gRPC-Web. */
 export function grpcWebSend({ at }: TestServer, text: string, expect: string): WireCall {
   const headers = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };

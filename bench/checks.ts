@@ -3,11 +3,19 @@ import { fromBinary, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type SendMessageResponse, SendMessageResponseSchema, TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import { RESULT_TEXT } from "./servers/answers.js";
 
-/** The message in a body: JSON, with or without the envelope of JSON-RPC, or gRPC's five bytes and protobuf. */
+/** Flags and length before a message of gRPC. */
+const ENVELOPE_BYTES = 5;
+
+/** The message in a body: JSON, with or without the envelope of JSON-RPC, or protobuf, with or without gRPC's envelope. */
 function responseIn(body: Buffer): SendMessageResponse {
-  if (body[0] !== "{".charCodeAt(0)) return fromBinary(SendMessageResponseSchema, body.subarray(5));
+  if (body[0] !== "{".charCodeAt(0)) return fromBinary(SendMessageResponseSchema, messageIn(body));
   const json = JSON.parse(body.toString()) as JsonObject;
   return fromJson(SendMessageResponseSchema, json.result ?? json, { ignoreUnknownFields: true });
+}
+
+/** No field of a message has the number 0, so the flags of an envelope tell it from a bare message. */
+function messageIn(body: Buffer): Buffer {
+  return body[0] === 0 ? body.subarray(ENVELOPE_BYTES, ENVELOPE_BYTES + body.readUInt32BE(1)) : body;
 }
 
 /** @throws Error unless it is a direct message with exactly this text */

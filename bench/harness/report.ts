@@ -44,10 +44,9 @@ function cells({ name, figures, targets = [], note }: Row, columns: readonly str
 }
 
 /** What became of a goal, in a word or two. */
-export function verdict({ met, aim, value = Number.NaN }: Outcome): string {
+export function verdict({ met }: Outcome): string {
   if (met === undefined) return "not measured";
-  if (!met) return "MISSED";
-  return aim !== undefined && value >= aim ? `met, and the aim of ${aim}` : "met";
+  return met ? "met" : "MISSED";
 }
 
 /** One line for each goal, and a count. */

@@ -1,4 +1,4 @@
-import { grpcSend, restGet, restSend, rpcSend } from "../calls.js";
+import { connectSend, grpcSend, restGet, restSend, rpcSend } from "../calls.js";
 import type { TestServer } from "../harness/child.js";
 import type { WireCall } from "../protocol.js";
 import { NUMBER } from "../protocol.js";
@@ -39,6 +39,9 @@ export const LANES: Readonly<Record<string, ProfileLane>> = {
   "jsonrpc-reply": reply("message reply over JSON-RPC", rpcSend),
   "bare-grpc": reply("message reply, bare grpc-js", grpcSend, "bare-rpc", []),
   "grpc-reply": reply("message reply over gRPC", grpcSend),
+  "grpc-either": reply("message reply over gRPC, decided by the first event", grpcSend, "parley", ["either"]),
+  "bare-connect": reply("message reply, bare connect-node", connectSend, "bare-rpc", []),
+  "connect-reply": reply("message reply over Connect", connectSend),
   "jsonrpc-task": task("task of four events over JSON-RPC, SQLite FULL", rpcSend),
   "jsonrpc-task-memory": task("task of four events over JSON-RPC, in memory", rpcSend, "memory"),
   "grpc-task": task("task of four events over gRPC, SQLite FULL", grpcSend),

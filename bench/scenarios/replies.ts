@@ -1,5 +1,5 @@
 /** Message replies: what the protocol costs beside bare servers that carry the same messages, and beside the peer. */
-import { connectSend, grpcSend, grpcWebSend, restSend, rpcSend } from "../calls.js";
+import { connectJsonSend, connectSend, grpcSend, grpcWebSend, restSend, rpcSend } from "../calls.js";
 import { isReply } from "../checks.js";
 import type { TestServer } from "../harness/child.js";
 import { type Lane, Rates } from "../harness/rates.js";
@@ -11,6 +11,9 @@ const QUESTION = "What is the weather?";
 
 export const CODEC = "node:http, codec";
 export const GRPC = "bare grpc-js";
+
+/** An agent that decides by its first event whether it answers with a message or a task. */
+const EITHER = "Parley, gRPC, either";
 
 type Send = (server: TestServer, text: string, expect: string) => WireCall;
 
@@ -53,10 +56,12 @@ export const grpcReplies: Scenario = {
   async run(bench) {
     const bare = await bench.start("bare-rpc");
     const parley = await bench.start("parley", "message");
+    const either = await bench.start("parley", "either");
     const peer = await bench.start("peer", "message");
     const rates = await Rates.measure(bench, [
       replyLane(GRPC, bare, grpcSend),
       replyLane("Parley, gRPC", parley, grpcSend),
+      replyLane(EITHER, either, grpcSend),
       replyLane("peer, gRPC", peer, grpcSend),
     ]);
     return {
@@ -64,6 +69,7 @@ export const grpcReplies: Scenario = {
       rows: [
         rates.row(GRPC, GRPC),
         rates.row("Parley, gRPC", GRPC, { goal: "grpcReply" }),
+        rates.row(EITHER, GRPC, { goal: "grpcEitherReply" }),
         rates.row("peer, gRPC", GRPC),
       ],
     };
@@ -75,19 +81,22 @@ export const connectReplies: Scenario = {
   async run(bench) {
     const bare = await bench.start("bare-rpc");
     const parley = await bench.start("parley", "message");
-    const call = (send: Send, server: TestServer) => send(server, QUESTION, REPLY_TEXT);
     const rates = await Rates.measure(bench, [
-      { name: "bare Connect", server: bare, call: call(connectSend, bare) },
-      { name: "Parley, Connect", server: parley, call: call(connectSend, parley) },
-      { name: "bare gRPC-Web", server: bare, call: call(grpcWebSend, bare) },
-      { name: "Parley, gRPC-Web", server: parley, call: call(grpcWebSend, parley) },
+      replyLane("bare Connect", bare, connectSend),
+      replyLane("Parley, Connect", parley, connectSend),
+      replyLane("bare Connect, JSON", bare, connectJsonSend),
+      replyLane("Parley, Connect, JSON", parley, connectJsonSend),
+      replyLane("bare gRPC-Web", bare, grpcWebSend),
+      replyLane("Parley, gRPC-Web", parley, grpcWebSend),
     ]);
     const column = "bare connect-node";
     return {
-      title: "Message replies over Connect and gRPC-Web (HTTP/1.1, binary)",
+      title: "Message replies over Connect and gRPC-Web (HTTP/1.1; binary where nothing is said)",
       rows: [
         rates.row("bare Connect", "bare Connect", { column }),
-        rates.row("Parley, Connect", "bare Connect", { column }),
+        rates.row("Parley, Connect", "bare Connect", { column, goal: "connectReply" }),
+        rates.row("bare Connect, JSON", "bare Connect, JSON", { column }),
+        rates.row("Parley, Connect, JSON", "bare Connect, JSON", { column }),
         rates.row("bare gRPC-Web", "bare gRPC-Web", { column }),
         rates.row("Parley, gRPC-Web", "bare gRPC-Web", { column }),
       ],

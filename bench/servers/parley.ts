@@ -1,4 +1,4 @@
-/** Parley on two ports. Arguments: `message` or `task`, then `memory` or the path of a SQLite file. */
+/** Parley on two ports. Arguments: `message`, `either` (the same, decided by the first event) or `task`, then `memory` or the path of a SQLite file. */
 import type { Agent } from "../../src/engine/agent.js";
 import { artifact, completed, reply, working } from "../../src/engine/event.js";
 import { createServer } from "../../src/server/create-server.js";
@@ -20,6 +20,10 @@ const messageAgent: Agent = {
     yield reply(replyTo(turn.text));
   },
 };
+
+const eitherAgent: Agent = { ...messageAgent, responds: "either" };
+
+const agents: Readonly<Record<string, Agent>> = { message: messageAgent, either: eitherAgent };
 
 const taskAgent: Agent = {
   card,
@@ -49,7 +53,7 @@ const taskAgent: Agent = {
 
 const [, , kind, storage = "memory"] = process.argv;
 const server = await createServer({
-  agent: kind === "message" ? messageAgent : taskAgent,
+  agent: agents[kind ?? ""] ?? taskAgent,
   store: storage === "memory" ? memoryStore() : sqliteStore(storage),
   host: "127.0.0.1",
   port: 0,
