@@ -22,6 +22,15 @@ export interface Limits {
   readonly maxStreams: number;
   /** Unary calls in progress at once, over all bindings. Default 20,000. */
   readonly maxCalls: number;
+  /** Calls and streams open at once on one connection of HTTP/2, on either port. Default 256. */
+  readonly maxStreamsPerConnection: number;
+  /** Connections open at once, on both ports together. Default 40,000. */
+  readonly maxConnections: number;
+  /**
+   * Connections open at once from one address (of IPv6: from one network of 64 bits). Trusted proxies may have any
+   * number. Default 20,000.
+   */
+  readonly maxConnectionsPerAddress: number;
   /** Messages that wait for their turn on one task. Default 64. */
   readonly maxWaitingTurns: number;
   /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
@@ -39,6 +48,8 @@ export interface Limits {
   readonly heartbeatMs: number;
   /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
+  /** What is sent to a client has to get on within this time, in milliseconds; one that takes nothing is cut off. Default 60 seconds. */
+  readonly sendTimeoutMs: number;
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
@@ -58,6 +69,9 @@ export const defaultLimits: Limits = {
   maxBatch: 100,
   maxStreams: 20_000,
   maxCalls: 20_000,
+  maxStreamsPerConnection: 256,
+  maxConnections: 40_000,
+  maxConnectionsPerAddress: 20_000,
   maxWaitingTurns: 64,
   maxUnstoredEvents: 256,
   maxBlockingMs: 3_600_000,
@@ -65,6 +79,7 @@ export const defaultLimits: Limits = {
   keepAliveMs: 15_000,
   heartbeatMs: 4_000,
   requestTimeoutMs: 60_000,
+  sendTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
   shutdownGraceMs: 10_000,
 };

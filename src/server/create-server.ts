@@ -1,6 +1,8 @@
+import type { Socket } from "node:net";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { type Assembly, assemble } from "./assemble.js";
+import { Connections } from "./connections.js";
 import type { CloseOptions } from "./create-a2a.js";
 import type { NodeHandler } from "./dispatch.js";
 import { healthAnswer } from "./health.js";
@@ -51,10 +53,19 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { limits, logger, host, tls } = settings;
   const opened = deferred();
   const handler = after(opened.promise, assembly);
-  const listener = await listen({ host, port: settings.port, limits, logger, handler, ...(tls && { tls }) });
+  const connections = new Connections(settings);
+  const listener = await listen({
+    host,
+    port: settings.port,
+    limits,
+    logger,
+    handler,
+    connections,
+    ...(tls && { tls }),
+  });
   let grpc: OpenGrpc | undefined;
   try {
-    grpc = await openGrpc(settings, assembly);
+    grpc = await openGrpc(settings, assembly, connections);
     const listening = { host, encrypted: tls !== undefined };
     assembly.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
     await assembly.lifecycle.start();
@@ -73,11 +84,16 @@ interface OpenGrpc {
   readonly port: number;
 }
 
-async function openGrpc(settings: Settings, assembly: Assembly): Promise<OpenGrpc | undefined> {
+async function openGrpc(
+  settings: Settings,
+  assembly: Assembly,
+  connections: Connections,
+): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
   const { grpc: binding, budget } = assembly;
-  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, budget, logger });
+  const admit = (socket: Socket): boolean => connections.admit(socket);
+  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, budget, logger, admit });
   // Like `/readyz`, its health says so when calls are served.
   server.setServing(false);
   try {

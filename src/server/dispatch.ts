@@ -32,7 +32,7 @@ export interface DispatchOptions {
 /** Finds who answers a request: a page, a binding, or nobody. */
 export function createDispatch(options: DispatchOptions): NodeHandler {
   const headers = Object.entries(options.headers).flat();
-  return (request, response, next) => {
+  const dispatch: NodeHandler = (request, response, next) => {
     const all = options.cors === undefined ? headers : [...headers, ...options.cors.headersFor(request)];
     const target = targetOf(request, options.basePath, all);
     let answered = target === undefined ? undefined : answer(options, request, response, target);
@@ -46,6 +46,14 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
       );
     }
     void settle(answered, options.logger, response, all);
+  };
+  return (request, response, next) => {
+    try {
+      dispatch(request, response, next);
+    } catch (error) {
+      // Here it is one request; in the listener of a server it would be the process.
+      void settle(Promise.reject(error), options.logger, response, headers);
+    }
   };
 }
 
@@ -112,8 +120,13 @@ async function settle(
       response.destroy();
       return;
     }
-    setHeaders(response, headers).statusCode = 500;
-    response.end();
+    try {
+      setHeaders(response, headers).statusCode = 500;
+      response.end();
+    } catch {
+      // Nobody can be told any more.
+      response.destroy();
+    }
   }
 }
 

@@ -34,18 +34,23 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     },
     options.handler,
   );
-  server.on("session", (session: http2.ServerHttp2Session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-    closeWhenIdle(session, options.idleTimeoutMs);
-    closeWhenGone(session, options);
-  });
   server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
+  const begin = (session: http2.ServerHttp2Session, socket: Socket): void => {
+    sessions.add(session);
+    // The connection's end is certain; that of a session that was destroyed is not.
+    socket.once("close", () => sessions.delete(session));
+    closeWhenIdle(session, socket, options.idleTimeoutMs);
+    closeWhenGone(session, socket, options);
+  };
   return {
     accept: (socket) => {
       // HTTP/1.1 answers whoever has stopped sending; of HTTP/2 this is the end, and streams would go on for nobody.
       socket.allowHalfOpen = false;
+      // The session comes into being within the call, if it does. It does not give its socket away.
+      const begun = (session: http2.ServerHttp2Session): void => begin(session, socket);
+      server.once("session", begun);
       server.emit("connection", socket);
+      server.off("session", begun);
     },
     drain: () => {
       for (const session of sessions) session.close();
@@ -53,14 +58,23 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   };
 }
 
-function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number): void {
+/**
+ * Ends a session and its connection. `destroy()` alone waits until what is on its way has left, which may be never
+ * where the other side does not read; until then the session is destroyed but not closed, and throws at whoever uses it.
+ */
+function end(session: http2.ServerHttp2Session, socket: Socket): void {
+  session.destroy();
+  socket.destroy();
+}
+
+function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, idleTimeoutMs: number): void {
   let open = 0;
   let cutOff: NodeJS.Timeout | undefined;
   const idle = setTimeout(() => {
     if (open > 0 || cutOff !== undefined) return;
     session.close();
     // A stream whose headers do not end is none for us, but Node waits for it.
-    cutOff = setTimeout(() => open === 0 && session.destroy(), CLOSE_MS);
+    cutOff = setTimeout(() => open === 0 && end(session, socket), CLOSE_MS);
   }, idleTimeoutMs);
   session.on("stream", (stream) => {
     open++;
@@ -69,25 +83,30 @@ function closeWhenIdle(session: http2.ServerHttp2Session, idleTimeoutMs: number)
       idle.refresh();
     });
   });
-  session.once("close", () => {
+  socket.once("close", () => {
     clearTimeout(idle);
     clearTimeout(cutOff);
   });
 }
 
 /** A client that vanished without a word does not answer pings; its streams would wait for it for a long time. */
-function closeWhenGone(session: http2.ServerHttp2Session, { keepAliveMs, requestTimeoutMs }: Http2Options): void {
+function closeWhenGone(
+  session: http2.ServerHttp2Session,
+  socket: Socket,
+  { keepAliveMs, requestTimeoutMs }: Http2Options,
+): void {
   let patience: NodeJS.Timeout | undefined;
   const answered = (): void => {
     clearTimeout(patience);
     patience = undefined;
   };
   const ask = setInterval(() => {
-    if (patience !== undefined || session.closed) return;
-    patience = setTimeout(() => session.destroy(), requestTimeoutMs);
-    session.ping(answered);
+    if (patience !== undefined) return;
+    patience = setTimeout(() => end(session, socket), requestTimeoutMs);
+    // Node throws where a session is destroyed, and a timer's exception ends the process.
+    if (!session.destroyed) session.ping(answered);
   }, keepAliveMs);
-  session.once("close", () => {
+  socket.once("close", () => {
     clearInterval(ask);
     answered();
   });

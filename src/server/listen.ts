@@ -1,12 +1,13 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
 import { ConfigurationError } from "../card/faults.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { TransientSet } from "../core/transient.js";
+import type { Connections } from "./connections.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
 import { tellProtocol } from "./preface.js";
 
@@ -22,6 +23,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly tls?: TlsFiles;
   readonly limits: Limits;
+  /** Those of all ports. */
+  readonly connections: Connections;
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
   readonly logger: Logger;
 }
@@ -42,9 +45,7 @@ export interface Listener {
  * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, keepAliveMs, maxCalls } = options.limits;
-  // No connection may open more than the server would serve over all of them.
-  const maxStreams = options.limits.maxStreams + maxCalls;
+  const { requestTimeoutMs, keepAliveMs, maxStreamsPerConnection } = options.limits;
   const draining = trackDrain(options.handler);
   // A proxy in front keeps idle connections, for 60 seconds as a rule, and has to be the first to let go: a request
   // that meets a connection being closed is lost.
@@ -55,14 +56,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requestTimeoutMs,
     keepAliveMs,
     idleTimeoutMs,
-    maxStreams,
+    maxStreams: maxStreamsPerConnection,
   });
   const undecided = share(server, sessions, options);
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const sockets = admitted(server, options.connections);
   await open(server, options);
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());
@@ -86,6 +83,20 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 type Http1Server = http.Server | https.Server;
+
+/** The connections that were admitted and are open; the others come to nobody's ears. */
+function admitted(server: Server, connections: Connections): Set<Socket> {
+  const sockets = new Set<Socket>();
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    if (!connections.admit(socket)) return;
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    for (const listener of listeners) listener.call(server, socket);
+  });
+  return sockets;
+}
 
 function createHttp1(
   { tls, limits: { requestTimeoutMs } }: ListenOptions,

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { NodeServerRequest, NodeServerResponse } from "../../src/binding/binding.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
+import { Connections } from "../../src/server/connections.js";
 import { type Listener, type ListenOptions, listen } from "../../src/server/listen.js";
 import { testTls } from "./tls.js";
 
@@ -37,6 +38,7 @@ async function start(more: Partial<ListenOptions> = {}, timeoutMs = 60_000): Pro
     port: 0,
     limits: { ...defaultLimits, requestTimeoutMs: timeoutMs },
     logger: silentLogger,
+    connections: new Connections({ limits: defaultLimits, trust: undefined, logger: silentLogger }),
     handler: (request, response) => void handler(request, response),
     ...more,
   });

@@ -7,17 +7,12 @@ import type { ByteBudget } from "../byte-budget.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { addablesOf, Infrastructure } from "./infrastructure.js";
+import { openPort, type Port, type PortOptions } from "./port.js";
 import { reflectionServices } from "./reflection.js";
 
-export interface GrpcServerOptions {
+export interface GrpcServerOptions extends PortOptions {
   readonly binding: GrpcBinding;
   readonly service: DescService;
-  /** Name or address to listen on, such as `0.0.0.0` or `::`. */
-  readonly host: string;
-  /** 0 takes any free port. */
-  readonly port: number;
-  /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: Limits;
   /** Counts the bytes of requests until they are here. */
   readonly budget: ByteBudget;
@@ -58,24 +53,30 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const setServing = (serving: boolean): void => {
     for (const name of ["", service.typeName]) health.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
   };
-  let bound: string | undefined;
+  // The connections that it is given are secure already, where they are to be.
+  const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const port = openPort(options, options.limits.requestTimeoutMs, (socket) => connections.injectConnection(socket));
   let drained: Promise<void> | undefined;
   return {
-    listen: async () => {
-      const port = await listen(server, options);
-      bound = addressOf(options.host, port);
-      return port;
-    },
+    listen: () => port.listen(),
     setServing,
     drain: (graceMs) => {
       setServing(false);
       infrastructure.end();
-      // Breaks off what is open after the grace; `forceShutdown` finds connections only where channelz is on.
-      if (drained === undefined && bound !== undefined) server.drain(bound, graceMs);
-      drained ??= shutDown(server, graceMs, logger);
+      if (drained === undefined) connections.drain(graceMs);
+      drained ??= end(port, graceMs, logger).then(() => server.forceShutdown());
       return drained;
     },
   };
+}
+
+async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
+  const force = setTimeout(() => {
+    logger.warn({ graceMs }, "gRPC calls were broken off: their time to end was over");
+    port.destroy();
+  }, graceMs);
+  await port.close();
+  clearTimeout(force);
 }
 
 function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
@@ -83,8 +84,7 @@ function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
     // Bookkeeping of every call, for a service that is not served here.
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": limits.maxRequestBytes,
-    // No connection may open more than the server would serve over all of them.
-    "grpc.max_concurrent_streams": limits.maxStreams + limits.maxCalls,
+    "grpc.max_concurrent_streams": limits.maxStreamsPerConnection,
     // Finds out about clients that vanished without a word. Pings of clients are answered however often they come.
     "grpc.keepalive_time_ms": limits.keepAliveMs,
     "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
@@ -92,43 +92,4 @@ function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
     "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
     interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, budget })],
   };
-}
-
-function listen(server: Server, { host, port, tls }: GrpcServerOptions): Promise<number> {
-  const credentials =
-    tls === undefined
-      ? ServerCredentials.createInsecure()
-      : ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(tls.cert), private_key: Buffer.from(tls.key) }]);
-  const address = addressOf(host, port);
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(cannotListen(address, error));
-    });
-  });
-}
-
-function addressOf(host: string, port: number): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** grpc-js keeps only the text of what node:net said. */
-function cannotListen(address: string, cause: Error): Error {
-  const code = /\bE[A-Z]{4,}\b/.exec(cause.message)?.[0];
-  const why = code === "EADDRINUSE" ? "the port is in use" : cause.message;
-  return Object.assign(new Error(`The gRPC server cannot listen on ${address}: ${why}.`, { cause }), { code });
-}
-
-function shutDown(server: Server, graceMs: number, logger: Logger): Promise<void> {
-  return new Promise((resolve) => {
-    const force = setTimeout(() => {
-      logger.warn({ graceMs }, "gRPC calls were broken off: their time to end was over");
-      server.forceShutdown();
-      resolve();
-    }, graceMs);
-    server.tryShutdown(() => {
-      clearTimeout(force);
-      resolve();
-    });
-  });
 }

@@ -1,0 +1,75 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import * as tls from "node:tls";
+
+export interface PortOptions {
+  /** Name or address to listen on, such as `0.0.0.0` or `::`. */
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  /** Says whether there is room for a new connection; it closes those for which there is none. Default: always. */
+  readonly admit?: ((socket: Socket) => boolean) | undefined;
+}
+
+/** A port whose connections somebody else serves. */
+export interface Port {
+  /** Gives the port. Rejects when it cannot be had; `code` says why, as in node:net. */
+  listen(): Promise<number>;
+  /** Takes no new connection; resolves when those that are open have ended. */
+  close(): Promise<void>;
+  /** Breaks off what is open. */
+  destroy(): void;
+}
+
+/**
+ * Listens for gRPC. Not grpc-js itself does: it does not let go of a connection that takes nothing of what is sent to
+ * it, has no limit for their number, and allows two minutes for a handshake.
+ *
+ * @param serve takes a connection over, which is secure where it is to be.
+ */
+export function openPort(options: PortOptions, handshakeTimeout: number, serve: (socket: Socket) => void): Port {
+  const sockets = new Set<Socket>();
+  const server = serverOf(options, handshakeTimeout, serve);
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    if (options.admit?.(socket) === false) return;
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    for (const listener of listeners) listener.call(server, socket);
+  });
+  return {
+    listen: () => listen(server, options),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+    destroy: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function serverOf(options: PortOptions, handshakeTimeout: number, serve: (socket: Socket) => void): Server {
+  if (options.tls === undefined) return createServer(serve);
+  const { cert, key } = options.tls;
+  const secure = { cert, key, handshakeTimeout, minVersion: "TLSv1.2", ALPNProtocols: ["h2"] } as const;
+  return tls.createServer(secure, (socket) => serve(socket));
+}
+
+function listen(server: Server, { host, port }: PortOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen({ host, port }, cause)));
+    server.listen(port, host, () => {
+      server.removeAllListeners("error");
+      // Later errors are of single connections that could not be accepted, as when files run out: they come again.
+      server.on("error", () => {});
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function cannotListen({ host, port }: { host: string; port: number }, cause: NodeJS.ErrnoException): Error {
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const why = cause.code === "EADDRINUSE" ? "the port is in use" : cause.message;
+  const message = `The gRPC server cannot listen on ${address}: ${why}.`;
+  return Object.assign(new Error(message, { cause }), { code: cause.code });
+}

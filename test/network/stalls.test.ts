@@ -1,0 +1,90 @@
+import * as net from "node:net";
+import * as tls from "node:tls";
+import { describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { testTls } from "../server/tls.js";
+import { frame, greedy, PRIORITY, request } from "./frames.js";
+import { http1, http2Client } from "./raw-http.js";
+import { bytesOf, envelope } from "./requests.js";
+import { cleanup, messageOf, type Served, serve } from "./serve.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Much more than fits between the two sides. */
+const FLOOD = "flood 1024 16384";
+const rpc = `/${A2AService.typeName}/SendStreamingMessage`;
+const jsonBody = Buffer.from(JSON.stringify(messageOf(FLOOD)));
+const rpcBody = envelope(bytesOf({ rpc: "SendStreamingMessage", request: messageOf(FLOOD) as never }));
+const batch = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: messageOf(FLOOD) });
+const post = (path: string, type: string, body: Buffer | string): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`,
+    ),
+    Buffer.from(body),
+  ]);
+const over2 = (path: string, type: string, body: Buffer | string): Buffer =>
+  Buffer.concat([greedy, request(1, { ":path": path, "content-type": type, te: "trailers" }, Buffer.from(body))]);
+
+/** What somebody says who asks for a long stream and reads none of it. */
+const silent: [name: string, port: "port" | "grpcPort", said: Buffer][] = [
+  ["JSON-RPC over HTTP/1.1", "port", post("/", "application/json", batch)],
+  ["HTTP+JSON over HTTP/1.1", "port", post("/message:stream", "application/json", jsonBody)],
+  ["Connect over HTTP/1.1", "port", post(rpc, "application/connect+json", envelope(jsonBody))],
+  ["gRPC-Web over HTTP/1.1", "port", post(rpc, "application/grpc-web", rpcBody)],
+  ["JSON-RPC over HTTP/2", "port", over2("/", "application/json", batch)],
+  ["HTTP+JSON over HTTP/2", "port", over2("/message:stream", "application/json", jsonBody)],
+  ["Connect over HTTP/2", "port", over2(rpc, "application/connect+json", envelope(jsonBody))],
+  ["gRPC on the HTTP port", "port", over2(rpc, "application/grpc", rpcBody)],
+  ["gRPC", "grpcPort", over2(rpc, "application/grpc", rpcBody)],
+];
+
+describe("a client that asks for a long stream, never reads and answers no ping", () => {
+  it.each(silent)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
+    const limits = { requestTimeoutMs: 300, keepAliveMs: 100, sendTimeoutMs: 500 };
+    const served = await serve({ limits });
+    // A client that does not read hears of its end when it writes; this means nothing, and is allowed at any time.
+    const nothing = said.includes("HTTP/2") ? frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])) : Buffer.from("\r\n");
+    await cutOff(net.connect(served[port], "127.0.0.1").pause(), said, nothing);
+    await healthy(served);
+  });
+
+  it.each(silent.filter(([name]) => !name.includes("1.1")))(
+    "is cut off over %s with TLS",
+    async (_name, port, said) => {
+      const served = await serve({
+        limits: { requestTimeoutMs: 300, keepAliveMs: 100, sendTimeoutMs: 500 },
+        tls: testTls,
+      });
+      const socket = tls.connect({ port: served[port], host: "127.0.0.1", ca: testTls.cert, ALPNProtocols: ["h2"] });
+      await cutOff(socket.pause(), said, frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])));
+      expect(served.errors()).toEqual([]);
+      await served.server.close();
+    },
+  );
+});
+
+/** Says something, never reads, goes on to write now and then, and waits until the other side has hung up. */
+function cutOff(socket: net.Socket, said: Buffer, then: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    socket.write(said);
+    const more = setInterval(() => socket.write(then), 50);
+    cleanup(() => {
+      clearInterval(more);
+      socket.destroy();
+    });
+    socket.on("error", () => resolve());
+  });
+}
+
+/** The server still answers on both ports, has nothing to complain of, and ends in order. */
+async function healthy(served: Served): Promise<void> {
+  expect((await http1(served.port)({ method: "GET", path: "/tasks" })).status).toBe(200);
+  const body = envelope(bytesOf({ rpc: "ListTasks", request: {} }));
+  const headers = { "content-type": "application/grpc", te: "trailers" };
+  const path = `/${A2AService.typeName}/ListTasks`;
+  const answer = await http2Client(served.grpcPort)({ path, headers, body });
+  expect(answer.headers["grpc-status"]).toBe("0");
+  expect(served.errors()).toEqual([]);
+  await served.server.close();
+}
