@@ -1,5 +1,5 @@
 import type { CallStart } from "../core/call.js";
-import { A2AError } from "../core/error.js";
+import { A2AError, type Reason } from "../core/error.js";
 
 /** Media type of JSON-RPC (specification 9.1). */
 export const JSON_TYPE = "application/json";
@@ -15,24 +15,28 @@ const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
  * binding, with any parameters; a body that says nothing is taken as well, unless a web page may have sent it: pages need no leave of the
  * server to send what says nothing, and every other type but the refused ones (WHATWG Fetch, 3.2.2).
  *
- * @throws A2AError with reason MEDIA_TYPE_NOT_SUPPORTED.
+ * @param reason of the error: HTTP's own 415 is what the bindings of paths answer with, JSON-RPC has a code for it (9.5).
+ * @throws A2AError with this reason.
  */
-export function checkBodyType(request: Pick<CallStart, "header">): void {
+export function checkBodyType(
+  request: Pick<CallStart, "header">,
+  reason: Reason & ("MEDIA_TYPE_NOT_SUPPORTED" | "CONTENT_TYPE_NOT_SUPPORTED") = "MEDIA_TYPE_NOT_SUPPORTED",
+): void {
   const type = request.header("content-type");
   if (type === undefined && request.header("origin") !== undefined) {
-    throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
+    throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
   }
   if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
     const parameters = typePattern.exec(type);
     const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");
-    if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(`${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
+    if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   }
   if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? ""))
-    throw unsupported("a body without content coding");
+    throw unsupported(reason, "a body without content coding");
 }
 
-function unsupported(expected: string): A2AError {
-  return new A2AError("MEDIA_TYPE_NOT_SUPPORTED", `Unsupported media type: this takes ${expected}.`);
+function unsupported(reason: Reason, expected: string): A2AError {
+  return new A2AError(reason, `Unsupported media type: this takes ${expected}.`);
 }
 
 /**
@@ -43,6 +47,17 @@ export function answerType(accept: string | undefined): string {
   if (accept === undefined || accept === "*/*") return A2A_JSON_TYPE;
   const ranges = accept.toLowerCase().split(",").map(rangeOf);
   return qualityOf(JSON_TYPE, ranges) > qualityOf(A2A_JSON_TYPE, ranges) ? JSON_TYPE : A2A_JSON_TYPE;
+}
+
+/**
+ * The JSON media type of an error: as that of an answer where the client names a JSON type; else that of its request, if
+ * that is one. A client that expects an event stream, or says nothing, reads an error best in the type that it writes.
+ */
+export function errorType(request: Pick<CallStart, "header">): string {
+  const accept = request.header("accept");
+  const namesJson = accept !== undefined && /application\/(?:json|a2a\+json|\*)/i.test(accept);
+  if (namesJson) return answerType(accept);
+  return /^\s*application\/json\s*(?:;|$)/i.test(request.header("content-type") ?? "") ? JSON_TYPE : A2A_JSON_TYPE;
 }
 
 interface Range {

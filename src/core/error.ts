@@ -14,7 +14,10 @@ export interface ReasonRow {
   readonly domain: string;
 }
 
-/** ErrorInfo domain of the nine errors that the specification names (sections 9.5, 10.6, 11.6). */
+/**
+ * ErrorInfo domain of the nine errors that the specification names (sections 9.5, 10.6, 11.6), and of those whose names
+ * published clients look for under it although no text gives them one.
+ */
 export const A2A_DOMAIN = "a2a-protocol.org";
 
 /** ErrorInfo domain of the errors that Parley adds: limits, preconditions, availability. */
@@ -34,7 +37,9 @@ export type Reason =
   | "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
   | "EXTENSION_SUPPORT_REQUIRED"
   | "VERSION_NOT_SUPPORTED"
+  | "INVALID_PARAMS"
   | "INVALID_REQUEST"
+  | "PARSE_ERROR"
   | "UNAUTHENTICATED"
   | "PERMISSION_DENIED"
   | "METHOD_NOT_FOUND"
@@ -51,7 +56,8 @@ export type Reason =
 
 /**
  * The one table from an error's reason to every wire's code. The first nine rows are section 5.4 of the
- * specification, the others its section 3.3.2 (error categories) and what a serious server adds.
+ * specification, the others its sections 9.5 (codes of JSON-RPC) and 3.3.2 (error categories) and what a serious server
+ * adds. The two of JSON-RPC's envelope occur nowhere else.
  */
 export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TASK_NOT_FOUND: a2a(Code.NotFound, 404, -32001),
@@ -63,12 +69,14 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: a2a(Code.FailedPrecondition, 400, -32007),
   EXTENSION_SUPPORT_REQUIRED: a2a(Code.FailedPrecondition, 400, -32008),
   VERSION_NOT_SUPPORTED: a2a(Code.FailedPrecondition, 400, -32009),
-  INVALID_REQUEST: own(Code.InvalidArgument, 400, -32602),
-  UNAUTHENTICATED: own(Code.Unauthenticated, 401, -32000),
+  INVALID_PARAMS: a2a(Code.InvalidArgument, 400, -32602),
+  INVALID_REQUEST: a2a(Code.InvalidArgument, 400, -32600),
+  PARSE_ERROR: a2a(Code.InvalidArgument, 400, -32700),
+  UNAUTHENTICATED: a2a(Code.Unauthenticated, 401, -32000),
   PERMISSION_DENIED: own(Code.PermissionDenied, 403, -32000),
-  METHOD_NOT_FOUND: own(Code.Unimplemented, 404, -32601),
+  METHOD_NOT_FOUND: a2a(Code.Unimplemented, 404, -32601),
   METHOD_NOT_ALLOWED: own(Code.Unimplemented, 405, -32601),
-  MEDIA_TYPE_NOT_SUPPORTED: own(Code.InvalidArgument, 415, -32600),
+  MEDIA_TYPE_NOT_SUPPORTED: own(Code.InvalidArgument, 415, -32005),
   REQUEST_TOO_LARGE: own(Code.ResourceExhausted, 413, -32600),
   TOO_MANY_REQUESTS: own(Code.ResourceExhausted, 429, -32000),
   IDEMPOTENCY_KEY_REUSED: own(Code.AlreadyExists, 409, -32000),
@@ -154,7 +162,7 @@ export class A2AError extends ConnectError {
 /** The validation error of every binding: all violations at once (specification 3.3.2, 9.5). */
 export function invalid(violations: readonly Violation[]): A2AError {
   const named = violations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`));
-  return new A2AError("INVALID_REQUEST", `Invalid parameters: ${named.join("; ")}`, { violations });
+  return new A2AError("INVALID_PARAMS", `Invalid parameters: ${named.join("; ")}`, { violations });
 }
 
 /**
@@ -166,7 +174,7 @@ export function taskNotFound(taskId: string): A2AError {
 }
 
 const reasonOfCode = new Map<Code, Reason>([
-  [Code.InvalidArgument, "INVALID_REQUEST"],
+  [Code.InvalidArgument, "INVALID_PARAMS"],
   [Code.Unauthenticated, "UNAUTHENTICATED"],
   [Code.PermissionDenied, "PERMISSION_DENIED"],
   [Code.Unimplemented, "METHOD_NOT_FOUND"],

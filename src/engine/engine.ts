@@ -156,7 +156,7 @@ export class Engine {
 
   /**
    * Accepts a message: the answer of an agent that needs no task, or a task that was stored before this resolves.
-   * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_REQUEST (contexts differ),
+   * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_PARAMS (contexts differ),
    * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE
    */
   async send(order: SendOrder): Promise<Sent> {

@@ -15,7 +15,7 @@ export function pageToken(place: Place, filters: Filters): string {
 
 /**
  * The place that a token stands for.
- * @throws A2AError INVALID_REQUEST when the token was not made here for the same filters
+ * @throws A2AError INVALID_PARAMS when the token was not made here for the same filters
  */
 export function placeOf(token: string, filters: Filters): Place {
   try {

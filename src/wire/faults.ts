@@ -34,7 +34,7 @@ export class Faults {
     return undefined;
   }
 
-  /** @throws A2AError with reason INVALID_REQUEST that names every violation, when there is one. */
+  /** @throws A2AError with reason INVALID_PARAMS that names every violation, when there is one. */
   throwIfAny(): void {
     if (this.count > 0) throw invalid(this.#found);
   }

@@ -37,7 +37,7 @@ const readers = new WeakMap<DescMessage, Read>();
  * of which the message may keep parts: the caller gives it away. Unknown members are ignored (specification 5.7),
  * names may be lowerCamelCase or as in the proto, `null` is absence except for a google.protobuf.Value.
  *
- * @throws A2AError with reason INVALID_REQUEST that names every violation, up to 100, with its path.
+ * @throws A2AError with reason INVALID_PARAMS that names every violation, up to 100, with its path.
  */
 export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
   const read = collectingReader(desc);

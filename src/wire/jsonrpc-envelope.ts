@@ -2,10 +2,6 @@ import type { A2AError } from "../core/error.js";
 import { errorDetails } from "./error-details.js";
 import { isJsonObject } from "./json-struct.js";
 
-/** Codes of JSON-RPC 2.0 for what is no call yet; those of failed calls stand in the table of reasons. */
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
-
 /** Identifies a request; the answer repeats it with its type. */
 export type RequestId = string | number | null;
 
@@ -44,8 +40,8 @@ export function resultPrefix(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }
 
-/** The response object of a call that failed. `code` is that of the error's reason unless another one is given. */
-export function errorEnvelope(id: RequestId, error: A2AError, code: number = error.row.jsonrpc): string {
+/** The response object of a call that failed. */
+export function errorEnvelope(id: RequestId, error: A2AError): string {
   const data = errorDetails(error);
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: error.rawMessage, data } });
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.row.jsonrpc, message: error.rawMessage, data } });
 }

@@ -39,7 +39,7 @@ function unsupported(text: string): A2AError {
  * The path for given values, by the names of the variables. A colon in a value is percent-encoded, so that it is never
  * taken for the beginning of a custom verb.
  *
- * @throws A2AError with reason INVALID_REQUEST for a value that is missing, empty, or has no UTF-8 form.
+ * @throws A2AError with reason INVALID_PARAMS for a value that is missing, empty, or has no UTF-8 form.
  */
 export function expandPath(template: PathTemplate, values: Readonly<Record<string, string>>): string {
   let path = "";

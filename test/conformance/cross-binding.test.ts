@@ -112,7 +112,7 @@ it("the same mistake has the same error over every binding [SRV-GEN-05 SRV-ERR-1
     ["GetTask", { id: "unknown" }],
     ["CancelTask", { id: "unknown", metadata: { a: 1 } }],
     ["SendMessage", { message: { messageId: "", role: "ROLE_AGENT", parts: [{}] } }],
-    ["ListTasks", { pageSize: 0, historyLength: -1 }],
+    ["ListTasks", { pageSize: 101, historyLength: -1 }],
     ["GetExtendedAgentCard", {}],
   ];
   for (const [rpc, request] of mistakes) {

@@ -25,7 +25,8 @@ const own = (status: string, http: number, jsonrpc: number): ErrorRow => ({
 
 /**
  * Every error on every wire, written down here a second time so that the table of the sources is held to something:
- * the nine of the specification (5.4, 9.5, 10.6, 11.6) first, then those for its error categories (3.3.2).
+ * the nine of the specification (5.4, 9.5, 10.6, 11.6) first, then those for its error categories (3.3.2), of which some
+ * have the names and the domain by which published clients know them.
  */
 export const errors = {
   TASK_NOT_FOUND: a2a("NOT_FOUND", 404, -32001),
@@ -37,8 +38,8 @@ export const errors = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: a2a("FAILED_PRECONDITION", 400, -32007),
   EXTENSION_SUPPORT_REQUIRED: a2a("FAILED_PRECONDITION", 400, -32008),
   VERSION_NOT_SUPPORTED: a2a("FAILED_PRECONDITION", 400, -32009),
-  INVALID_REQUEST: own("INVALID_ARGUMENT", 400, -32602),
-  UNAUTHENTICATED: own("UNAUTHENTICATED", 401, -32000),
+  INVALID_PARAMS: a2a("INVALID_ARGUMENT", 400, -32602),
+  UNAUTHENTICATED: a2a("UNAUTHENTICATED", 401, -32000),
   PERMISSION_DENIED: own("PERMISSION_DENIED", 403, -32000),
   REQUEST_TOO_LARGE: own("RESOURCE_EXHAUSTED", 413, -32600),
   TOO_MANY_REQUESTS: own("RESOURCE_EXHAUSTED", 429, -32000),

@@ -57,7 +57,7 @@ async function sent(driver: Driver, contextId: string, data: JsonValue): Promise
   try {
     // Nothing of the history is asked for: whether the client can read it is not the question.
     const reply = await driver.call("SendMessage", { ...request, configuration: { historyLength: 0 } });
-    if (reply.error !== undefined) expect(reply.error).toMatchObject({ reason: "INVALID_REQUEST" });
+    if (reply.error !== undefined) expect(reply.error).toMatchObject({ reason: "INVALID_PARAMS" });
     return reply.message;
   } catch (error) {
     expect(String(error)).toMatch(/recursion|nest|depth/i);

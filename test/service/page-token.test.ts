@@ -50,7 +50,7 @@ describe("a page token", () => {
             expect.unreachable();
           } catch (error) {
             expect(error).toBeInstanceOf(A2AError);
-            expect((error as A2AError).reason).toBe("INVALID_REQUEST");
+            expect((error as A2AError).reason).toBe("INVALID_PARAMS");
           }
         },
       ),

@@ -24,7 +24,7 @@ function violations(desc: DescMessage, json: unknown): Record<string, string> {
     return {};
   } catch (error) {
     const { reason, violations } = error as A2AError;
-    expect(reason).toBe("INVALID_REQUEST");
+    expect(reason).toBe("INVALID_PARAMS");
     return Object.fromEntries(violations.map(({ field, description }) => [field, description]));
   }
 }
@@ -70,7 +70,7 @@ describe("jsonReader()", () => {
             expect(equals(desc, fromBinary(desc, toBinary(desc, message)), message)).toBe(true);
           } catch (error) {
             expect(error).toBeInstanceOf(A2AError);
-            expect((error as A2AError).reason).toBe("INVALID_REQUEST");
+            expect((error as A2AError).reason).toBe("INVALID_PARAMS");
           }
         }),
         { numRuns: 60 },

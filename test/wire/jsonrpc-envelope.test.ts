@@ -66,11 +66,11 @@ describe("errorEnvelope()", () => {
     });
   });
 
-  it("names violations, and takes a code of JSON-RPC itself", () => {
-    const { error } = JSON.parse(errorEnvelope(null, invalid([{ field: "a", description: "b" }]), -32700));
+  it("names violations", () => {
+    const { error } = JSON.parse(errorEnvelope(null, invalid([{ field: "a", description: "b" }])));
     expect(error).toMatchObject({
-      code: -32700,
-      data: [{ reason: "INVALID_REQUEST" }, { fieldViolations: [{ field: "a", description: "b" }] }],
+      code: -32602,
+      data: [{ reason: "INVALID_PARAMS" }, { fieldViolations: [{ field: "a", description: "b" }] }],
     });
   });
 });

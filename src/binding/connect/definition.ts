@@ -11,6 +11,7 @@ import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { Limits } from "../../core/limits.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { protobufRequest } from "../../wire/page-size.js";
 import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
 
 /** A method as it is registered with Connect, and how its messages there become those of the service, and back. */
@@ -36,8 +37,8 @@ export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
 
 /** The method for binary messages: Connect's own codec is the one that everybody has. */
 export function binaryRegistration(method: DescMethod, limits: Limits): Registration {
-  const same = (message: Message): Message => message;
-  return { method: withIdempotency(method), check: binaryCheck(method.input, limits), read: same, write: same };
+  const read = protobufRequest(method.input);
+  return { method: withIdempotency(method), check: binaryCheck(method.input, limits), read, write: (answer) => answer };
 }
 
 /**

@@ -11,7 +11,7 @@ import { jsonBodyOf, tooLarge, tooManyValues } from "../http-body.js";
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
  * bytes that are no message for an error of its own. Its errors have no ErrorInfo, either.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST.
+ * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS.
  */
 export type Check = (message: Uint8Array) => void;
 

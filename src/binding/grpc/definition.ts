@@ -4,6 +4,7 @@ import { type A2AError, invalid } from "../../core/error.js";
 import { defaultLimits, type Limits } from "../../core/limits.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import { protobufRequest } from "../../wire/page-size.js";
 import { tooManyValues } from "../http-body.js";
 
 /**
@@ -29,6 +30,7 @@ function methodDefinition(
   const kind = method.methodKind;
   const writeInput = binaryWriter(method.input);
   const writeOutput = binaryWriter(method.output);
+  const meant = protobufRequest(method.input);
   return {
     path: `/${service.typeName}/${method.name}`,
     originalName: method.localName,
@@ -37,18 +39,23 @@ function methodDefinition(
     requestSerialize: (message) => writeInput(message),
     // The implementation encodes answers itself, so that one that cannot be encoded is logged like every other failure.
     // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
-    requestDeserialize: (bytes) => decodeRequest(method.input, bytes, limits) as Message,
+    requestDeserialize: (bytes) => decodeRequest(method.input, bytes, limits, meant) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : writeOutput(message)),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
 }
 
-function decodeRequest(desc: DescMessage, bytes: Uint8Array, { maxRequestValues }: Limits): Incoming {
+function decodeRequest(
+  desc: DescMessage,
+  bytes: Uint8Array,
+  { maxRequestValues }: Limits,
+  meant: (message: Message) => Message,
+): Incoming {
   try {
     if (exceedsBinary(desc, bytes, maxRequestValues)) {
       return tooManyValues(maxRequestValues);
     }
-    return fromBinary(desc, bytes);
+    return meant(fromBinary(desc, bytes));
   } catch {
     return invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
   }

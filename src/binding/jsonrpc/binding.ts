@@ -1,5 +1,4 @@
 import { A2AError } from "../../core/error.js";
-import { PARSE_ERROR } from "../../wire/jsonrpc-envelope.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { discard, readJsonBody } from "../http-body.js";
@@ -38,7 +37,7 @@ async function answer(exchange: HttpExchange, calls: Calls, options: BindingOpti
   try {
     const body = await readJsonBody(exchange, options);
     if (body === "empty" || body === "malformed") {
-      return failed(null, new A2AError("INVALID_REQUEST", "Invalid JSON payload"), undefined, PARSE_ERROR);
+      return failed(null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     return Array.isArray(body.json)
       ? await answerBatch(body.json, calls, limits.maxBatch)
@@ -52,7 +51,7 @@ function checkRequest(exchange: HttpExchange): void {
   if (exchange.request.method !== "POST") {
     throw new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
   }
-  checkBodyType(exchange);
+  checkBodyType(exchange, "CONTENT_TYPE_NOT_SUPPORTED");
 }
 
 async function answerBatch(batch: readonly unknown[], calls: Calls, maxBatch: number): Promise<Outcome | undefined> {

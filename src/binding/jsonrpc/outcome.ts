@@ -1,6 +1,6 @@
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
-import { errorEnvelope, INVALID_REQUEST, type RequestId } from "../../wire/jsonrpc-envelope.js";
+import { errorEnvelope, type RequestId } from "../../wire/jsonrpc-envelope.js";
 import { errorHeaders } from "../failure.js";
 import type { Headers } from "../http-exchange.js";
 
@@ -14,17 +14,16 @@ export interface Outcome {
 /** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 
-/** The response object of a failed call. `code` is that of the error's reason unless another one is given. */
-export function failed(id: RequestId, error: A2AError, call?: Call, code?: number): Outcome {
+/** The response object of a failed call. */
+export function failed(id: RequestId, error: A2AError, call?: Call): Outcome {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
-  return { status, body: errorEnvelope(id, error, code), headers: errorHeaders(error, call) };
+  return { status, body: errorEnvelope(id, error), headers: errorHeaders(error, call) };
 }
 
 /** The response object for what is no valid request (specification 9.5: -32600). */
 export function invalidRequest(id: RequestId, why: string): Outcome {
-  const error = new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`);
-  return failed(id, error, undefined, INVALID_REQUEST);
+  return failed(id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
 }
 
 /** The response array of a batch. The HTTP status is that of its members where they agree. */

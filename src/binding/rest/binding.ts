@@ -10,7 +10,7 @@ import type { BindingOptions, HttpBinding, Target } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
 import { discard, readJsonBody } from "../http-body.js";
 import { HttpExchange } from "../http-exchange.js";
-import { answerType, checkBodyType } from "../media-type.js";
+import { answerType, checkBodyType, errorType } from "../media-type.js";
 import { sendEvents } from "../sse-response.js";
 import { type Endpoint, endpointOf } from "./endpoint.js";
 
@@ -93,8 +93,8 @@ async function read({ exchange, route, values, target, options }: Serving): Prom
   }
   const body = await readJsonBody(exchange, options);
   if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
-  // Where the path says all there is to say, a client need not send an empty object.
-  return route.read({ values, query, body: body === "empty" ? {} : body.json });
+  // Where the path says all there is to say, a client need not send an empty object; some write null for nothing.
+  return route.read({ values, query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 
 function reply(exchange: HttpExchange, route: Endpoint, call: Call, answer: Message): void {
@@ -104,6 +104,6 @@ function reply(exchange: HttpExchange, route: Endpoint, call: Call, answer: Mess
 }
 
 function replyError(exchange: HttpExchange, error: A2AError, call?: Call): void {
-  const type = answerType(exchange.header("accept"));
+  const type = errorType(exchange);
   exchange.reply({ status: error.row.http, type, body: restError(error), headers: errorHeaders(error, call) });
 }

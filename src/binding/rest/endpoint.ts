@@ -15,7 +15,7 @@ export interface Endpoint extends Route {
   /**
    * Puts a request together. Exactly one of body and query is looked at, then the values from the path are added.
    *
-   * @throws A2AError with reason INVALID_REQUEST that names all violations.
+   * @throws A2AError with reason INVALID_PARAMS that names all violations.
    */
   readonly read: (source: Source) => Message;
   readonly write: (answer: Message) => string;

@@ -85,7 +85,9 @@ describe.each(wires)("%s", (_name, wire, transportTo) => {
       const error = await failure(call());
       expect(error.code).toBe(Code.Unauthenticated);
       expect(error.rawMessage).toBe("Who are you?");
-      expect(error.findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "UNAUTHENTICATED", domain: "urn:parley" }]);
+      expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+        { reason: "UNAUTHENTICATED", domain: "a2a-protocol.org" },
+      ]);
       expect(error.metadata.get("www-authenticate")).toBe("Bearer");
       expect(error.metadata.get("x-request-id")).toBe("r-1");
     }

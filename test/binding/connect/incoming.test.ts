@@ -65,7 +65,7 @@ describe("a request over Connect", () => {
 
   it("that is no message is the client's mistake, however it came", async () => {
     const { h1, lines } = await serve(answer);
-    const mistake = { code: "invalid_argument", details: [{ debug: { reason: "INVALID_REQUEST" } }, {}] };
+    const mistake = { code: "invalid_argument", details: [{ debug: { reason: "INVALID_PARAMS" } }, {}] };
     const cancel = `${h1}${base}/CancelTask`;
     expect(await post(cancel, "application/proto", Buffer.from([0]))).toMatchObject(mistake);
     expect(await post(cancel, "application/json", Buffer.from("{"))).toMatchObject(mistake);

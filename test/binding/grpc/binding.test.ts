@@ -95,7 +95,7 @@ describe("createGrpcBinding()", () => {
       code: status.UNAUTHENTICATED,
       message: "Who are you? Grüße",
       types: ["type.googleapis.com/google.rpc.ErrorInfo"],
-      info: { reason: "UNAUTHENTICATED", domain: "urn:parley" },
+      info: { reason: "UNAUTHENTICATED", domain: "a2a-protocol.org" },
     });
     const bad = (await callUnary(client, requestFor("bad"))).error;
     expect(bad?.code).toBe(status.INVALID_ARGUMENT);
@@ -134,7 +134,7 @@ describe("createGrpcBinding()", () => {
     });
     const { error } = await callUnary(client, Buffer.from([0x0a, 0xff, 0x01]));
     expect(error?.code).toBe(status.INVALID_ARGUMENT);
-    expect(detailsOf(error)).toMatchObject({ info: { reason: "INVALID_REQUEST" } });
+    expect(detailsOf(error)).toMatchObject({ info: { reason: "INVALID_PARAMS" } });
     expect(error?.details).not.toMatch(/varint|eof|offset/i);
     expect(lines).toEqual([]);
   });

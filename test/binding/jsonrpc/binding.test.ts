@@ -93,7 +93,7 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     expect([status, answer.error.code]).toEqual([200, -32602]);
     expect(answer.error.message).toMatch(/^Invalid parameters: tenant: /);
     expect(answer.error.data).toMatchObject([
-      { reason: "INVALID_REQUEST" },
+      { reason: "INVALID_PARAMS" },
       { fieldViolations: [{ field: "tenant" }, { field: "message.role" }] },
     ]);
   });
@@ -147,7 +147,8 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
   it("refuses other media types and bodies that are too large", async () => {
     const served = await rpc({ protocol, limits: { maxRequestBytes: 500 } });
     for (const type of ["text/plain", "application/json; charset=utf-16"]) {
-      expect((await ask(served, post(call("GetTask"), { "content-type": type }))).status).toBe(415);
+      const refused = await ask(served, post(call("GetTask"), { "content-type": type }));
+      expect([refused.status, refused.answer.id, refused.answer.error.code]).toEqual([200, null, -32005]);
     }
     for (const type of ["application/a2a+json", "application/json; charset=utf-8"]) {
       expect((await ask(served, post(call("GetTask"), { "content-type": type }))).status).toBe(200);
@@ -184,7 +185,7 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
       [401, -32000, "UNAUTHENTICATED"],
       [403, -32000, "PERMISSION_DENIED"],
       [200, -32000, "TOO_MANY_REQUESTS"],
-      [200, -32602, "INVALID_REQUEST"],
+      [200, -32602, "INVALID_PARAMS"],
     ]);
   });
 
@@ -230,7 +231,7 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     release.resolve();
     await until(() => served.lines.length === 2);
     expect(served.lines.map(({ level, facts }) => [level, facts.reason])).toEqual([
-      ["warn", "INVALID_REQUEST"],
+      ["warn", "INVALID_PARAMS"],
       ["warn", "TASK_NOT_FOUND"],
     ]);
     expect(await faultOf(served, post(notification("SubscribeToTask")))).toEqual([null, -32600]);

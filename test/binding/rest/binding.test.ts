@@ -127,7 +127,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
   it("refuses malformed requests", async () => {
     const served = await rest({ protocol });
     const path = "/message:send";
-    for (const body of ["{", "nonsense", "[]", "null", "5", Buffer.from([0x22, 0xff, 0x22])]) {
+    for (const body of ["{", "nonsense", "[]", "5", Buffer.from([0x22, 0xff, 0x22])]) {
       expect((await errorOf(served, { verb: "POST", path, body })).status).toBe(400);
     }
     expect((await errorOf(served, { path: "/tasks/%ff" })).fields).toEqual(["id"]);
@@ -137,7 +137,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
       ...json({ message: { role: 1.5, parts: [{ text: 1 }] } }),
     });
     expect(fields).toEqual(["message.role", "message.parts[0].text"]);
-    expect(error).toMatchObject({ status: "INVALID_ARGUMENT", details: [{ reason: "INVALID_REQUEST" }, {}] });
+    expect(error).toMatchObject({ status: "INVALID_ARGUMENT", details: [{ reason: "INVALID_PARAMS" }, {}] });
     expect(served.calls).toEqual([]);
   });
 

@@ -113,7 +113,7 @@ export const extensionCases: readonly Case[] = [
         call(
           rpc,
           request,
-          { error: { reason: "INVALID_REQUEST", fields: ["a2a-extensions"], message: like(/more than 2/) } },
+          { error: { reason: "INVALID_PARAMS", fields: ["a2a-extensions"], message: like(/more than 2/) } },
           withExtensions("urn:a,urn:b,urn:c"),
         ),
       ),

@@ -67,11 +67,11 @@ const negative: Case = {
     call(
       "GetTask",
       { id: "{taskId}", historyLength: -1 },
-      { error: { reason: "INVALID_REQUEST", fields: ["historyLength"] } },
+      { error: { reason: "INVALID_PARAMS", fields: ["historyLength"] } },
     ),
-    call("ListTasks", { historyLength: -1 }, { error: { reason: "INVALID_REQUEST", fields: ["historyLength"] } }),
+    call("ListTasks", { historyLength: -1 }, { error: { reason: "INVALID_PARAMS", fields: ["historyLength"] } }),
     call("SendMessage", say("echo hi", { contextId: "{run}-none" }, { configuration: { historyLength: -1 } }), {
-      error: { reason: "INVALID_REQUEST", fields: ["configuration.historyLength"] },
+      error: { reason: "INVALID_PARAMS", fields: ["configuration.historyLength"] },
     }),
     call("ListTasks", { contextId: "{run}-none" }, { message: { tasks: absent } }),
   ],

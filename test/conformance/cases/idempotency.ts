@@ -128,7 +128,7 @@ export const idempotencyCases: readonly Case[] = [
       call(
         "SendMessage",
         { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] } },
-        { error: { reason: "INVALID_REQUEST", fields: ["Idempotency-Key"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["Idempotency-Key"] } },
         { headers: { "Idempotency-Key": value } },
       ),
     ),

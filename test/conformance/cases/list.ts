@@ -16,6 +16,8 @@ function tasks(texts: readonly string[]): readonly Step[] {
 const echoes = (count: number): readonly Step[] => tasks(Array.from({ length: count }, (_, i) => `echo ${i}`));
 const ids = (...names: string[]): Pattern => names.map((name) => ({ id: `{${name}}` }));
 const here = { contextId: "{run}" };
+const binaryZero = "protobuf has no 0 that is different from none to many clients (AIP-158)";
+const writtenZero = "JSON has a number only where somebody wrote it";
 
 const pages: readonly Case[] = [
   {
@@ -119,7 +121,7 @@ const pages: readonly Case[] = [
           call(
             "ListTasks",
             { ...filter, pageToken: "{token}" },
-            { error: { reason: "INVALID_REQUEST", fields: ["pageToken"] } },
+            { error: { reason: "INVALID_PARAMS", fields: ["pageToken"] } },
           ),
       ),
       call("ListTasks", { ...here, pageToken: "{token}" }, { message: { tasks: ids("t1"), pageSize: 50 } }),
@@ -130,16 +132,16 @@ const pages: readonly Case[] = [
     ids: ["SRV-LIST-13"],
     steps: ["x", "bm8gdG9rZW4", "%%%", "{run}"].map(
       (pageToken): Step =>
-        call("ListTasks", { pageToken }, { error: { reason: "INVALID_REQUEST", fields: ["pageToken"] } }),
+        call("ListTasks", { pageToken }, { error: { reason: "INVALID_PARAMS", fields: ["pageToken"] } }),
     ),
   },
   {
     name: "a page is of one to a hundred tasks",
     ids: ["SRV-LIST-12", "SRV-LIST-13"],
     steps: [
-      ...[0, -1, 101, 2147483647].map(
+      ...[-1, 101, 2147483647].map(
         (pageSize): Step =>
-          call("ListTasks", { pageSize }, { error: { reason: "INVALID_REQUEST", fields: ["pageSize"] } }),
+          call("ListTasks", { pageSize }, { error: { reason: "INVALID_PARAMS", fields: ["pageSize"] } }),
       ),
       call("ListTasks", { ...here, pageSize: 1 }, { message: { pageSize: 1 } }),
       call("ListTasks", { ...here, pageSize: 100 }, { message: { pageSize: 100 } }),
@@ -220,11 +222,26 @@ const filters: readonly Case[] = [
     steps: [
       call(
         "ListTasks",
-        { pageSize: 0, historyLength: -1, status: 99 },
+        { pageSize: 101, historyLength: -1, status: 99 },
         {
-          error: { reason: "INVALID_REQUEST", fields: ["pageSize", "historyLength", "status"] },
+          error: { reason: "INVALID_PARAMS", fields: ["pageSize", "historyLength", "status"] },
         },
       ),
+    ],
+  },
+  {
+    name: "a page size of 0 in JSON was written by somebody",
+    ids: ["SRV-LIST-12", "SRV-LIST-13"],
+    except: { grpc: binaryZero, "grpc-http": binaryZero, "grpc-web": binaryZero },
+    steps: [call("ListTasks", { ...here, pageSize: 0 }, { error: { reason: "INVALID_PARAMS", fields: ["pageSize"] } })],
+  },
+  {
+    name: "a page size of 0 in protobuf is none",
+    ids: ["SRV-LIST-12"],
+    except: { jsonrpc: writtenZero, rest: writtenZero, connect: writtenZero },
+    steps: [
+      ...echoes(2),
+      call("ListTasks", { ...here, pageSize: 0 }, { message: { tasks: items(2), pageSize: 50, totalSize: 2 } }),
     ],
   },
 ];

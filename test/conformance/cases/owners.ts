@@ -167,7 +167,7 @@ export const ownerCases: readonly Case[] = [
       call(
         "ListTasks",
         { contextId: "{run}", pageToken: "{token}" },
-        { error: { reason: "INVALID_REQUEST", fields: ["pageToken"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["pageToken"] } },
         bob,
       ),
     ],

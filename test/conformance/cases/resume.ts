@@ -145,7 +145,7 @@ const streams: readonly Case[] = [
         refused(
           "SubscribeToTask",
           { id: "{taskId}" },
-          { reason: "INVALID_REQUEST", fields: ["parley-after-generation"] },
+          { reason: "INVALID_PARAMS", fields: ["parley-after-generation"] },
           after(generation),
         ),
       ),
@@ -153,20 +153,20 @@ const streams: readonly Case[] = [
         refused(
           "SubscribeToTask",
           { id: "{taskId}" },
-          { reason: "INVALID_REQUEST", fields: ["parley-after-generation"] },
+          { reason: "INVALID_PARAMS", fields: ["parley-after-generation"] },
           after(generation),
         ),
       ),
       ...refused(
         "SubscribeToTask",
         { id: "{taskId}" },
-        { reason: "INVALID_REQUEST", fields: ["Last-Event-ID"] },
+        { reason: "INVALID_PARAMS", fields: ["Last-Event-ID"] },
         { headers: { "Last-Event-ID": "x" } },
       ),
       ...refused(
         "SubscribeToTask",
         { id: "{taskId}" },
-        { reason: "INVALID_REQUEST", fields: ["Last-Event-ID"] },
+        { reason: "INVALID_PARAMS", fields: ["Last-Event-ID"] },
         { headers: { "Last-Event-ID": "99" } },
       ),
       release("{run}"),
@@ -180,7 +180,7 @@ const streams: readonly Case[] = [
       ...refused(
         "SubscribeToTask",
         { id: "{taskId}" },
-        { reason: "INVALID_REQUEST", fields: ["parley-after-generation"] },
+        { reason: "INVALID_PARAMS", fields: ["parley-after-generation"] },
         {
           headers: { "Parley-After-Generation": "1" },
         },
@@ -188,7 +188,7 @@ const streams: readonly Case[] = [
       call(
         "GetTask",
         { id: "{taskId}" },
-        { error: { reason: "INVALID_REQUEST", fields: ["parley-after-generation"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["parley-after-generation"] } },
         {
           headers: { "Parley-After-Generation": "1" },
         },
@@ -196,7 +196,7 @@ const streams: readonly Case[] = [
       call(
         "SendMessage",
         say("echo hi"),
-        { error: { reason: "INVALID_REQUEST", fields: ["parley-if-generation"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["parley-if-generation"] } },
         {
           headers: { "Parley-If-Generation": "1" },
         },
@@ -242,13 +242,13 @@ const polls: readonly Case[] = [
       call(
         "GetTask",
         { id: "{taskId}" },
-        { error: { reason: "INVALID_REQUEST", fields: ["parley-wait"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["parley-wait"] } },
         after(1, { "Parley-Wait": "soon" }),
       ),
       call(
         "GetTask",
         { id: "{taskId}" },
-        { error: { reason: "INVALID_REQUEST", fields: ["parley-wait"] } },
+        { error: { reason: "INVALID_PARAMS", fields: ["parley-wait"] } },
         resume({ "Parley-Wait": "1" }),
       ),
     ],
@@ -293,7 +293,7 @@ const expected: readonly Case[] = [
     name: "a new task has no generation to expect",
     ids: ["SRV-EXT-11"],
     steps: ["SendMessage", "SendStreamingMessage"].flatMap((rpc) =>
-      refused(rpc, say("echo hi"), { reason: "INVALID_REQUEST", fields: ["message.taskId"] }, expecting(1)),
+      refused(rpc, say("echo hi"), { reason: "INVALID_PARAMS", fields: ["message.taskId"] }, expecting(1)),
     ),
   },
 ];

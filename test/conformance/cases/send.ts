@@ -352,7 +352,7 @@ const followUps: readonly Case[] = [
     steps: [
       asked,
       call("SendMessage", say("echo hi", { taskId: "{taskId}", contextId: "other" }), {
-        error: { reason: "INVALID_REQUEST", fields: ["message.contextId"] },
+        error: { reason: "INVALID_PARAMS", fields: ["message.contextId"] },
       }),
       call("SendMessage", say("echo hi", { taskId: "{taskId}", contextId: "{contextId}" }), {
         message: { task: { id: "{taskId}", status: { state: "TASK_STATE_COMPLETED" } } },

@@ -1,7 +1,7 @@
 import { absent, type Pattern, present } from "../../support/match.js";
 import { type Case, call, everyOperation, refused, type Step, say } from "../case.js";
 
-const tenantError = { reason: "INVALID_REQUEST", fields: ["tenant"] } as const;
+const tenantError = { reason: "INVALID_PARAMS", fields: ["tenant"] } as const;
 
 /** What the agent is told of the tenant. */
 const agentSees = (tenant: string): Pattern => ({ task: { artifacts: [{ parts: [{ data: { tenant } }] }] } });

@@ -103,7 +103,7 @@ export const validationCases: readonly Case[] = [
         "SRV-SEC-06",
       ],
       steps: ["SendMessage", "SendStreamingMessage"].flatMap((rpc) =>
-        refused(rpc, request, { reason: "INVALID_REQUEST", fields }),
+        refused(rpc, request, { reason: "INVALID_PARAMS", fields }),
       ),
     }),
   ),
@@ -111,7 +111,7 @@ export const validationCases: readonly Case[] = [
     ([rpc, request, fields, path]): Case => ({
       name: `${rpc} of ${JSON.stringify(request)} is refused`,
       ids: ["SRV-GEN-10", "SRV-ERR-05", "SRV-ERR-09", "SRV-ERR-10", ...(fields.includes("url") ? ["SRV-PCFG-07"] : [])],
-      steps: refused(rpc, request, { reason: "INVALID_REQUEST", fields }),
+      steps: refused(rpc, request, { reason: "INVALID_PARAMS", fields }),
       ...(path === undefined ? {} : { except: { rest: noPath } }),
     }),
   ),
@@ -120,7 +120,7 @@ export const validationCases: readonly Case[] = [
       name: `${rpc} with more than the server takes is refused (${i + 1})`,
       ids: ["SRV-SEC-04", "SRV-ERR-10"],
       setup: "narrow",
-      steps: refused(rpc, request, { reason: "INVALID_REQUEST", fields }),
+      steps: refused(rpc, request, { reason: "INVALID_PARAMS", fields }),
     }),
   ),
   {
@@ -131,7 +131,7 @@ export const validationCases: readonly Case[] = [
         "SendMessage",
         { message: { ...message, parts: [] } },
         {
-          error: { reason: "INVALID_REQUEST", message: like(/message\.parts.*at least one/) },
+          error: { reason: "INVALID_PARAMS", message: like(/message\.parts.*at least one/) },
         },
       ),
     ],
@@ -143,7 +143,7 @@ export const validationCases: readonly Case[] = [
       call(
         "SendMessage",
         { message: { ...message, contextId: "{run}", parts: [] } },
-        { error: { reason: "INVALID_REQUEST" } },
+        { error: { reason: "INVALID_PARAMS" } },
       ),
       call("ListTasks", { contextId: "{run}" }, { message: { tasks: absent } }),
     ],

@@ -80,14 +80,26 @@ const envelope: readonly RawCase[] = [
     name: "what is no JSON is a parse error",
     ids: ["SRV-RPC-06", "SRV-RPC-09", "SRV-JSON-14"],
     steps: ["{", "", "nope", '{"jsonrpc":"2.0",}', new Uint8Array([0x22, 0xff, 0x22])].map((body) =>
-      post(body, failure(-32700, null, { message: "Invalid JSON payload" })),
+      post(
+        body,
+        failure(-32700, null, {
+          message: "Invalid JSON payload",
+          data: [errorInfo("PARSE_ERROR", "a2a-protocol.org")],
+        }),
+      ),
     ),
   },
   {
     name: "what is no request object is an invalid request",
     ids: ["SRV-RPC-01", "SRV-RPC-06", "SRV-RPC-09"],
     steps: [
-      post({}, failure(-32600, null, { message: like(/^Request payload validation error/) })),
+      post(
+        {},
+        failure(-32600, null, {
+          message: like(/^Request payload validation error/),
+          data: [errorInfo("INVALID_REQUEST", "a2a-protocol.org")],
+        }),
+      ),
       post('"text"', failure(-32600, null)),
       post({ id: 1, method: "ListTasks" }, failure(-32600, 1)),
       post({ jsonrpc: "1.0", id: 1, method: "ListTasks" }, failure(-32600, 1)),
@@ -100,7 +112,13 @@ const envelope: readonly RawCase[] = [
     name: "a method that is not there is told apart",
     ids: ["SRV-RPC-03", "SRV-RPC-06"],
     steps: ["Unknown", "sendMessage", "listtasks", "toString", "lf.a2a.v1.A2AService/ListTasks"].map((method) =>
-      post(rpc(method, {}, "x"), failure(-32601, "x", { message: "Method not found" })),
+      post(
+        rpc(method, {}, "x"),
+        failure(-32601, "x", {
+          message: "Method not found",
+          data: [errorInfo("METHOD_NOT_FOUND", "a2a-protocol.org")],
+        }),
+      ),
     ),
   },
   {
@@ -114,6 +132,10 @@ const envelope: readonly RawCase[] = [
     ],
   },
 ];
+
+const notThisType = failure(-32005, null, {
+  data: [errorInfo("CONTENT_TYPE_NOT_SUPPORTED", "a2a-protocol.org")],
+});
 
 const errors: readonly RawCase[] = [
   {
@@ -130,7 +152,7 @@ const errors: readonly RawCase[] = [
         rpc("GetTask", { id: "" }),
         failure(-32602, 1, {
           data: [
-            errorInfo("INVALID_REQUEST", "urn:parley"),
+            errorInfo("INVALID_PARAMS", "a2a-protocol.org"),
             {
               "@type": "type.googleapis.com/google.rpc.BadRequest",
               fieldViolations: [{ field: "id", description: "is required" }],
@@ -146,10 +168,12 @@ const errors: readonly RawCase[] = [
     steps: [
       { send: "GET /", status: 405, got: { allow: "POST" } },
       { send: "PUT /", headers: json, body: "{}", status: 405, got: { allow: "POST" } },
-      post(rpc("ListTasks", {}), failure(-32600, null), { headers: { "Content-Type": "text/plain" }, status: 415 }),
+      ...["text/plain", "application/xml", "application/json; charset=utf-16"].map((type) =>
+        post(rpc("ListTasks", {}), notThisType, { headers: { "Content-Type": type } }),
+      ),
       post(JSON.stringify(rpc("ListTasks", {})), result(present), { headers: {} }),
       // A page of another origin may send this without being asked.
-      post(rpc("ListTasks", {}), failure(-32600, null), { headers: { Origin: "https://evil.example" }, status: 415 }),
+      post(rpc("ListTasks", {}), notThisType, { headers: { Origin: "https://evil.example" } }),
       post(rpc("ListTasks", {}), result(present), { headers: { ...json, Origin: "https://app.example" } }),
     ],
   },
@@ -158,7 +182,7 @@ const errors: readonly RawCase[] = [
     ids: ["SRV-AUTH-03", "SRV-AUTH-04", "SRV-RPC-12"],
     setup: "owners",
     steps: [
-      post(rpc("ListTasks", {}), failure(-32000, 1, { data: [errorInfo("UNAUTHENTICATED", "urn:parley")] }), {
+      post(rpc("ListTasks", {}), failure(-32000, 1, { data: [errorInfo("UNAUTHENTICATED", "a2a-protocol.org")] }), {
         status: 401,
         got: { "www-authenticate": 'Bearer realm="tests"' },
       }),

@@ -5,6 +5,7 @@ import type { RawCase, RawStep } from "./raw-case.js";
 
 const a2a = { "Content-Type": "application/a2a+json" };
 const a2aType = { "content-type": like(/^application\/a2a\+json(;|$)/) };
+const plainType = { "content-type": like(/^application\/json(;|$)/) };
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] };
 
 /** An error as a body, with the fields that are at fault. */
@@ -24,7 +25,7 @@ function failure(code: number, status: string, reason: string, fields?: readonly
   return exactly({ error: exactly({ code, status, message: like(/\S/), details }) });
 }
 
-const invalid = (...fields: string[]): Pattern => failure(400, "INVALID_ARGUMENT", "INVALID_REQUEST", fields);
+const invalid = (...fields: string[]): Pattern => failure(400, "INVALID_ARGUMENT", "INVALID_PARAMS", fields);
 const notFound = failure(404, "NOT_FOUND", "TASK_NOT_FOUND");
 
 const get = (target: string, json: Pattern, status = 200): RawStep => ({
@@ -81,6 +82,39 @@ const types: readonly RawCase[] = [
     ],
   },
   {
+    name: "an error is of the type of the request where the client says nothing of JSON",
+    ids: ["SRV-REST-01", "SRV-REST-10"],
+    steps: [
+      ...[{}, { Accept: "*/*" }, { Accept: "text/event-stream" }].flatMap((accept) => [
+        {
+          ...post("/message:stream", {}, invalid("message"), 400),
+          headers: { "Content-Type": "application/json; charset=utf-8", ...accept },
+          got: plainType,
+        },
+        { ...post("/message:stream", {}, invalid("message"), 400), headers: { ...a2a, ...accept } },
+        {
+          ...get("/tasks/unknown", notFound, 404),
+          headers: { "Content-Type": "application/json", ...accept },
+          got: plainType,
+        },
+        { ...get("/tasks/unknown", notFound, 404), headers: accept },
+      ]),
+      ...["application/a2a+json", "application/json;q=0.5, application/*"].map((type) => ({
+        ...post("/message:send", {}, invalid("message"), 400),
+        headers: { "Content-Type": "application/json", Accept: type },
+      })),
+      {
+        ...post("/message:send", {}, invalid("message"), 400),
+        headers: { ...a2a, Accept: "text/event-stream, application/json" },
+        got: plainType,
+      },
+      {
+        ...post("/message:send", {}, failure(415, "INVALID_ARGUMENT", "MEDIA_TYPE_NOT_SUPPORTED"), 415),
+        headers: { "Content-Type": "text/plain", Accept: "text/event-stream" },
+      },
+    ],
+  },
+  {
     name: "a body of another type is refused",
     ids: ["SRV-REST-15"],
     steps: ["text/plain", "application/x-www-form-urlencoded", "application/xml"].map((type) => ({
@@ -129,10 +163,23 @@ const types: readonly RawCase[] = [
     })),
   },
   {
+    name: "null is as good as no body: some clients write it where they have nothing to say",
+    ids: ["SRV-REST-03", "SRV-JSON-07"],
+    steps: [
+      asked,
+      ...["", "null", " null\n", "{}"].flatMap((body) => [
+        { ...post("/tasks/unknown:cancel", {}, notFound, 404), body },
+        { ...post("/tasks/unknown:subscribe", {}, notFound, 404), body },
+      ]),
+      { ...post("/message:send", {}, invalid("message"), 400), body: "null" },
+      { ...post("/tasks/{taskId}:cancel", {}, { status: { state: "TASK_STATE_CANCELED" } }), body: "null" },
+    ],
+  },
+  {
     name: "a body that is no object is refused",
     ids: ["SRV-REST-03"],
     steps: ["[]", '"text"', "5"].map((body) => ({
-      ...post("/message:send", {}, failure(400, "INVALID_ARGUMENT", "INVALID_REQUEST", [""]), 400),
+      ...post("/message:send", {}, failure(400, "INVALID_ARGUMENT", "INVALID_PARAMS", [""]), 400),
       body,
     })),
   },
