@@ -48,4 +48,5 @@ export {
   type Next,
 } from "./service/invoke.js";
 export { RESUME_EXTENSION } from "./service/resume.js";
+export { alwaysHealthy, HealthSource, type StoreHealth, type StoreStatus } from "./store/health.js";
 export * from "./store/task-store.js";

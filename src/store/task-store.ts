@@ -1,10 +1,14 @@
+import type { StoreHealth } from "./health.js";
+
 /**
  * The seam between the engine and what remembers. A task is an ordered log of entries (opaque bytes here) and one
  * head row that can be listed. Every implementation passes the suite in `contract.ts`, unchanged.
  *
- * Two rules hold for all of them:
+ * Three rules hold for all of them:
  * - `append` is the only way to change a task's log, it states the position it expects, and it resolves when the
  *   entries would survive a crash of the process (and, for a durable store, of the machine).
+ * - A write is done or refused within a bounded time, whatever becomes of a disk or a network. A refusal as
+ *   `unavailable` leaves open whether it was done: whoever writes on meets a conflict if it was.
  * - Everything else about a task (snapshot, lease, push positions) may be late or lost without harm to the log.
  */
 export interface TaskStore {
@@ -14,6 +18,9 @@ export interface TaskStore {
    * opened is of a process that is gone, and is up for a claim at once.
    */
   readonly shared: boolean;
+
+  /** Whether writes go through, found out within two seconds when they do not, also while nobody writes. */
+  readonly health: StoreHealth;
 
   /**
    * Adds entries to a task's log, in one transaction with everything else the request names. Calls of many tasks
@@ -195,8 +202,19 @@ export interface StoredPushConfig {
   readonly position: number;
 }
 
-/** Why a store refused. `conflict`, `finished` and `duplicate` are answers; the others are trouble. */
-export type StoreErrorKind = "conflict" | "finished" | "duplicate" | "closed" | "failed" | "damaged" | "newer-schema";
+/**
+ * Why a store refused. `conflict`, `finished` and `duplicate` are answers; the others are trouble: `failed` with this
+ * one request, `unavailable` with the store as a whole, of which its health tells.
+ */
+export type StoreErrorKind =
+  | "conflict"
+  | "finished"
+  | "duplicate"
+  | "closed"
+  | "failed"
+  | "unavailable"
+  | "damaged"
+  | "newer-schema";
 
 /** The named error of every store. */
 export class StoreError extends Error {

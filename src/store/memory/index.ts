@@ -1,5 +1,6 @@
 import { isTerminal } from "../../task/state.js";
 import { checkRequest, refusal } from "../check.js";
+import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
   type ClaimRequest,
@@ -38,6 +39,7 @@ interface Task extends Listed {
  */
 class MemoryStore implements TaskStore {
   readonly shared = false;
+  readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
   /** The tasks of each owner, and those that are over, in the order of lists. */
   readonly #owners = new Map<string, OrderedHeads<Task>>();

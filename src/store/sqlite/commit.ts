@@ -92,5 +92,5 @@ export class Committer {
 
 /** A refusal is an answer and leaves the transaction as it was; everything else may have stopped half-way. */
 function isTrouble(error: StoreError): boolean {
-  return error.kind === "failed" || error.kind === "damaged";
+  return error.kind === "failed" || error.kind === "unavailable" || error.kind === "damaged";
 }

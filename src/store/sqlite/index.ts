@@ -1,12 +1,18 @@
+import type { Worker } from "node:worker_threads";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
+import type { StoreHealth } from "../health.js";
 import { StoreError, type TaskStore } from "../task-store.js";
-import { startWriter, WriterLink, type WriterStatistics } from "./link.js";
+import { WriterLink, type WriterStatistics } from "./link.js";
 import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { openReader, prepareFile, type Synchronous } from "./open.js";
+import { placeOf } from "./place.js";
 import { Reader } from "./reader.js";
+import { startWriter } from "./thread.js";
+import { Troubles } from "./troubles.js";
+import { watchPlace } from "./watch.js";
 
 /** Where the tasks are kept, and how carefully. */
 export interface SqliteStoreOptions {
@@ -22,6 +28,16 @@ export interface SqliteStoreOptions {
    * over at once. True: several processes may, if all of them say so; such tasks are taken over when their lease ends.
    */
   readonly shared?: boolean;
+  /**
+   * A write that is under way for longer than this makes the store unhealthy, in milliseconds, to half a second.
+   * Default 1,250, so that it is known within two seconds.
+   */
+  readonly stallMs?: number;
+  /**
+   * A write that is under way for longer than this is refused as `unavailable`, its outcome open, and all that come
+   * after it until the disk goes on; in milliseconds, to half a second. Default 5,000.
+   */
+  readonly writeTimeoutMs?: number;
   readonly logger?: Logger;
 }
 
@@ -41,7 +57,8 @@ const REMOVAL_STEP = 64;
  * after two seconds `failed` when somebody else has it open.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
-  const { path, synchronous, shared, logger } = checked(typeof options === "string" ? { path: options } : options);
+  const settings = checked(typeof options === "string" ? { path: options } : options);
+  const { path, synchronous, shared, logger } = settings;
   const file = prepareFile(path, shared);
   if (file.before !== SCHEMA_VERSION) {
     const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
@@ -49,32 +66,58 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   }
   try {
     const reader = new Reader(openReader(file.path));
-    const writer = new WriterLink(startWriter({ path: file.path, synchronous }), logger);
-    return compose(reader, writer, file.lock, shared);
+    // The reader has made SQLite's log, which stays as long as anybody has the file open.
+    const place = placeOf(file.path);
+    const troubles = new Troubles();
+    const start = (): Worker => startWriter({ path: file.path, synchronous, place });
+    const writer = new WriterLink({ ...settings, start, troubles });
+    const unwatch = watchPlace(place, troubles);
+    return compose({ reader, writer, lock: file.lock, health: troubles.health, shared, unwatch });
   } catch (error) {
     file.lock.release();
     throw error;
   }
 }
 
-const names: Record<keyof SqliteStoreOptions, true> = { path: true, synchronous: true, shared: true, logger: true };
+const names: Record<keyof SqliteStoreOptions, true> = {
+  path: true,
+  synchronous: true,
+  shared: true,
+  stallMs: true,
+  writeTimeoutMs: true,
+  logger: true,
+};
 
 /** With the defaults. @throws StoreError `failed` that names every wrong option. */
 function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
   const { path, synchronous = "FULL", shared = false, logger = silentLogger } = options ?? {};
+  const { stallMs = 1_250, writeTimeoutMs = 5_000 } = options ?? {};
   const faults = unknownNames("the option ", Object.keys(options ?? {}), Object.keys(names));
   if (typeof path !== "string") faults.push("path is missing: give the file that keeps the tasks");
   if (!["FULL", "NORMAL"].includes(synchronous)) {
     faults.push(`synchronous is ${JSON.stringify(synchronous)}, not "FULL" or "NORMAL"`);
   }
   if (typeof shared !== "boolean") faults.push(`shared is ${JSON.stringify(shared)}, not true or false`);
+  for (const [name, value] of Object.entries({ stallMs, writeTimeoutMs })) {
+    if (!Number.isSafeInteger(value) || value < 1) faults.push(`${name} is ${value}, not a number of milliseconds`);
+  }
   if (faults.length > 0) throw new StoreError("failed", `The SQLite store cannot be opened: ${faults.join("; ")}.`);
-  return { path, synchronous, shared, logger };
+  return { path, synchronous, shared, stallMs, writeTimeoutMs, logger };
 }
 
-function compose(reader: Reader, writer: WriterLink, lock: FileLock, shared: boolean): SqliteStore {
+interface Parts {
+  readonly reader: Reader;
+  readonly writer: WriterLink;
+  readonly lock: FileLock;
+  readonly health: StoreHealth;
+  readonly shared: boolean;
+  readonly unwatch: () => void;
+}
+
+function compose({ reader, writer, lock, health, shared, unwatch }: Parts): SqliteStore {
   return {
     shared,
+    health,
     get statistics() {
       return writer.statistics;
     },
@@ -112,7 +155,9 @@ function compose(reader: Reader, writer: WriterLink, lock: FileLock, shared: boo
     },
     async close() {
       // The reader first: the last connection to go is the writer's, which then tidies the log away.
+      unwatch();
       reader.close();
+      // A thread that still hangs may write once more, so the file stays locked.
       await writer.close();
       lock.release();
     },

@@ -1,14 +1,24 @@
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, StoreError } from "../task-store.js";
-import { CLOSE, MessageBuilder } from "./message.js";
-import type { WriterData } from "./open.js";
-import type { Answer, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+import { CLOSE, MessageBuilder, PROBE } from "./message.js";
+import type { Troubles } from "./troubles.js";
+import type { Answer, FromWriter, OtherWrite, Outage, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
 const FLUSH_BYTES = 1024 * 1024;
 const FLUSH_WRITES = 512;
+
+/** Between two looks at the thread, in milliseconds. */
+const BEAT_MS = 250;
+
+/** Probes that have to succeed, one after the other, before a disk that failed is taken for well. */
+const GOOD_PROBES = 2;
+
+/** A thread that dies is started again at once, then after these times, in milliseconds, while it dies within `CALM_MS`. */
+const RESTART_MS = [0, 100, 500, 2_000, 5_000];
+const CALM_MS = 60_000;
 
 /** What group commit did since the store was opened. */
 export interface WriterStatistics {
@@ -18,55 +28,64 @@ export interface WriterStatistics {
   readonly writes: number;
 }
 
+/** What a link is made of. */
+export interface LinkOptions {
+  /** Starts the thread, also a next one when it died. */
+  readonly start: () => Worker;
+  readonly troubles: Troubles;
+  readonly logger: Logger;
+  /** A write that takes longer than this is trouble, in milliseconds. */
+  readonly stallMs: number;
+  /** A write that takes longer than this is refused, in milliseconds. */
+  readonly writeTimeoutMs: number;
+}
+
 interface Caller {
   resolve(result: unknown): void;
   reject(error: StoreError): void;
 }
 
-/** Starts the writer's thread, from the file beside this one: TypeScript when run from source, JavaScript when built. */
-export function startWriter(data: WriterData): Worker {
-  const source = import.meta.url.endsWith(".ts");
-  const options: WorkerOptions = { workerData: data };
-  if (source) {
-    // What loads TypeScript in this thread is not always loaded in a new one (Node 20), so it is named again.
-    const loader = `import { register } from "node:module"; register("tsx/esm", "${import.meta.url}", { data: {} });`;
-    options.execArgv = ["--import", `data:text/javascript,${encodeURIComponent(loader)}`];
-  }
-  return new Worker(new URL(source ? "./writer.ts" : "./writer.js", import.meta.url), options);
-}
-
 /**
  * This thread's end of the writer. What is written in one turn of the event loop goes out as one message, and each
  * caller hears of its own write when it is durable. The thread keeps the process alive only while somebody waits.
+ *
+ * It sees to it that everybody hears something: a thread that dies is started again, and a write that hangs is refused
+ * after a while, with its outcome open. Time is counted in beats of this thread and not by a clock, so that neither a
+ * process that was stopped nor an event loop that was held up takes its own pause for one of the disk.
  */
 export class WriterLink {
-  readonly #worker: Worker;
-  readonly #logger: Logger;
-  readonly #ended: Promise<void>;
-  /** In the order of their writes, which is the order of the answers. */
-  readonly #callers: Caller[] = [];
+  readonly #options: LinkOptions;
+  readonly #troubles: Troubles;
+  #worker: Worker | undefined;
+  /** In the order of their writes, which is the order of the answers; those that were refused meanwhile among them. */
+  #callers: Caller[] = [];
   readonly #outgoing = new MessageBuilder();
   #unsent = 0;
   #flushing: NodeJS.Immediate | undefined;
   #commits = 0;
   #writes = 0;
   #closing = false;
-  #dead: StoreError | undefined;
+  readonly #ended: Promise<void>;
+  #end: () => void = () => {};
+  #giveUp: (error: StoreError) => void = () => {};
+  readonly #heart: NodeJS.Timeout;
+  /** Milliseconds without an answer, while somebody waits for one. */
+  #silentMs = 0;
+  #probing = false;
+  #goodProbes = 0;
+  #restart: NodeJS.Timeout | undefined;
+  #deaths: number[] = [];
 
-  constructor(worker: Worker, logger: Logger) {
-    this.#worker = worker;
-    this.#logger = logger;
-    worker.on("message", (reply: Reply) => this.#settle(reply));
-    worker.on("messageerror", (cause) => this.#die("sent what cannot be read", cause));
-    worker.on("error", (cause) => this.#die("broke", cause));
-    this.#ended = new Promise((resolve) => {
-      worker.on("exit", (code) => {
-        if (!this.#closing || this.#callers.length > 0) this.#die(`ended with code ${code}`);
-        resolve();
-      });
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#troubles = options.troubles;
+    this.#ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#giveUp = reject;
     });
-    // Last, since listening for messages keeps the process alive.
-    worker.unref();
+    this.#ended.catch(() => {});
+    this.#heart = setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#start();
   }
 
   /** See WriterStatistics. */
@@ -91,24 +110,26 @@ export class WriterLink {
     return this.#write((message) => message.addOther(write)) as Promise<WriteResult<M>>;
   }
 
-  /** Waits for what was written before, then ends the thread. */
-  async close(): Promise<void> {
-    if (!this.#closing && this.#dead === undefined) {
-      this.#closing = true;
+  /** Waits for what was written before, then ends the thread. @throws StoreError `unavailable` when that takes too long. */
+  close(): Promise<void> {
+    if (!this.#closing) {
       this.#flush();
-      this.#worker.ref();
-      this.#worker.postMessage(CLOSE);
+      this.#closing = true;
+      clearTimeout(this.#restart);
+      if (this.#worker === undefined) this.#over();
+      this.#worker?.ref();
+      this.#worker?.postMessage(CLOSE);
     }
-    await this.#ended;
+    return this.#ended;
   }
 
   #write(add: (message: MessageBuilder) => void): Promise<unknown> {
-    if (this.#dead !== undefined) return Promise.reject(this.#dead);
     if (this.#closing) return Promise.reject(new StoreError("closed", "The store is closed."));
+    if (this.#troubles.refusal !== undefined) return Promise.reject(this.#troubles.refusal);
     return new Promise((resolve, reject) => {
       add(this.#outgoing);
       this.#unsent += 1;
-      if (this.#callers.push({ resolve, reject }) === 1) this.#worker.ref();
+      if (this.#callers.push({ resolve, reject }) === 1) this.#worker?.ref();
       if (this.#outgoing.size >= FLUSH_BYTES || this.#unsent >= FLUSH_WRITES) this.#flush();
       else this.#flushing ??= setImmediate(() => this.#flush());
     });
@@ -122,7 +143,7 @@ export class WriterLink {
     const unsent = this.#unsent;
     this.#unsent = 0;
     try {
-      this.#worker.postMessage(message, [message.bytes]);
+      this.#worker?.postMessage(message, [message.bytes]);
     } catch (cause) {
       const error = new StoreError("failed", "The write has values that cannot be stored.", { cause });
       for (const caller of this.#callers.splice(-unsent)) caller.reject(error);
@@ -130,9 +151,19 @@ export class WriterLink {
     }
   }
 
-  #settle({ count, answers }: Reply): void {
+  #hear(said: FromWriter): void {
+    if ("count" in said) this.#settle(said);
+    else if ("probed" in said) this.#probed(said.probed);
+    else this.#troubles.note("thread", undefined);
+  }
+
+  #settle(reply: Reply): void {
+    const { count, answers } = reply;
     this.#commits += 1;
     this.#writes += count;
+    this.#answered();
+    if (reply.lost !== undefined) this.#troubles.note("place", placeTrouble(reply.lost));
+    if (reply.failed === true) this.#probe();
     const callers = this.#callers.splice(0, count);
     this.#rest();
     callers.forEach((caller, index) => {
@@ -142,17 +173,109 @@ export class WriterLink {
 
   /** Lets the process end when nobody waits. */
   #rest(): void {
-    if (this.#callers.length === 0 && !this.#closing) this.#worker.unref();
+    if (this.#callers.length === 0 && !this.#closing) this.#worker?.unref();
   }
 
-  #die(what: string, cause?: unknown): void {
-    if (this.#dead === undefined) {
-      this.#dead = new StoreError("failed", `The thread that writes the store ${what}.`, { cause });
-      this.#logger.error({ err: this.#dead }, "the store is out of order");
-      void this.#worker.terminate();
-    }
-    for (const caller of this.#callers.splice(0)) caller.reject(this.#dead);
+  #answered(): void {
+    if (this.#silentMs === 0) return;
+    this.#silentMs = 0;
+    this.#troubles.note("stall", undefined);
   }
+
+  #beat(): void {
+    if (this.#troubles.has("disk")) this.#probe();
+    const isWaiting = this.#worker !== undefined && (this.#callers.length > 0 || this.#closing);
+    if (!isWaiting) return this.#answered();
+    const { stallMs, writeTimeoutMs } = this.#options;
+    this.#silentMs += BEAT_MS;
+    // One beat more than the time: the first of them may have come right after the write.
+    const late = this.#silentMs > writeTimeoutMs;
+    if (!late && this.#silentMs <= stallMs) return;
+    const reason = `A write to the store has been under way for more than ${stallMs} ms.`;
+    this.#troubles.note("stall", { reason, restartHelps: true, refuses: late });
+    if (!late) return;
+    const error = new StoreError("unavailable", reason);
+    // They keep their place among the answers, which nobody hears any more.
+    for (const caller of this.#callers) caller.reject(error);
+    if (this.#closing) this.#giveUp(error);
+  }
+
+  #probe(): void {
+    if (this.#probing || this.#closing || this.#worker === undefined) return;
+    this.#probing = true;
+    this.#worker.postMessage(PROBE);
+  }
+
+  #probed(outage: Outage | null): void {
+    this.#probing = false;
+    if (outage !== null) {
+      this.#goodProbes = 0;
+      // Not refused at once: what is smaller may have room, and a disk that fails does not take long to do so.
+      this.#troubles.note("disk", { reason: outage.reason, restartHelps: !outage.full, refuses: false });
+    } else if (++this.#goodProbes >= GOOD_PROBES) {
+      this.#troubles.note("disk", undefined);
+    }
+  }
+
+  #start(): void {
+    const worker = this.#options.start();
+    this.#worker = worker;
+    worker.on("message", (said: FromWriter) => this.#hear(said));
+    worker.on("messageerror", (cause) => {
+      this.#broken("sent what cannot be read", cause);
+      void worker.terminate();
+    });
+    worker.on("error", (cause) => this.#broken("broke", cause));
+    worker.on("exit", (code) => this.#exited(code));
+    // Last, since listening for messages keeps the process alive.
+    worker.unref();
+  }
+
+  /** Whatever was under way may be stored or not. */
+  #broken(what: string, cause?: unknown): void {
+    const detail = cause instanceof Error ? `: ${cause.message}` : "";
+    const reason = `The thread that writes the store ${what}${detail}.`;
+    const error = new StoreError("unavailable", reason, { cause });
+    if (!this.#troubles.has("thread") && !this.#closing)
+      this.#options.logger.warn({ err: error }, "the thread that writes the store ended; another one is started");
+    this.#troubles.note("thread", { reason, restartHelps: true, refuses: true });
+    for (const caller of this.#callers.splice(0)) caller.reject(error);
+  }
+
+  /** Only when it is gone may another one take its place: until then it has the file's lock. */
+  #exited(code: number): void {
+    this.#worker = undefined;
+    this.#outgoing.take();
+    this.#unsent = 0;
+    this.#probing = false;
+    this.#answered();
+    const isTold = this.#troubles.has("thread");
+    if (!isTold && (!this.#closing || this.#callers.length > 0)) this.#broken(`ended with code ${code}`);
+    if (this.#closing) return this.#over();
+    const now = performance.now();
+    this.#deaths = this.#deaths.filter((time) => now - time < CALM_MS);
+    const wait = RESTART_MS[Math.min(this.#deaths.push(now), RESTART_MS.length) - 1];
+    this.#restart = setTimeout(() => this.#startAgain(), wait).unref();
+  }
+
+  #startAgain(): void {
+    try {
+      this.#start();
+    } catch (cause) {
+      this.#options.logger.warn({ err: cause }, "the thread that writes the store could not be started");
+      this.#exited(1);
+    }
+  }
+
+  #over(): void {
+    clearInterval(this.#heart);
+    this.#end();
+  }
+}
+
+/** What is written to a file without a name is lost, so nothing is. */
+export function placeTrouble(reason: string): { reason: string; restartHelps: true; refuses: true } {
+  return { reason, restartHelps: true, refuses: true };
 }
 
 function settle(caller: Caller, answer: Answer | undefined): void {

@@ -17,6 +17,9 @@ export interface Message {
 /** Instead of a message: close the file and end, after everything that was sent before. */
 export const CLOSE = "close";
 
+/** Instead of a message: try whether the disk takes a commit. */
+export const PROBE = "probe";
+
 type Field = string | number | null | OtherWrite;
 
 /** Stands before the fields of an append, or of a snapshot. */

@@ -6,6 +6,7 @@ import { codeOf, toStoreError } from "./errors.js";
 import { endLeases } from "./leases.js";
 import { type FileLock, lockFile } from "./lock.js";
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "./migrations.js";
+import type { Place } from "./place.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
 export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
@@ -41,7 +42,8 @@ export interface Prepared {
  * Makes sure that a path is a file of ours, sound and of the current schema; locks, creates or migrates it. A file
  * that is refused keeps every byte. Whoever gets it alone knows that the processes of all leases in it are gone, and
  * puts them up for a claim.
- * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written.
+ * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written,
+ * `unavailable` when the disk is full or fails.
  */
 export function prepareFile(given: string, shared: boolean): Prepared {
   if (given === "" || given === ":memory:") {
@@ -71,10 +73,12 @@ export function openReader(path: string): Database.Database {
 export interface WriterData {
   readonly path: string;
   readonly synchronous: Synchronous;
+  /** The files that the rest of the store has open, to be the same ones. */
+  readonly place: Place;
 }
 
 /** The connection that writes. */
-export function openWriter({ path, synchronous }: WriterData): Database.Database {
+export function openWriter({ path, synchronous }: Omit<WriterData, "place">): Database.Database {
   const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
   db.pragma(`synchronous = ${synchronous}`);
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

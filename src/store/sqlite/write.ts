@@ -52,4 +52,29 @@ export interface Reply {
   readonly count: number;
   /** Answers by index; a write that is not named here was done and has no result. */
   readonly answers?: ReadonlyMap<number, Answer>;
+  /** Whether the disk failed over one of them. */
+  readonly failed?: boolean;
+  /** What became of the file, when it has lost its name. */
+  readonly lost?: string;
 }
+
+/** What the disk answers. */
+export interface Outage {
+  /** One sentence for the log. */
+  readonly reason: string;
+  /** Whether it is only that there is no room. */
+  readonly full: boolean;
+}
+
+/** The file is open, and messages are read. */
+export interface Started {
+  readonly started: true;
+}
+
+/** What came of a probe: what is wrong, or null. */
+export interface Probed {
+  readonly probed: Outage | null;
+}
+
+/** All that the writer's thread says. */
+export type FromWriter = Reply | Started | Probed;

@@ -126,7 +126,7 @@ describe("Committer.commit() when SQLite fails", () => {
       append({ taskId: "b" }, 0, 90_000),
       append({ taskId: "c" }),
     ]);
-    expect(kinds(outcomes)).toEqual([undefined, "failed", undefined]);
+    expect(kinds(outcomes)).toEqual([undefined, "unavailable", undefined]);
     expect(tasks()).toEqual(["a", "c"]);
     expect(counters().kept).toEqual(counters().counted);
     expect(db.inTransaction).toBe(false);
@@ -139,7 +139,10 @@ describe("Committer.commit() when SQLite fails", () => {
     migrate(mine);
     other.exec("BEGIN IMMEDIATE");
     const blocked = new Committer(mine);
-    expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual(["failed", "failed"]);
+    expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual([
+      "unavailable",
+      "unavailable",
+    ]);
     other.exec("ROLLBACK");
     expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual([undefined, undefined]);
     mine.close();

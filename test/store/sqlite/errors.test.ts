@@ -6,11 +6,14 @@ import { StoreError } from "../../../src/store/task-store.js";
 const sqlite = (code: string): Error => new Database.SqliteError("what happened", code);
 
 describe("toStoreError()", () => {
-  it("tells damage from other trouble", () => {
+  it("tells damage, and what concerns every write, from other trouble", () => {
     for (const code of ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB"]) {
       expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "damaged" });
     }
     for (const code of ["SQLITE_FULL", "SQLITE_IOERR_FSYNC", "SQLITE_BUSY", "SQLITE_READONLY"]) {
+      expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "unavailable" });
+    }
+    for (const code of ["SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_ERROR"]) {
       expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "failed" });
     }
   });

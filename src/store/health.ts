@@ -1,0 +1,60 @@
+/** Whether what is written to a store now would be kept, as far as the store knows. */
+export type StoreStatus = HealthyStore | UnhealthyStore;
+
+/** Writes go through. */
+export interface HealthyStore {
+  readonly healthy: true;
+}
+
+/** Writes are refused, fail or hang; reads may go on. */
+export interface UnhealthyStore {
+  readonly healthy: false;
+  /** What is wrong, in one sentence for the log. It may name paths, so no client is told. */
+  readonly reason: string;
+  /**
+   * Whether opening the store anew, in this process or in another one, may help. False where it would end in the same
+   * place, such as on a disk that is full.
+   */
+  readonly restartHelps: boolean;
+}
+
+/** How a store is, and when that changes. */
+export interface StoreHealth {
+  readonly status: StoreStatus;
+  /** Calls back at every change of the status. The result takes the wish back. */
+  onChange(listener: (status: StoreStatus) => void): () => void;
+}
+
+const healthy: HealthyStore = { healthy: true };
+
+/** A store's own end of its health. */
+export class HealthSource implements StoreHealth {
+  readonly #listeners = new Set<(status: StoreStatus) => void>();
+  #status: StoreStatus = healthy;
+
+  get status(): StoreStatus {
+    return this.#status;
+  }
+
+  /** Says what is wrong, or that nothing is. Listeners hear of it when it is news. */
+  report(trouble: Omit<UnhealthyStore, "healthy"> | undefined): void {
+    const before = this.#status;
+    if (trouble === undefined) {
+      if (before.healthy) return;
+      this.#status = healthy;
+    } else {
+      const { reason, restartHelps } = trouble;
+      if (!before.healthy && before.reason === reason && before.restartHelps === restartHelps) return;
+      this.#status = { healthy: false, reason, restartHelps };
+    }
+    for (const listener of [...this.#listeners]) listener(this.#status);
+  }
+
+  onChange(listener: (status: StoreStatus) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** The health of a store that nothing can happen to. */
+export const alwaysHealthy: StoreHealth = { status: healthy, onChange: () => () => {} };

@@ -1,0 +1,37 @@
+import { placeTrouble } from "./link.js";
+import { look, type Place } from "./place.js";
+import type { Troubles } from "./troubles.js";
+
+/** Between two looks, in milliseconds. */
+const LOOK_MS = 500;
+
+/** A look that takes this many turns has found a file system that does not answer. */
+const LATE_TURNS = 3;
+
+/**
+ * Looks now and then whether the store's files are still where they were, so that it shows while nobody writes; what
+ * is written looks by itself.
+ * @returns how to end it
+ */
+export function watchPlace(place: Place, troubles: Troubles): () => void {
+  let turns = 0;
+  let over = false;
+  const told = (reason: string | undefined): void => {
+    // A commit that began later may have found out more: what is well is said by a look that began after that.
+    const outdated = turns === 0;
+    turns = 0;
+    if (!over && !outdated) troubles.note("place", reason === undefined ? undefined : placeTrouble(reason));
+  };
+  const timer = setInterval(() => {
+    if (turns++ === 0) {
+      void look(place).then(told);
+    } else if (turns > LATE_TURNS) {
+      troubles.note("place", placeTrouble(`The file system of ${place.all[0]?.name} does not answer.`));
+    }
+  }, LOOK_MS);
+  timer.unref();
+  return () => {
+    over = true;
+    clearInterval(timer);
+  };
+}
