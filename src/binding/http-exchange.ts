@@ -186,13 +186,13 @@ class LateReply implements NextRound {
   run(): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    try {
-      writeHead(response, this.#status, this.#head);
-      response.end(this.#body);
-    } catch {
-      // Nobody waits for this any more; whatever Node does not take, no client can be told.
-      response.destroy();
-    }
+    writeHead(response, this.#status, this.#head);
+    response.end(this.#body);
+  }
+
+  failed(): void {
+    // Nobody waits for this any more; whatever Node does not take, no client can be told.
+    this.#response.destroy();
   }
 }
 

@@ -1,6 +1,8 @@
 /** Something that has to go on in the next round of the event loop. */
 export interface NextRound {
   run(): void;
+  /** What becomes of it when `run` throws, which concerns nobody else of the round. Must not throw. */
+  failed(error: unknown): void;
 }
 
 let waiting: NextRound[] = [];
@@ -8,7 +10,22 @@ let waiting: NextRound[] = [];
 function runAll(): void {
   const round = waiting;
   waiting = [];
-  for (const each of round) each.run();
+  for (const each of round) {
+    try {
+      each.run();
+    } catch (error) {
+      fail(each, error);
+    }
+  }
+}
+
+function fail(one: NextRound, error: unknown): void {
+  try {
+    one.failed(error);
+  } catch (second) {
+    // Nobody is left who could say what is to be done; the others of the round go on all the same.
+    process.emitWarning(second instanceof Error ? second : new Error("what failed in a round could not be ended"));
+  }
 }
 
 /**

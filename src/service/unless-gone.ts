@@ -29,11 +29,11 @@ export function unlessGone(client: Departure, sending: Promise<Sent>): Promise<S
 class Watch implements NextRound {
   isGone = false;
   readonly #client: Departure;
-  readonly #reject: (error: A2AError) => void;
+  readonly #reject: (error: unknown) => void;
   #isOver = false;
   #stay: (() => void) | undefined;
 
-  constructor(client: Departure, reject: (error: A2AError) => void) {
+  constructor(client: Departure, reject: (error: unknown) => void) {
     this.#client = client;
     this.#reject = reject;
   }
@@ -44,6 +44,10 @@ class Watch implements NextRound {
       this.isGone = true;
       this.#reject(new A2AError("CANCELLED", "The client went away before the agent answered."));
     });
+  }
+
+  failed(error: unknown): void {
+    this.#reject(error);
   }
 
   end(): void {

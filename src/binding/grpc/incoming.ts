@@ -43,8 +43,15 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
     run: () => {
       const calls = begun;
       begun = [];
-      for (const call of calls) watch(call);
+      for (const call of calls) {
+        try {
+          watch(call);
+        } catch {
+          // A call that cannot be looked at is served as it is; the others of the round are not its business.
+        }
+      }
     },
+    failed: () => {},
   };
   return (method, call) => {
     if (!method.requestStream && begun.push(call) === 1) nextRound(round);
