@@ -35,6 +35,8 @@ export interface Limits {
   readonly maxWaitingTurns: number;
   /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
   readonly maxUnstoredEvents: number;
+  /** Bytes of such events, about, before the agent is slowed down; one event may be larger. Default 4 MiB. */
+  readonly maxUnstoredBytes: number;
   /** The longest a blocking call may wait, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;
   /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
@@ -74,6 +76,7 @@ export const defaultLimits: Limits = {
   maxConnectionsPerAddress: 20_000,
   maxWaitingTurns: 64,
   maxUnstoredEvents: 256,
+  maxUnstoredBytes: 4 * 1024 * 1024,
   maxBlockingMs: 3_600_000,
   maxPollMs: 60_000,
   keepAliveMs: 15_000,

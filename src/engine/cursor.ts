@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Departure } from "../core/departure.js";
 import { A2AError, taskNotFound } from "../core/error.js";
-import { isInterrupted, isTerminal } from "../task/state.js";
+import { isTerminal } from "../task/state.js";
 import type { TaskLog } from "./task-log.js";
 
 /** What a cursor needs of the engine. */
@@ -56,7 +56,7 @@ export async function* readLog(
         continue;
       }
       if (isTerminal(log.fold.state)) return;
-      if (active && !log.busy && isInterrupted(log.fold.state)) return;
+      if (active && log.atRest) return;
       if (source.draining()) throw drained();
       await waiting.next();
     }

@@ -273,7 +273,7 @@ export class Engine {
     if (log === undefined) throw taskNotFound(taskId);
     // Somebody may have read in the store what this process has not been told of yet.
     if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
-    else if (this.#store.shared) await log.catchUp();
+    else if (this.#store.shared) await log.refresh();
     // A log without a stored entry belongs to a task that nobody was told of yet.
     if (log.fold.position > 0 && isOf(log.head, scope)) return log;
     this.#shelf.release(log);
@@ -323,9 +323,6 @@ export class Engine {
       if (message.contextId !== "" && message.contextId !== contextId) {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
       }
-      if ((this.#executions.get(log.taskId)?.waiting ?? 0) >= this.#limits.maxWaitingTurns) {
-        throw new A2AError("TOO_MANY_REQUESTS", "Too many messages wait for this task.", { retryAfterMs: 1_000 });
-      }
       const turn = this.#turnOf(order, { ...message, contextId });
       return await this.#accept(log, messageDraft(turn, this.#now()), order, turn);
     } catch (error) {
@@ -345,6 +342,7 @@ export class Engine {
     const { caller, tenant, idempotency, ifGeneration } = order;
     await log.append(draft, {
       ifGeneration,
+      ...(followUp === undefined ? {} : { maxWaiting: this.#limits.maxWaitingTurns }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
       // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
@@ -352,11 +350,7 @@ export class Engine {
       onStored: (entry) => {
         const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);
-        // Behind a turn that another process executes, or died over, the message waits until that lease is claimed.
-        const { lease } = log.head;
-        const mine = lease?.holder === this.#holder && (lease.until > 0 || this.#executions.has(log.taskId));
-        if (followUp !== undefined && mine) this.#queue(log, order.served, { ...followUp, position: entry.position });
-        else if (lease?.until === 0) this.#upkeep.claimSoon();
+        if (followUp !== undefined) this.#queue(log, order.served, { ...followUp, position: entry.position });
       },
     });
     if (held === undefined) throw new A2AError("INTERNAL", "Internal error.");
@@ -364,9 +358,14 @@ export class Engine {
   }
 
   #queue(log: TaskLog, served: ServedAgent, turn: TurnRequest): void {
+    const { lease } = log.head;
     const running = this.#executions.get(log.taskId);
     if (running !== undefined) running.add(turn);
-    else this.#run(this.#execution(log, served), turn);
+    else if (lease?.holder === this.#holder && lease.turn === turn.position) {
+      this.#run(this.#execution(log, served), turn);
+    }
+    // Behind a turn that another process has in work, or died over: it comes to the message, or whoever claims it.
+    else if (lease?.until === 0) this.#upkeep.claimSoon();
   }
 
   #execution(log: TaskLog, served: ServedAgent): Execution {
@@ -377,7 +376,7 @@ export class Engine {
 
   #run(execution: Execution, turn: TurnRequest, started?: StartedTurn): void {
     execution.add(turn, started);
-    void execution.run();
+    void execution.run(turn.position - 1);
   }
 
   #makeRunner(): RunnerSource {
@@ -386,7 +385,6 @@ export class Engine {
       logger: this.#logger,
       now: this.#now,
       lease: (turn, attempt) => this.#lease(turn, attempt),
-      shared: this.#store.shared,
       referencedTasks: (turn) => this.#referenced(turn),
       ended: (execution) => {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
@@ -476,7 +474,13 @@ export class Engine {
 
   async #refresh(): Promise<void> {
     for (const log of this.#shelf.all()) {
-      await log.catchUp();
+      try {
+        await log.refresh();
+      } catch (error) {
+        // The others' news are not to wait for a task that cannot be read.
+        this.#logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
+        continue;
+      }
       // Canceled, or ended, by another process: the agent here works for nobody any more.
       if (isTerminal(log.fold.state)) this.#executions.get(log.taskId)?.cancel().catch(this.#noteTrouble);
     }

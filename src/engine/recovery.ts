@@ -1,16 +1,14 @@
-import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ServedAgent } from "../card/agents.js";
-import { anonymous } from "../core/caller.js";
 import type { Logger } from "../core/log.js";
-import type { TaskHead, TaskStore } from "../store/task-store.js";
+import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
 import { Interruptible } from "./interruption.js";
 import { type Execution, type RunnerSource, recoveryOf } from "./runner.js";
+import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest } from "./turn.js";
 
@@ -35,11 +33,16 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const { lease } = log.head;
   const { holder } = runner.lease(0, 0);
   if (lease === null || lease.holder !== holder) return;
-  if (isTerminal(log.fold.state)) return log.setLease(holder, null);
+  if (isTerminal(log.fold.state)) return void (await log.setLease(holder, null));
+  const { position } = log.fold;
   const { turns, paused } = await turnsFrom(recovery, lease.turn);
   const [first, ...later] = turns;
   const open = paused ? later : turns;
-  if (open.length === 0 && paused) return log.setLease(holder, null);
+  if (open.length === 0 && paused) {
+    // A message that comes in this moment has its turn, too.
+    if (await log.setLease(holder, null, position)) return;
+    return recoverTask(recovery);
+  }
   const attempt = Math.max(1, lease.attempt);
   const again =
     first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
@@ -48,7 +51,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const execution = recovery.begin(served);
   for (const turn of open) execution.add(turn === first ? ranBefore(turn, attempt) : turn);
   if (paused) await log.setLease(holder, runner.lease(open[0]?.position ?? 0, 1));
-  void execution.run();
+  void execution.run(paused ? first?.position : lease.turn - 1);
 }
 
 function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnRequest, attempt: number): boolean {
@@ -82,36 +85,11 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<{ turns: Tur
     const entries = (await store.read({ taskId: log.taskId, after, limit })).map(decodeEntry);
     for (const entry of entries) {
       after = entry.position;
-      const message = messageOf(entry);
-      if (message !== undefined) turns.push(turnOf(log.head, entry, message));
+      const turn = storedTurn(log.head, entry);
+      if (turn !== undefined) turns.push(turn);
       state = stateAfter(entry.event) ?? state;
     }
     if (entries.length === 0) break;
   }
   return { turns, paused: state !== undefined && isInterrupted(state) };
-}
-
-function messageOf(entry: LogEntry): Message | undefined {
-  if (entry.event.case === "message") return entry.event.value;
-  if (entry.event.case === "created") return entry.event.value.history[0] ?? create(MessageSchema);
-  return undefined;
-}
-
-function turnOf(head: TaskHead, entry: LogEntry, message: Message): TurnRequest {
-  const context = entry.turn;
-  return {
-    message,
-    position: entry.position,
-    attempt: 1,
-    // Claims are credentials' business and never stored: a restarted turn knows its owner and scopes.
-    caller:
-      head.owner === ""
-        ? anonymous
-        : { owner: head.owner, authenticated: true, scopes: context?.scopes ?? [], claims: {} },
-    tenant: head.tenant,
-    extensions: new Set(context?.extensions),
-    acceptedOutputModes: context?.acceptedOutputModes ?? [],
-    metadata: context?.metadata ?? {},
-    traceParent: entry.traceParent,
-  };
 }

@@ -12,6 +12,8 @@ import type { AgentEvent, Content } from "./event.js";
 import { Interruptible } from "./interruption.js";
 import type { Place } from "./message.js";
 import { InvalidAgentEvent } from "./own-values.js";
+import { MessageWaits } from "./plan.js";
+import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
@@ -22,8 +24,6 @@ export interface RunnerSource extends TurnSource {
   readonly now: () => number;
   /** The lease of a turn that begins or goes on now. */
   readonly lease: (turn: number, attempt: number) => Lease;
-  /** Whether other processes may write to the same store. */
-  readonly shared: boolean;
   /** Called once, when the execution is over. */
   readonly ended: (execution: Execution) => void;
 }
@@ -38,8 +38,8 @@ export interface StartedTurn {
 }
 
 /**
- * Runs an agent on one task: one turn at a time, later messages wait for theirs. It ends when nothing waits any more
- * or the task is over. What the agent yields is accepted into the log at once; only a log that is too far behind
+ * Runs an agent on one task: one turn at a time, later messages wait for theirs, whichever process accepted them: the
+ * log says which come next. It ends when nothing waits any more or the task is over. What the agent yields is accepted into the log at once; only a log that is too far behind
  * makes it wait.
  */
 export class Execution {
@@ -48,7 +48,9 @@ export class Execution {
   /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: RunnerSource;
-  readonly #waiting: { readonly request: TurnRequest; readonly started?: StartedTurn }[] = [];
+  /** What is known here of messages, by their positions; of others the log tells. */
+  readonly #requests = new Map<number, TurnRequest>();
+  #started: StartedTurn | undefined;
   readonly #ids: ArtifactIds;
   readonly #place: Place;
   #finish: () => void = () => {};
@@ -71,26 +73,22 @@ export class Execution {
     log.holds++;
   }
 
-  /** How many messages wait for their turn. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  /** Queues a message's turn; `started` when its agent runs already. */
+  /** Tells of a message that is stored; `started` when its agent runs already. */
   add(request: TurnRequest, started?: StartedTurn): void {
-    this.#waiting.push(started === undefined ? { request } : { request, started });
+    this.#requests.set(request.position, request);
+    this.#started ??= started;
   }
 
-  /** Runs the turns that wait, then ends. */
-  async run(): Promise<void> {
+  /** Runs the turns of all messages after the position `after`, then ends. */
+  async run(after = 0): Promise<void> {
+    this.log.turn = after;
     try {
-      let previous: TurnRequest | undefined;
-      for (let next = this.#waiting.shift(); next !== undefined && !this.#over; next = this.#waiting.shift()) {
+      for (let position = this.#next(); position !== undefined; position = this.#next()) {
+        const request = this.#requests.get(position) ?? (await this.#stored(position));
+        this.#requests.delete(position);
         // The store must know which turn runs before it does: a crash repeats this one, not the last.
-        if (previous !== undefined) await this.#setLease(this.#source.lease(next.request.position, 1));
-        previous = next.request;
-        await this.#runTurn(next.request, next.started);
-        if (isTerminal(this.log.plannedState)) break;
+        if (this.#request !== undefined) await this.#setLease(this.#source.lease(position, 1));
+        await this.#runTurn(request);
       }
       // A cancel that came between two turns, or while the last one was being put to rest.
       if (!this.#over && this.#interruptible.reason?.cause === "canceled")
@@ -103,12 +101,35 @@ export class Execution {
     }
   }
 
+  /** Position of the next message whose turn is to be run; undefined when none waits, or none is to be run any more. */
+  #next(): number | undefined {
+    if (this.#over || this.#interruptible.reason !== undefined || isTerminal(this.log.plannedState)) return undefined;
+    return this.#waiting;
+  }
+
+  /** Position of the next stored message after the turn at work. */
+  get #waiting(): number | undefined {
+    const { fold, turn } = this.log;
+    let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
+    // Snapshots of before positions were kept do not name them; recovery has read them from the log.
+    for (const position of this.#requests.keys())
+      if (position > turn && !(position > (next ?? Infinity))) next = position;
+    return next;
+  }
+
+  /** A message that another process accepted. */
+  async #stored(position: number): Promise<TurnRequest> {
+    const entry = (this.log.tail.after(position - 1) ?? (await this.log.pages.after(position - 1)))[0];
+    const request = entry && storedTurn(this.log.head, entry);
+    if (request === undefined) throw new Error(`Entry ${position} of task ${this.log.taskId} is no message.`);
+    return request;
+  }
+
   /**
    * Stops the execution because the client asked for it: the agent gets `cancelGraceMs` to end by itself, then the
    * task is canceled without it (specification 3.1.5).
    */
   async cancel(): Promise<void> {
-    this.#waiting.length = 0;
     this.#interruptible.interrupt("canceled");
     await this.#grace(this.#source.limits.cancelGraceMs);
     if (this.#over) return;
@@ -160,7 +181,9 @@ export class Execution {
     this.log.wake();
   }
 
-  async #runTurn(request: TurnRequest, started: StartedTurn | undefined): Promise<void> {
+  async #runTurn(request: TurnRequest): Promise<void> {
+    const started = this.#started;
+    this.#started = undefined;
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.interruptible);
     this.#turn = turn;
@@ -174,8 +197,10 @@ export class Execution {
         this.#accept(event);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && isTerminal(last)) break;
-        const max = this.#source.limits.maxUnstoredEvents;
-        if (this.log.unstored >= max) await this.log.room(max);
+        const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
+        if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
+          await this.log.room(maxUnstoredEvents, maxUnstoredBytes);
+        }
         if (this.#failure !== undefined) break;
         result = await iterator.next();
       }
@@ -235,24 +260,40 @@ export class Execution {
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
       await this.#settle();
-      // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
-      while (this.#waiting.length === 0 && !this.log.quiet) await this.log.stored();
-      if (this.#waiting.length === 0) await this.#setLease(this.#leaseOfPause());
-      return;
+      return this.#letGo();
     }
-    // With more messages waiting, or on their way, the task goes on with the next one.
-    while (this.#waiting.length === 0 && this.log.messagesOnTheWay > 0) await this.log.stored();
-    if (this.#waiting.length === 0) await this.#close(TaskState.COMPLETED, undefined);
+    await this.#complete();
   }
 
-  /** None; but where another process may have accepted a message behind this turn, whoever claims it looks for one. */
-  #leaseOfPause(): Lease | null {
-    return this.#source.shared ? this.#upForClaim() : null;
+  /** Ends the lease of a task that waits for its client, unless a message waits that came meanwhile. */
+  async #letGo(): Promise<void> {
+    const { holder } = this.#source.lease(0, 0);
+    for (;;) {
+      // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
+      while (this.#waiting === undefined && !this.log.quiet) await this.log.stored();
+      if (this.#waiting !== undefined || isTerminal(this.log.plannedState)) return;
+      if (await this.log.setLease(holder, null, this.log.fold.position)) return;
+      if (this.log.head.lease?.holder !== holder) return;
+    }
+  }
+
+  /** Ends the task, unless a message waits, or is on its way: the task goes on with it. */
+  async #complete(): Promise<void> {
+    while (this.#waiting === undefined && !isTerminal(this.log.plannedState)) {
+      const draft = statusDraft(this.#place, TaskState.COMPLETED, undefined, this.#source.now());
+      try {
+        await this.log.append(draft, { lease: () => null, ifNoneWaits: true });
+      } catch (error) {
+        if (!(error instanceof MessageWaits)) throw error;
+        await this.log.stored();
+      }
+    }
+    if (this.#waiting === undefined) await this.#settle();
   }
 
   /** A lease that whoever looks next may claim; the claim's own attempt is not to count. */
   #upForClaim(): Lease {
-    const { position = 1, attempt = 1 } = this.#request ?? this.#waiting[0]?.request ?? {};
+    const { position = 1, attempt = 1 } = this.#request ?? this.#requests.values().next().value ?? {};
     return { ...this.#source.lease(position, attempt - 1), until: 0 };
   }
 

@@ -2,45 +2,20 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { A2AError } from "../core/error.js";
 import { nextRound } from "../core/next-round.js";
-import { type Lease, type SendKey, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
-import {
-  countsAsGeneration,
-  type Draft,
-  decodeEntry,
-  encodeEntry,
-  millisOf,
-  placeDraft,
-  stateAfter,
-} from "../task/entry.js";
+import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import { countsAsGeneration, type Draft, decodeEntry, millisOf, stateAfter } from "../task/entry.js";
 import { encodeSnapshot, type TaskFold } from "../task/fold.js";
-import { endsBlockingSend, isTerminal, mayFollow } from "../task/state.js";
+import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { Pages } from "./pages.js";
+import { Plan } from "./plan.js";
 import { Tail } from "./tail.js";
+import { type AppendOptions, type Batch, Unstored } from "./unstored.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */
 const firstSnapshotAfter = 64;
 
-/** How often an append is tried again because another process wrote first. */
+/** How often an append is tried again that meets a conflict of which nothing is to be seen. */
 const maxConflicts = 8;
-
-/** What may come with an append. */
-export interface AppendOptions {
-  /** Remembers the send that caused it, in the same transaction. */
-  readonly send?: SendKey & { readonly fingerprint: string };
-  /** The lease after it, by the entry's position and the lease before it; undefined leaves it as it is. */
-  readonly lease?: ((position: number, before: Lease | null) => Lease | null) | undefined;
-  /** Refuses the append unless the task is at this generation. */
-  readonly ifGeneration?: number | undefined;
-  /** Runs when the entry is stored and folded, before the next one is: what it reads is the task at that entry. */
-  readonly onStored?: ((entry: LogEntry) => void) | undefined;
-}
-
-interface Pending {
-  readonly draft: Draft;
-  readonly options: AppendOptions;
-  readonly resolve: (entry: LogEntry) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /**
  * The one writer of a task in this process, and what its readers read.
@@ -60,16 +35,22 @@ export class TaskLog {
   settledTurn: number;
   /** How many hold on to this log: readers, executions, calls. The engine forgets a log that nobody holds. */
   holds = 0;
-  /** Messages that were accepted for the task and are not stored yet. */
-  messagesOnTheWay = 0;
   /** Whether an execution of the task lives or waits in this process. */
   busy = false;
 
   readonly #store: TaskStore;
   #head: TaskHead;
-  #planned: { state: TaskState; generation: number };
-  #queue: Pending[] = [];
+  /** Counts changes of the lease that this process knows of: an older answer of the store does not undo them. */
+  #leaseChanges = 0;
+  #settingLease = 0;
+  #plan: Plan;
+  readonly #unstored = new Unstored();
   #writing = false;
+  /** Whether an append is at the store: what is read meanwhile may be its entries, and is not another's news. */
+  #appending = false;
+  #answers: (() => void)[] = [];
+  /** Counts appends of this process that were stored. */
+  #appends = 0;
   #snapshotAt: number;
   #savingSnapshot = false;
   #room: (() => void)[] = [];
@@ -82,9 +63,10 @@ export class TaskLog {
     this.#head = options.head;
     this.fold = options.fold;
     this.#snapshotAt = options.snapshotAt;
-    this.#planned = { state: options.fold.state, generation: options.fold.generation };
+    this.#plan = new Plan(options.fold);
     this.tail = new Tail(options.fold.position);
-    this.settledTurn = endsBlockingSend(options.fold.state) ? options.fold.statusPosition : 0;
+    this.settledTurn = 0;
+    if (endsBlockingSend(options.fold.state)) this.#noteLease();
   }
 
   get taskId(): string {
@@ -98,7 +80,14 @@ export class TaskLog {
 
   /** State after everything that was accepted, stored or not: what the state table judges by. */
   get plannedState(): TaskState {
-    return this.#planned.state;
+    return this.#plan.state;
+  }
+
+  /** Whether the task waits for its client, or is over, and nobody is at work on it, here or elsewhere. */
+  get atRest(): boolean {
+    return (
+      endsBlockingSend(this.fold.state) && !this.busy && (this.#head.lease === null || isTerminal(this.fold.state))
+    );
   }
 
   /** What the tail has no more, from the store. */
@@ -107,9 +96,9 @@ export class TaskLog {
     return this.#pages;
   }
 
-  /** How many accepted entries are not stored yet. */
-  get unstored(): number {
-    return this.#queue.length;
+  /** Whether so much waits to be stored that whoever appends should wait: that many entries, or that many bytes. */
+  isBehind(maxEntries: number, maxBytes: number): boolean {
+    return this.#unstored.length >= maxEntries || this.#unstored.bytes >= maxBytes;
   }
 
   /**
@@ -119,24 +108,19 @@ export class TaskLog {
    */
   append(draft: Draft, options: AppendOptions = {}): Promise<LogEntry> {
     try {
-      this.#plan(draft, options);
+      this.#plan.add(draft, options, this.#turnAtWork);
     } catch (error) {
       return Promise.reject(error);
     }
-    const stored = new Promise<LogEntry>((resolve, reject) => {
-      this.#queue.push({ draft, options, resolve, reject });
+    return new Promise<LogEntry>((resolve, reject) => {
+      this.#unstored.push({ draft, options, resolve, reject });
       if (!this.#writing) this.#schedule(draft);
     });
-    if (draft.event.case === "message") this.#countUntil(stored);
-    return stored;
   }
 
-  #countUntil(stored: Promise<unknown>): void {
-    this.messagesOnTheWay++;
-    const here = (): void => {
-      this.messagesOnTheWay--;
-    };
-    stored.then(here, here);
+  /** Position of the message at whose turn somebody works, here or elsewhere, as far as is known. */
+  get #turnAtWork(): number | undefined {
+    return this.busy ? this.turn : this.#head.lease?.turn;
   }
 
   /**
@@ -147,42 +131,62 @@ export class TaskLog {
     const next = stateAfter(draft.event);
     const last = countsAsGeneration(draft.event) ? next !== undefined && next !== TaskState.WORKING : true;
     if (last) queueMicrotask(() => this.run());
-    else if (this.#queue.length === 1) nextRound(this);
+    else if (this.#unstored.length === 1) nextRound(this);
   }
 
   /** Begins to write what waits. */
   run(): void {
-    if (!this.#writing && this.#queue.length > 0) void this.#write();
+    if (!this.#writing && this.#unstored.length > 0) void this.#write();
+  }
+
+  /** Should it throw when it begins, nothing of what waits can be stored. */
+  failed(error: unknown): void {
+    this.#writing = false;
+    this.#fail(error);
   }
 
   /** Whether nothing is on its way to the store. */
   get quiet(): boolean {
-    return !this.#writing && this.#queue.length === 0;
+    return !this.#writing && this.#unstored.length === 0;
   }
 
-  /** Resolves when fewer than `limit` entries wait to be stored. */
-  async room(limit: number): Promise<void> {
-    while (this.#queue.length >= limit) await new Promise<void>((resolve) => this.#room.push(resolve));
+  /** Resolves when the log is not behind any more; see `isBehind`. */
+  async room(maxEntries: number, maxBytes: number): Promise<void> {
+    while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#room.push(resolve));
   }
 
   /** Resolves when everything accepted so far is stored, or was given up. */
   async stored(): Promise<void> {
-    while (this.#writing || this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (!this.quiet) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Sets or ends the lease without an entry. */
-  async setLease(holder: string, lease: Lease | null): Promise<void> {
-    this.#head = { ...this.#head, lease };
-    await this.#store.setLease({ taskId: this.taskId, holder, lease });
+  /**
+   * Sets or ends the lease without an entry.
+   * @param expected only while the log ends there: not when somebody has appended behind it
+   * @returns whether it was done; otherwise somebody else has the lease, or has appended
+   */
+  async setLease(holder: string, lease: Lease | null, expected?: number): Promise<boolean> {
+    this.#changeLease(lease);
+    this.#settingLease++;
+    const request = { taskId: this.taskId, holder, lease, ...(expected === undefined ? {} : { expected }) };
+    const done = await this.#store.setLease(request).finally(() => this.#settingLease--);
+    if (done) this.#noteLease();
+    else await this.refresh();
+    return done;
   }
 
   /** Notes that the store prolongs the lease: the next entry is stored together with the lease as it is known here. */
   noteRenewal(until: number): void {
     const { lease } = this.#head;
-    if (lease !== null) this.#head = { ...this.#head, lease: { ...lease, until } };
+    if (lease !== null) this.#changeLease({ ...lease, until });
   }
 
-  /** Calls back once, at the next entry or at `wake`. The result takes the wish back. */
+  #changeLease(lease: Lease | null): void {
+    this.#leaseChanges++;
+    this.#head = { ...this.#head, lease };
+  }
+
+  /** Calls back once, at the next entry or at `wake`: what it does must not throw. The result takes the wish back. */
   onChange(callback: () => void): () => void {
     this.#waiters.add(callback);
     return () => this.#waiters.delete(callback);
@@ -207,113 +211,127 @@ export class TaskLog {
     return (await this.#store.head({ taskId: this.taskId })) !== undefined;
   }
 
-  /** Takes over what other processes appended meanwhile, while nothing of this one is on its way. */
-  async catchUp(): Promise<void> {
-    if (!this.quiet) return;
-    await this.refresh();
-    if (this.quiet) this.#planned = { state: this.fold.state, generation: this.fold.generation };
+  /**
+   * Takes over what other processes appended, and who executes the task now. What an append of this process stores is
+   * left to its answer: it may be read before that comes.
+   */
+  async refresh(): Promise<void> {
+    const appends = this.#appends;
+    // What this process has appended meanwhile, it has appended behind all the others' entries.
+    while (this.#appends === appends) {
+      const before = this.fold.position;
+      const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
+      while (this.#appending) await this.#answer();
+      if (read.length === 0) break;
+      if (this.fold.position === before) this.#takeOver(read);
+    }
+    const changes = this.#leaseChanges;
+    const head = await this.#store.head({ taskId: this.taskId });
+    if (head === undefined || this.#appending || this.#settingLease > 0 || changes !== this.#leaseChanges) return;
+    this.#changeLease(head.lease);
+    this.#noteLease();
   }
 
-  /** Takes over what other processes appended meanwhile. */
-  async refresh(): Promise<void> {
-    for (;;) {
-      const before = this.fold.position;
-      for (const bytes of await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 })) {
-        const entry = decodeEntry(bytes);
-        // What was published meanwhile is known already.
-        if (entry.position === this.fold.position + 1) this.#publish(entry, bytes.length);
-      }
-      if (this.fold.position === before) break;
+  #takeOver(read: readonly Uint8Array[]): void {
+    try {
+      for (const bytes of read) this.#publish(decodeEntry(bytes), bytes.length);
+    } finally {
+      this.#replan();
       this.wake();
     }
-    const head = await this.#store.head({ taskId: this.taskId });
-    if (head !== undefined) this.#head = head;
   }
 
-  /** Judges a draft by what is planned so far, and plans it. */
-  #plan(draft: Draft, options: AppendOptions): void {
-    const { state, generation } = this.#planned;
-    if (options.ifGeneration !== undefined && options.ifGeneration !== generation) {
-      throw new A2AError("GENERATION_MISMATCH", `The task is at generation ${generation}.`, {
-        metadata: { generation: String(generation) },
-      });
+  /** Resolves when the append that is at the store is answered. */
+  #answer(): Promise<void> {
+    return new Promise((resolve) => this.#answers.push(resolve));
+  }
+
+  /** Judges what waits by the task as stored, once more. What does not fit any more is refused. */
+  #replan(): void {
+    this.#plan = new Plan(this.fold);
+    for (const pending of this.#unstored.takeAll()) {
+      try {
+        this.#plan.add(pending.draft, pending.options, this.#turnAtWork);
+        this.#unstored.push(pending);
+      } catch (error) {
+        pending.reject(error);
+      }
     }
-    const next = stateAfter(draft.event);
-    if (isTerminal(state) || (next !== undefined && draft.event.case === "status" && !mayFollow(state, next))) {
-      throw new A2AError("UNSUPPORTED_OPERATION", "The task is over and accepts nothing any more.", {
-        metadata: { taskId: this.taskId },
-      });
-    }
-    this.#planned = { state: next ?? state, generation: generation + (countsAsGeneration(draft.event) ? 1 : 0) };
   }
 
   async #write(): Promise<void> {
     this.#writing = true;
     let conflicts = 0;
-    while (this.#queue.length > 0) {
-      const batch = this.#takeBatch();
+    while (this.#unstored.length > 0) {
+      const { position } = this.fold;
       try {
-        await this.#store.append(this.#request(batch));
+        await this.#append();
         conflicts = 0;
-        this.#stored(batch);
       } catch (error) {
-        if (isConflict(error) && ++conflicts <= maxConflicts) await this.#retry(batch, error);
-        else this.#failed(batch, error);
+        // A conflict shows that another process got on; one that shows nothing is trouble.
+        if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
+        else this.#fail(error);
+        conflicts = this.fold.position > position ? 0 : conflicts + 1;
       }
     }
     this.#writing = false;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Everything that waits, but a remembered send alone: when it is refused, nothing else may be. */
-  #takeBatch(): Pending[] {
-    const next = this.#queue.findIndex((pending, index) => index > 0 && pending.options.send !== undefined);
-    const first = this.#queue[0]?.options.send === undefined ? next : 1;
-    return this.#queue.splice(0, first === -1 ? this.#queue.length : first);
+  async #append(): Promise<void> {
+    const batch = this.#unstored.next(this.fold);
+    const request = this.#request(batch);
+    this.#appending = true;
+    try {
+      await this.#store.append(request);
+      this.#appends++;
+      this.#stored(batch);
+    } finally {
+      this.#appending = false;
+      for (const resolve of this.#answers.splice(0)) resolve();
+    }
   }
 
-  #entries: LogEntry[] = [];
-  #bytes: Uint8Array[] = [];
-
-  #request(batch: readonly Pending[]): Parameters<TaskStore["append"]>[0] {
+  #request({ pending, entries, bytes }: Batch): AppendRequest {
     const expected = this.fold.position;
-    let { state, statusTime, generation, lease } = this.#head;
+    let { state, statusTime, lease } = this.#head;
     let position = expected;
-    this.#entries = [];
-    for (const { draft, options } of batch) {
+    for (const { draft, options } of pending) {
       position++;
-      if (countsAsGeneration(draft.event)) generation++;
       const next = stateAfter(draft.event);
       if (next !== undefined) {
         state = next;
         statusTime = draft.time;
       }
       if (options.lease !== undefined) lease = options.lease(position, lease);
-      this.#entries.push(placeDraft(draft, position, generation));
     }
-    this.#bytes = this.#entries.map(encodeEntry);
-    if (lease !== this.#head.lease) this.#head = { ...this.#head, lease };
+    if (lease !== this.#head.lease) this.#changeLease(lease);
     // Written out, as heads are made for every entry: a spread costs several times as much.
     const { taskId, tenant, owner, contextId } = this.#head;
+    const generation = entries.at(-1)?.generation ?? 0;
     const head: TaskHead = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
-    const send = batch[0]?.options.send;
+    const send = pending[0]?.options.send;
     return {
       head,
       expected,
-      entries: this.#bytes,
+      entries: bytes,
       ...(send === undefined ? {} : { send: { ...send, taskId: this.taskId, position: expected + 1 } }),
     };
   }
 
-  #stored(batch: readonly Pending[]): void {
-    const entries = this.#entries;
-    const bytes = this.#bytes;
-    batch.forEach((pending, index) => {
+  #stored({ pending, entries, bytes }: Batch): void {
+    this.#unstored.drop(pending.length);
+    pending.forEach(({ options, resolve, reject }, index) => {
       const entry = entries[index];
       if (entry === undefined) return;
       this.#publish(entry, bytes[index]?.length ?? 0);
-      pending.options.onStored?.(entry);
-      pending.resolve(entry);
+      try {
+        options.onStored?.(entry);
+        resolve(entry);
+      } catch (error) {
+        // It concerns whoever wanted to know, not the entries behind this one.
+        reject(error);
+      }
     });
     this.wake();
     for (const resolve of this.#room.splice(0)) resolve();
@@ -330,49 +348,44 @@ export class TaskLog {
     const statusTime = state === undefined ? before.statusTime : millisOf(entry.time);
     const now = state ?? before.state;
     this.#head = { taskId, tenant, owner, contextId, state: now, statusTime, position, generation, lease };
+    if (state === undefined || !endsBlockingSend(state)) return;
     // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
-    if (state !== undefined && endsBlockingSend(state)) {
-      this.settledTurn = this.busy && !isTerminal(state) ? this.turn : entry.position;
-    }
+    if (this.busy && !isTerminal(state)) this.settledTurn = this.turn;
+    else this.#noteLease();
+  }
+
+  /** Whose turns have come to rest in a task that nobody has in work here: the lease tells of the others. */
+  #noteLease(): void {
+    const { state, statusPosition, position } = this.fold;
+    if (!endsBlockingSend(state) || (this.busy && !isTerminal(state))) return;
+    const before = this.settledTurn;
+    const { lease } = this.#head;
+    if (isTerminal(state)) this.settledTurn = position;
+    else if (lease === null) this.settledTurn = Math.max(before, statusPosition);
+    // Whether this is the pause of the turn that another process has in work, or of the one before, cannot be seen.
+    else this.settledTurn = Math.max(before, lease.turn - 1);
+    this.wake();
   }
 
   /** Another process wrote first: take its entries over, then judge what waits once more. */
-  async #retry(batch: readonly Pending[], cause: unknown): Promise<void> {
+  async #retry(cause: unknown): Promise<void> {
     try {
       await this.refresh();
+      this.#replan();
     } catch {
-      return this.#failed(batch, cause);
-    }
-    const waiting = [...batch, ...this.#queue];
-    this.#queue = [];
-    this.#planned = { state: this.fold.state, generation: this.fold.generation };
-    for (const pending of waiting) {
-      try {
-        this.#plan(pending.draft, pending.options);
-        this.#queue.push(pending);
-      } catch (error) {
-        pending.reject(error);
-      }
+      this.#fail(cause);
     }
   }
 
-  /** A refused send takes nothing with it; trouble with the store takes everything that waits. */
-  #failed(batch: readonly Pending[], error: unknown): void {
+  /** A refused send takes nothing with it but what belongs to its task; trouble with the store takes all that waits. */
+  #fail(error: unknown): void {
     const refused = error instanceof StoreError && error.kind === "duplicate";
-    const lost = refused ? batch : [...batch, ...this.#queue.splice(0)];
+    const waiting = this.#unstored.takeAll();
+    const lost = refused && this.fold.position > 0 ? waiting.splice(0, 1) : waiting.splice(0);
     const reason = refused ? error : unavailable(error);
-    this.#planned = { state: this.fold.state, generation: this.fold.generation };
-    const waiting = this.#queue;
-    this.#queue = [];
-    for (const pending of lost) pending.reject(reason);
-    for (const pending of waiting) {
-      try {
-        this.#plan(pending.draft, pending.options);
-        this.#queue.push(pending);
-      } catch (problem) {
-        pending.reject(problem);
-      }
-    }
+    for (const { reject } of lost) reject(reason);
+    for (const pending of waiting) this.#unstored.push(pending);
+    this.#replan();
     for (const resolve of this.#room.splice(0)) resolve();
   }
 

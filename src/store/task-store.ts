@@ -67,9 +67,10 @@ export interface TaskStore {
 
   /**
    * Sets or, with null, ends the lease of an execution, if `holder` has it. A lease whose `until` is not in the
-   * future is up for a claim at once. Without effect when somebody else has it, or nobody.
+   * future is up for a claim at once. Without effect when somebody else has it, or nobody; and, where a position is
+   * named, when the log does not end there. Says whether it was done.
    */
-  setLease(request: { readonly taskId: string; readonly holder: string; readonly lease: Lease | null }): Promise<void>;
+  setLease(request: LeaseChange): Promise<boolean>;
 
   /** Creates or replaces a push configuration of a task, its position too; ignored when there is no such task. */
   putPushConfig(request: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void>;
@@ -124,6 +125,14 @@ export interface Lease {
   readonly turn: number;
   /** How many executions of this turn began; above 1 after a crash. */
   readonly attempt: number;
+}
+
+export interface LeaseChange {
+  readonly taskId: string;
+  readonly holder: string;
+  readonly lease: Lease | null;
+  /** Only while this is the position of the task's last entry, so that no message is left behind. */
+  readonly expected?: number;
 }
 
 export interface AppendRequest {

@@ -23,6 +23,8 @@ export class TaskFold {
   statusPosition = 0;
   /** Bytes of the entries that were folded, as stored: about what the task weighs. */
   size = 0;
+  /** Positions of the entries that accepted a message, in order; one for each message of a client in the history. */
+  messages: number[] = [];
   readonly task: Task;
   /** Place of each artifact in the task's list. */
   readonly #places = new Map<string, number>();
@@ -46,10 +48,27 @@ export class TaskFold {
     return this.#places.has(artifactId);
   }
 
+  /** How many messages were accepted after a position. */
+  messagesAfter(position: number): number {
+    let count = 0;
+    for (let at = this.messages.length - 1; at >= 0 && (this.messages[at] as number) > position; at--) count++;
+    return count;
+  }
+
+  /** How many messages were accepted since the entry of the generation: those that the log ends with. */
+  get messagesSince(): number {
+    let count = 0;
+    while (this.position - count > 1 && this.messages.at(-1 - count) === this.position - count) count++;
+    return count;
+  }
+
   /** Adds the next entry, with its size in bytes as stored. Entries must come in order and without a gap. */
   apply(entry: LogEntry, size = 0): void {
     if (entry.position !== this.position + 1) {
       throw new RangeError(`Entry ${entry.position} cannot follow entry ${this.position}.`);
+    }
+    if ((entry.event.case === "created") !== (entry.position === 1)) {
+      throw new TypeError(`Entry ${entry.position} is "${entry.event.case}": a task begins with being created, once.`);
     }
     this.position = entry.position;
     this.generation = entry.generation;
@@ -73,6 +92,7 @@ export class TaskFold {
     this.task.contextId = created.contextId;
     if (created.metadata !== undefined) this.task.metadata = created.metadata;
     this.task.history.push(...created.history);
+    this.messages.push(this.position);
     this.#status(created.status);
   }
 
@@ -80,6 +100,7 @@ export class TaskFold {
     // What the client answers to stands before its answer.
     this.#archiveStatusMessage();
     this.task.history.push(message);
+    this.messages.push(this.position);
   }
 
   #status(status: TaskStatus | undefined): void {
@@ -156,6 +177,7 @@ export function encodeSnapshot(fold: TaskFold): Uint8Array {
   snapshot.generation = fold.generation;
   snapshot.statusPosition = fold.statusPosition;
   snapshot.task = fold.task;
+  snapshot.messages = fold.messages;
   return toBinary(SnapshotSchema, snapshot);
 }
 
@@ -166,6 +188,7 @@ export function decodeSnapshot(bytes: Uint8Array): TaskFold {
   fold.position = snapshot.position;
   fold.generation = snapshot.generation;
   fold.statusPosition = snapshot.statusPosition;
+  fold.messages = snapshot.messages;
   fold.size = bytes.length;
   return fold;
 }

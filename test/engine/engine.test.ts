@@ -15,8 +15,8 @@ import {
   working,
 } from "../../src/engine/event.js";
 import { Interruption } from "../../src/engine/interruption.js";
-import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 describe("an agent of kind `task`", () => {
@@ -297,7 +297,7 @@ describe("a task of several turns", () => {
 
   it("does not end a task whose agent returned while a message to it was being stored", async () => {
     const [go, begun, stored] = [gate(), gate(), gate()];
-    const store = memoryStore();
+    const store = openStore();
     let held = false;
     const slow = new Proxy(store, {
       get(target, name) {
@@ -521,7 +521,7 @@ describe("readers of one task", () => {
   });
 
   it("that are behind a task which retention removes are told, and hold nobody up", async () => {
-    const store = memoryStore();
+    const store = openStore();
     const agent = {
       async *execute(): AsyncIterable<AgentEvent> {
         for (let i = 0; i < 1_200; i++) yield artifact({ name: "a", text: "x", append: true });

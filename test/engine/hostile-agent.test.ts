@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, AgentError } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
+import { isSlow } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 /** What a task's story is when its agent yields this. */
@@ -159,7 +160,9 @@ describe("a cancel at an awkward moment", () => {
       const { task } = await bench.engine.cancel(scope, taskId);
       expect(task.status?.state).toBe(TaskState.CANCELED);
       const told = await follow;
-      if (told.length > 0) expect(told.at(-1)).toBe("CANCELED");
+      // Where the store takes its time, the turn of the message may have come to its own pause before.
+      const ends = isSlow ? ["CANCELED", "INPUT_REQUIRED ?"] : ["CANCELED"];
+      if (told.length > 0) expect(ends).toContain(told.at(-1));
     }
   });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { stays } from "../../src/core/departure.js";
 import type { Turn } from "../../src/engine/agent.js";
 import { type AgentEvent, artifact, inputRequired, working } from "../../src/engine/event.js";
-import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { openStore } from "./stores.js";
 import { Bench, gate, settle } from "./support.js";
 
 /** A store that ends leases, but says so only when it is let to. */
@@ -38,7 +38,7 @@ function asker(goOn: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentE
 describe("the lease of a task", () => {
   it("covers a message that comes in the moment when the turn before lets go of it", async () => {
     const [letGo, goOn] = [gate(), gate()];
-    const store = memoryStore();
+    const store = openStore();
     const bench = new Bench(asker(goOn.opened), {}, slowToLetGo(store, letGo.opened));
     const held = await bench.send("ask");
     expect(await settle(held)).toBe("INPUT_REQUIRED");
@@ -57,7 +57,7 @@ describe("the lease of a task", () => {
 
   it("is that of the first of two messages that come at once, so that neither is forgotten", async () => {
     const goOn = gate();
-    const store = memoryStore();
+    const store = openStore();
     const bench = new Bench(asker(goOn.opened), {}, store);
     const held = await bench.send("ask");
     await settle(held);
@@ -70,7 +70,7 @@ describe("the lease of a task", () => {
 
   it("stays prolonged when entries are stored", async () => {
     const [goOn, end] = [gate(), gate()];
-    const store = memoryStore();
+    const store = openStore();
     const bench = new Bench(
       {
         async *execute() {

@@ -6,9 +6,9 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
-import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { openStore } from "./stores.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
 
 /** A process that died: what it had not stored is gone, and it never says anything again. */
@@ -32,7 +32,7 @@ function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
 
 /** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
-  const store = memoryStore();
+  const store = openStore();
   const first = mortal(store);
   let now = 1_000_000;
   const before = new Bench(agent, { now: () => now, leaseMs: 1_000 }, first.store);
@@ -118,7 +118,7 @@ describe("recovery", () => {
   });
 
   it("gives up after so many attempts", async () => {
-    const store = memoryStore();
+    const store = openStore();
     let now = 1_000_000;
     const agent: Omit<Agent, "card"> = {
       recover: "restart",
@@ -144,7 +144,7 @@ describe("recovery", () => {
   });
 
   it("leaves a lease alone that somebody renews", async () => {
-    const store = memoryStore();
+    const store = openStore();
     const bench = new Bench(
       {
         async *execute() {
@@ -220,7 +220,7 @@ describe("recovery from a file", () => {
 
 describe("a task whose events cannot be stored for a while", () => {
   it("is taken over by the same process when they can, and its readers hear of it", async () => {
-    const kept = memoryStore();
+    const kept = openStore();
     let full = false;
     const store = new Proxy(kept, {
       get(target, name) {
@@ -256,7 +256,7 @@ describe("a task whose events cannot be stored for a while", () => {
 
 describe("a message to a task whose process died a moment ago", () => {
   it("waits behind the turn that was cut off, which is not skipped", async () => {
-    const store = memoryStore();
+    const store = openStore();
     const first = mortal(store);
     let now = 1_000_000;
     const agent: Omit<Agent, "card"> = {
@@ -285,7 +285,7 @@ describe("a message to a task whose process died a moment ago", () => {
 
 /** The same store for several engines, as a shared one is. */
 function sharedStore(): TaskStore {
-  return new Proxy(memoryStore(), {
+  return new Proxy(openStore(), {
     get(target, name) {
       const value: unknown = name === "shared" ? true : Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;

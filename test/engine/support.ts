@@ -16,8 +16,8 @@ import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { createEngine, type Engine, type EngineOptions, type SendOrder } from "../../src/engine/engine.js";
 import type { HeldTask } from "../../src/engine/held-task.js";
-import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { openStore } from "./stores.js";
 
 export const scope = { tenant: "", owner: "" };
 
@@ -39,7 +39,7 @@ export class Bench {
   constructor(
     agent: Omit<Agent, "card">,
     options: Partial<EngineOptions> & { limits?: Limits } = {},
-    store: TaskStore = memoryStore(),
+    store: TaskStore = openStore(),
   ) {
     this.store = store;
     this.served = serve(agent);

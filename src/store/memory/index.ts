@@ -5,6 +5,7 @@ import {
   type AppendRequest,
   type ClaimRequest,
   type Lease,
+  type LeaseChange,
   type ListPage,
   type ListRequest,
   type LoadedTask,
@@ -131,13 +132,12 @@ class MemoryStore implements TaskStore {
     });
   }
 
-  async setLease(request: {
-    readonly taskId: string;
-    readonly holder: string;
-    readonly lease: Lease | null;
-  }): Promise<void> {
-    const task = this.#task(request.taskId);
-    if (task?.head.lease?.holder === request.holder) this.#setLease(task, request.lease);
+  async setLease({ taskId, holder, lease, expected }: LeaseChange): Promise<boolean> {
+    const task = this.#task(taskId);
+    if (task === undefined || task.head.lease?.holder !== holder) return false;
+    if (expected !== undefined && expected !== task.head.position) return false;
+    this.#setLease(task, lease);
+    return true;
   }
 
   async putPushConfig({

@@ -3,12 +3,14 @@ import type { TaskHead } from "../task-store.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
 import type { WriteRequest } from "./write.js";
 
+type Nullable = string | number | null;
+
 /** Leases inside a transaction that holds the write lock, so that two processes never claim the same one. */
 export class Leases {
   readonly #expired: Statement<[number, number], HeadRow>;
   readonly #claim: Statement<[string, number, string]>;
   readonly #renew: Statement<[number, string, string]>;
-  readonly #set: Statement<[string | null, number | null, number | null, number | null, string, string]>;
+  readonly #set: Statement<Nullable[]>;
 
   constructor(db: Database) {
     this.#expired = db
@@ -22,7 +24,7 @@ export class Leases {
     this.#renew = db.prepare("UPDATE head SET lease_until = ? WHERE task_id = ? AND lease_holder = ?");
     this.#set = db.prepare(
       "UPDATE head SET lease_holder = ?, lease_until = ?, lease_turn = ?, lease_attempt = ? " +
-        "WHERE task_id = ? AND lease_holder = ?",
+        "WHERE task_id = ? AND lease_holder = ? AND position = ifnull(?, position)",
     );
   }
 
@@ -41,9 +43,10 @@ export class Leases {
     return taskIds.filter((taskId) => this.#renew.run(until, taskId, holder).changes > 0);
   }
 
-  set({ taskId, holder, lease }: WriteRequest<"setLease">): void {
-    if (lease === null) this.#set.run(null, null, null, null, taskId, holder);
-    else this.#set.run(lease.holder, lease.until, lease.turn, lease.attempt, taskId, holder);
+  set({ taskId, holder, lease, expected }: WriteRequest<"setLease">): boolean {
+    const values: Nullable[] =
+      lease === null ? [null, null, null, null] : [lease.holder, lease.until, lease.turn, lease.attempt];
+    return this.#set.run(...values, taskId, holder, expected ?? null).changes > 0;
   }
 }
 

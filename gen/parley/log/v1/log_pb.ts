@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLaAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHRCBwoFZXZlbnQiewoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJoCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA1iBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLaAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHRCBwoFZXZlbnQiewoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ6CghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA1iBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -182,6 +182,13 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
    * @generated from field: uint32 status_position = 4;
    */
   statusPosition: number;
+
+  /**
+   * Positions of the entries that accepted a message, in order. Absent in snapshots of before it was kept.
+   *
+   * @generated from field: repeated uint32 messages = 5;
+   */
+  messages: number[];
 };
 
 /**

@@ -1,0 +1,98 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { countsAsGeneration, type Draft, stateAfter } from "../task/entry.js";
+import type { TaskFold } from "../task/fold.js";
+import { isTerminal, mayFollow } from "../task/state.js";
+
+/** On which conditions an entry is accepted; all of them are looked at again when another process wrote first. */
+export interface Conditions {
+  /** The task is at this generation, and no message was accepted since. */
+  readonly ifGeneration?: number | undefined;
+  /** Fewer messages than this wait for their turn. */
+  readonly maxWaiting?: number;
+  /** No message waits for its turn. */
+  readonly ifNoneWaits?: boolean;
+}
+
+/** An entry was to be accepted only if no message waits, and one does. */
+export class MessageWaits extends Error {
+  override name = "MessageWaits";
+}
+
+/** What the task is planned to be: as stored, and with everything that was accepted since. Drafts are judged by it. */
+export class Plan {
+  readonly #fold: TaskFold;
+  #state: TaskState;
+  #generation: number;
+  /** Accepted messages, stored or not. */
+  #messages: number;
+  /** Those of them that came after the entry of the generation. */
+  #messagesSince: number;
+
+  constructor(fold: TaskFold) {
+    this.#fold = fold;
+    this.#state = fold.state;
+    this.#generation = fold.generation;
+    this.#messages = fold.messages.length;
+    this.#messagesSince = fold.messagesSince;
+  }
+
+  get state(): TaskState {
+    return this.#state;
+  }
+
+  /** How many messages wait behind a turn, at position `turn`; undefined when none is at work: the first will be. */
+  waiting(turn: number | undefined): number {
+    const onTheWay = this.#messages - this.#fold.messages.length;
+    return turn === undefined ? Math.max(0, onTheWay - 1) : onTheWay + this.#fold.messagesAfter(turn);
+  }
+
+  /**
+   * Judges a draft and plans it.
+   * @throws A2AError when nothing may follow the state, or a condition does not hold; MessageWaits.
+   */
+  add(draft: Draft, conditions: Conditions, turn: number | undefined): void {
+    const { event } = draft;
+    const next = stateAfter(event);
+    if (event.case === "created" ? this.#state !== TaskState.UNSPECIFIED : this.#state === TaskState.UNSPECIFIED) {
+      throw new A2AError("INTERNAL", "Internal error.", {
+        cause: new Error("A task begins with being created, once."),
+      });
+    }
+    this.#check(conditions, turn);
+    if (isTerminal(this.#state) || (next !== undefined && event.case === "status" && !mayFollow(this.#state, next))) {
+      throw new A2AError("UNSUPPORTED_OPERATION", "The task is over and accepts nothing any more.", {
+        metadata: { taskId: this.#fold.task.id },
+      });
+    }
+    if (next !== undefined) this.#state = next;
+    if (event.case === "message") this.#messagesSince++;
+    if (event.case === "message" || event.case === "created") this.#messages++;
+    if (!countsAsGeneration(event)) return;
+    this.#generation++;
+    this.#messagesSince = 0;
+  }
+
+  #check({ ifGeneration, maxWaiting, ifNoneWaits }: Conditions, turn: number | undefined): void {
+    if (ifGeneration !== undefined && (ifGeneration !== this.#generation || this.#messagesSince > 0)) {
+      throw this.#elsewhere();
+    }
+    if (maxWaiting !== undefined && this.waiting(turn) >= maxWaiting && !this.#isFirst(turn)) {
+      throw new A2AError("TOO_MANY_REQUESTS", "Too many messages wait for this task.", { retryAfterMs: 1_000 });
+    }
+    if (ifNoneWaits === true && this.waiting(turn) > 0) throw new MessageWaits();
+  }
+
+  /** Whether the next message need not wait at all. */
+  #isFirst(turn: number | undefined): boolean {
+    return turn === undefined && this.#messages === this.#fold.messages.length;
+  }
+
+  #elsewhere(): A2AError {
+    const [generation, messages] = [String(this.#generation), String(this.#messagesSince)];
+    const more = this.#messagesSince > 0 ? " and has accepted a message since" : "";
+    return new A2AError("GENERATION_MISMATCH", `The task is at generation ${generation}${more}.`, {
+      metadata: { generation, messages },
+    });
+  }
+}

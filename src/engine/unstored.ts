@@ -1,0 +1,97 @@
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Lease, SendKey } from "../store/task-store.js";
+import { countsAsGeneration, type Draft, encodeEntry, placeDraft } from "../task/entry.js";
+import type { TaskFold } from "../task/fold.js";
+import type { Conditions } from "./plan.js";
+import { weightOf } from "./weight.js";
+
+/** Bytes of entries that one append has at most; an entry that is larger goes alone. */
+const maxAppendBytes = 1024 * 1024;
+
+/** What may come with an append. */
+export interface AppendOptions extends Conditions {
+  /** Remembers the send that caused it, in the same transaction. */
+  readonly send?: SendKey & { readonly fingerprint: string };
+  /** The lease after it, by the entry's position and the lease before it; undefined leaves it as it is. */
+  readonly lease?: ((position: number, before: Lease | null) => Lease | null) | undefined;
+  /** Runs when the entry is stored and folded, before the next one is: what it reads is the task at that entry. */
+  readonly onStored?: ((entry: LogEntry) => void) | undefined;
+}
+
+/** An entry that was accepted and is not stored yet. */
+export interface Pending {
+  readonly draft: Draft;
+  readonly options: AppendOptions;
+  readonly resolve: (entry: LogEntry) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What one append stores, each list in the same order. */
+export interface Batch {
+  readonly pending: readonly Pending[];
+  readonly entries: readonly LogEntry[];
+  readonly bytes: readonly Uint8Array[];
+}
+
+/** The entries of a task that wait to be stored, in the order in which they were accepted. */
+export class Unstored {
+  #queue: Pending[] = [];
+  #weights: number[] = [];
+  /** About how many bytes of memory wait; see `weightOf`. */
+  #bytes = 0;
+
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(pending: Pending): void {
+    const weight = weightOf(pending.draft);
+    this.#queue.push(pending);
+    this.#weights.push(weight);
+    this.#bytes += weight;
+  }
+
+  /** Takes all of them out. */
+  takeAll(): Pending[] {
+    const all = this.#queue;
+    this.#queue = [];
+    this.#weights = [];
+    this.#bytes = 0;
+    return all;
+  }
+
+  /**
+   * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send
+   * alone, since nothing else may be refused together with it. They stay here until `drop`.
+   */
+  next(fold: TaskFold): Batch {
+    let { position, generation } = fold;
+    let size = 0;
+    const entries: LogEntry[] = [];
+    const bytes: Uint8Array[] = [];
+    const alone = this.#queue[0]?.options.send !== undefined;
+    for (const [index, { draft, options }] of this.#queue.entries()) {
+      const more = index > 0;
+      if (more && (alone || options.send !== undefined)) break;
+      if (more && size + (this.#weights[index] ?? 0) > maxAppendBytes) break;
+      if (countsAsGeneration(draft.event)) generation++;
+      const entry = placeDraft(draft, ++position, generation);
+      const encoded = encodeEntry(entry);
+      size += encoded.length;
+      if (more && size > maxAppendBytes) break;
+      entries.push(entry);
+      bytes.push(encoded);
+    }
+    return { pending: this.#queue.slice(0, entries.length), entries, bytes };
+  }
+
+  /** Forgets the first ones. */
+  drop(count: number): void {
+    this.#queue.splice(0, count);
+    for (const weight of this.#weights.splice(0, count)) this.#bytes -= weight;
+  }
+}

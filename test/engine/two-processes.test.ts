@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { stays } from "../../src/core/departure.js";
+import { A2AError } from "../../src/core/error.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { isSlow, openShared } from "./stores.js";
+import { Bench, gate, quick, scope, settle } from "./support.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Two engines that share their tasks, as two processes do. */
+async function twoProcesses(agent: Omit<Agent, "card">, options: ConstructorParameters<typeof Bench>[1] = {}) {
+  const [one, two] = openShared().map((store: TaskStore) => new Bench(agent, { leaseMs: 600, ...options }, store));
+  if (one === undefined || two === undefined) throw new Error("two are needed");
+  await Promise.all([one.engine.start(), two.engine.start()]);
+  return { one, two, end: () => Promise.all([one.engine.drain(0), two.engine.drain(0)]) };
+}
+
+/** What clients have said to a task, in the order of the log. */
+async function saidTo(bench: Bench, taskId: string): Promise<unknown[]> {
+  const { history } = (await bench.engine.get(scope, taskId)).task;
+  return history.filter(({ role }) => role === Role.USER).map(({ parts }) => parts[0]?.content.value);
+}
+
+describe("a message that one process accepts for a task of the other", () => {
+  it("has its turn, though the agent returns in that moment", async () => {
+    for (let round = 0; round < 5; round++) {
+      const [go, at] = [gate(), gate()];
+      const seen: string[] = [];
+      const { one, two, end } = await twoProcesses({
+        async *execute(turn) {
+          seen.push(turn.text);
+          if (turn.text !== "first") return;
+          yield working();
+          at.open();
+          await go.opened;
+        },
+      });
+      const held = await one.send("first");
+      const { id: taskId } = held.accepted!.task;
+      await at.opened;
+      const accepted = await two.send("second", { message: { taskId } });
+      go.open();
+      expect(await settle(held)).toBe("COMPLETED");
+      expect(seen).toEqual(["first", "second"]);
+      expect(await settle(accepted)).toBe("COMPLETED");
+      await end();
+    }
+  });
+
+  it("does not keep an agent from ending the task itself", async () => {
+    const go = gate();
+    const { one, two, end } = await twoProcesses({
+      async *execute() {
+        yield working();
+        await go.opened;
+        yield completed();
+      },
+    });
+    const held = await one.send("first");
+    const { id: taskId } = held.accepted!.task;
+    await two.send("second", { message: { taskId } });
+    go.open();
+    expect(await settle(held)).toBe("COMPLETED");
+    await end();
+  });
+
+  it("is answered by its own turn, not by the pause of the one before", async () => {
+    const go = gate();
+    const { one, two, end } = await twoProcesses({
+      async *execute(turn) {
+        if (turn.text === "first") {
+          yield working();
+          await go.opened;
+          yield inputRequired("More?");
+        } else yield artifact({ name: "answer", text: turn.text });
+      },
+    });
+    const held = await one.send("first");
+    const { id: taskId } = held.accepted!.task;
+    const second = await two.send("second", { message: { taskId } });
+    go.open();
+    expect(await settle(second)).toBe("COMPLETED");
+    expect(second.now().task.artifacts.map(({ name }) => name)).toEqual(["answer"]);
+    await end();
+  });
+});
+
+describe("messages that come to both processes at once", () => {
+  it("each have one turn, on a task that waits for its client", async () => {
+    for (let round = 0; round < 5; round++) {
+      const seen: string[] = [];
+      const { one, two, end } = await twoProcesses({
+        async *execute(turn) {
+          seen.push(turn.text);
+          yield inputRequired(`seen ${turn.text}`);
+        },
+      });
+      const held = await one.send("first");
+      expect(await settle(held)).toBe("INPUT_REQUIRED");
+      const { id: taskId } = held.accepted!.task;
+      const texts = ["a", "b", "c"];
+      const tasks = await Promise.all(
+        texts.map((text, index) => (index % 2 === 0 ? one : two).send(text, { message: { taskId } })),
+      );
+      for (const task of tasks) expect(await settle(task)).toBe("INPUT_REQUIRED");
+      expect([...seen].sort()).toEqual(["a", "b", "c", "first"]);
+      expect(seen).toEqual(await saidTo(one, taskId));
+      await end();
+    }
+  });
+
+  it("are refused beyond the limit of those that wait", async () => {
+    const [go, limits] = [gate(), { ...quick, maxWaitingTurns: 5 }];
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        yield working(turn.text);
+        await go.opened;
+      },
+    };
+    const { one, two, end } = await twoProcesses(agent, { limits });
+    const held = await one.send("first");
+    const { id: taskId } = held.accepted!.task;
+    await held.passed(1, stays, 5_000);
+    const sends = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? one : two).send(`${i}`, { message: { taskId } }));
+    const outcomes = await Promise.allSettled(sends);
+    const refused = outcomes.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+    expect(outcomes.length - refused.length).toBe(5);
+    for (const { reason } of refused) expect(reason).toMatchObject({ reason: "TOO_MANY_REQUESTS" });
+    expect(await saidTo(one, taskId)).toHaveLength(6);
+    go.open();
+    expect(await settle(held)).toBe("COMPLETED");
+    await end();
+  });
+
+  it("are one, where they expect the same generation", async () => {
+    const go = gate();
+    const { one, two, end } = await twoProcesses({
+      async *execute(turn) {
+        if (turn.text !== "first") await go.opened;
+        yield inputRequired("?");
+      },
+    });
+    const held = await one.send("first");
+    await settle(held);
+    const { id: taskId } = held.accepted!.task;
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, i) =>
+        (i % 2 === 0 ? one : two).send(`${i}`, { message: { taskId }, ifGeneration: 2 }),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") {
+        expect(outcome.reason).toMatchObject({
+          reason: "GENERATION_MISMATCH",
+          info: { generation: "2", messages: "1" },
+        });
+      }
+    }
+    expect(await saidTo(one, taskId)).toHaveLength(2);
+    go.open();
+    await end();
+  });
+});
+
+type Step = { readonly at: 0 | 1; readonly what: "send" | "cancel" | "look" | "wait" };
+
+const steps = fc.array(
+  fc.record<Step>({
+    at: fc.constantFrom(0 as const, 1 as const),
+    what: fc.constantFrom(
+      "send" as const,
+      "send" as const,
+      "send" as const,
+      "look" as const,
+      "wait" as const,
+      "cancel" as const,
+    ),
+  }),
+  { minLength: 1, maxLength: 10 },
+);
+
+describe("whatever comes to two processes in whatever order", () => {
+  it("every accepted message of a task that was not canceled has one turn, in the order of the log", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.boolean(), async (moves, pauses) => {
+        const seen: string[] = [];
+        const { one, two, end } = await twoProcesses(
+          {
+            async *execute(turn) {
+              seen.push(turn.text);
+              yield working();
+              await new Promise((resolve) => setImmediate(resolve));
+              if (pauses) yield inputRequired("?");
+            },
+          },
+          { limits: { ...quick, cancelGraceMs: 5 } },
+        );
+        const sides = [one, two];
+        const held = await one.send("first");
+        const { id: taskId } = held.accepted!.task;
+        const accepted: string[] = ["first"];
+        const calls: Promise<unknown>[] = [];
+        for (const [index, { at, what }] of moves.entries()) {
+          const bench = sides[at] as Bench;
+          const text = `${index}`;
+          const call = async (): Promise<void> => {
+            if (what === "cancel") await bench.engine.cancel(scope, taskId);
+            else if (what === "look") (await bench.engine.open(scope, taskId)).release();
+            else {
+              const task = await bench.send(text, { message: { taskId } });
+              accepted.push(text);
+              await settle(task);
+              task.release();
+            }
+          };
+          if (what === "wait") await new Promise((resolve) => setTimeout(resolve, 3));
+          else calls.push(call().catch(onlyRefusals));
+        }
+        await Promise.all(calls);
+        await settle(held);
+        const said = await saidTo(one, taskId);
+        expect([...said].sort()).toEqual([...accepted].sort());
+        if (!moves.some(({ what }) => what === "cancel")) expect(seen).toEqual(said);
+        else expect(seen).toEqual(said.slice(0, seen.length));
+        held.release();
+        await end();
+      }),
+      { numRuns: isSlow ? 10 : 25 },
+    );
+  });
+});
+
+/** A task that is over refuses what comes; nothing else is expected. */
+function onlyRefusals(error: unknown): void {
+  if (!(error instanceof A2AError) || error.row.http >= 500) throw error;
+}

@@ -1,0 +1,3 @@
+import { runEngineSuite } from "./suite.js";
+
+await runEngineSuite({ behind: "SQLite", shared: false });

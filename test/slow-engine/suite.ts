@@ -1,0 +1,18 @@
+import { vi } from "vitest";
+import type { Lane } from "../engine/stores.js";
+
+/** Everything that the engine's own tests say, on a store that delays and reorders what it is asked. */
+export async function runEngineSuite(lane: Lane): Promise<void> {
+  vi.setConfig({ testTimeout: 60_000 });
+  // Known before the tests are made: they look at it when they are loaded.
+  (globalThis as { parleyTestLane?: Lane }).parleyTestLane = lane;
+  await import("../engine/engine.test.js");
+  await import("../engine/recovery.test.js");
+  await import("../engine/lease.test.js");
+  await import("../engine/hostile-agent.test.js");
+  await import("../engine/any-agent.test.js");
+  await import("../engine/moving-pages.test.js");
+  await import("../engine/stored-fold.test.js");
+  await import("../engine/turn.test.js");
+  await import("../engine/two-processes.test.js");
+}

@@ -1,0 +1,58 @@
+import type { TaskStore } from "../../src/store/task-store.js";
+
+/** Numbers from 0 to 1 that the same seed gives again (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** How a slow store behaves. */
+export interface SlowOptions {
+  /** A number from 0 to 1 for every decision. */
+  readonly random: () => number;
+  /** The longest that one side of a call takes, in milliseconds. */
+  readonly maxMs?: number;
+}
+
+/**
+ * A store behind which anything takes its time: every call arrives late, so that calls which are made at once may
+ * change places, and every answer comes back late, so that what was done is known to others before it is known here.
+ */
+export function slowStore(store: TaskStore, { random, maxMs = 4 }: SlowOptions): TaskStore {
+  const delay = (): Promise<void> | undefined => {
+    const draw = random();
+    if (draw < 0.3) return undefined;
+    if (draw < 0.6) return new Promise((resolve) => setImmediate(resolve));
+    return new Promise((resolve) => setTimeout(resolve, ((draw - 0.6) / 0.4) * maxMs));
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function" || name === "close")
+        return typeof value === "function" ? value.bind(target) : value;
+      return async (...args: unknown[]) => {
+        await delay();
+        try {
+          return await (value as (...a: unknown[]) => unknown).apply(target, args);
+        } finally {
+          await delay();
+        }
+      };
+    },
+  });
+}
+
+/** The same store, as one that other processes may have open, too. */
+export function sharing(store: TaskStore): TaskStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = name === "shared" ? true : Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
