@@ -22,7 +22,7 @@ const httpBindings = ["JSONRPC", "HTTP+JSON", CONNECT_BINDING];
 export interface Endpoints {
   /** Absolute URL of the HTTP port, without a slash at the end; undefined when there is none. */
   readonly url: string | undefined;
-  /** `host:port` of the gRPC port; undefined when none listens. */
+  /** `host:port` or URL of gRPC; undefined when there is none to be named. */
   readonly grpc: string | undefined;
   /** Tenant that requests have to carry; empty where a server has one agent. */
   readonly tenant: string;

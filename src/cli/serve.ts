@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { destination, pino } from "pino";
 import { createServer, type Server } from "../server/create-server.js";
 import type { ServerOptions } from "../server/options.js";
+import type { CardGrpc } from "../server/public-address.js";
 import { memoryStore } from "../store/memory/index.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
@@ -22,6 +23,7 @@ interface ServeFlags {
   readonly idempotentMessageIds?: boolean;
   readonly publicUrl?: string;
   readonly grpcPublicUrl?: string;
+  readonly cardGrpc?: CardGrpc;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly cors?: string | true;
@@ -52,6 +54,11 @@ export function addServe(program: Command): void {
     .addOption(option("--idempotent-message-ids", "take a message that comes again, by its id, for the same one"))
     .addOption(option("--public-url <url>", "URL under which clients reach the HTTP port"))
     .addOption(option("--grpc-public-url <host:port>", "address under which clients reach gRPC"))
+    .addOption(
+      option("--card-grpc <how>", "how cards name gRPC: by its address, by the URL of the HTTP port, or not")
+        .choices(["address", "url", "omit"])
+        .default("address"),
+    )
     .addOption(option("--tls-cert <file>", "certificate chain (PEM), for TLS on both ports"))
     .addOption(option("--tls-key <file>", "its private key (PEM)"))
     .addOption(option("--cors [origins]", "origins whose scripts may call, with commas between; every one without"))
@@ -124,7 +131,7 @@ function storeOf({ store, shared = false }: ServeFlags, logger: pino.Logger): Ta
 
 function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
   const { port, grpcPort, host, publicUrl, grpcPublicUrl, tlsCert, tlsKey, cors, trustProxy } = flags;
-  const { retentionMs, leaseMs, graceMs, idempotentMessageIds } = flags;
+  const { cardGrpc, retentionMs, leaseMs, graceMs, idempotentMessageIds } = flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
@@ -134,6 +141,7 @@ function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
     host,
     ...(publicUrl !== undefined && { publicUrl }),
     ...(grpcPublicUrl !== undefined && { grpcPublicUrl }),
+    ...(cardGrpc !== undefined && { cardGrpc }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } }),
     ...(cors !== undefined && { cors: listOf(cors) }),
     ...(trustProxy !== undefined && { trustProxy: listOf(trustProxy) }),

@@ -13,6 +13,7 @@ import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 import { isHost, type Trust } from "./arrival.js";
 import type { TlsFiles } from "./listen.js";
+import type { CardGrpc } from "./public-address.js";
 
 /** What serves agents, wherever it is mounted. */
 export interface A2AOptions extends AgentsInput {
@@ -45,6 +46,12 @@ export interface A2AOptions extends AgentsInput {
   readonly publicUrl?: string;
   /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the port that listens. */
   readonly grpcPublicUrl?: string;
+  /**
+   * How cards name gRPC. Default `address`: by `host:port`, as the specification has it (4.4.6). `url`: by the URL of the
+   * HTTP port, which speaks gRPC as well; nothing where that URL has a path. `omit`: not at all. The last two are for
+   * clients that refuse a card with an interface that is no URL of the card's own origin.
+   */
+  readonly cardGrpc?: CardGrpc;
   /**
    * Proxies whose `Forwarded` and `X-Forwarded-*` headers tell the truth: addresses, networks such as `10.0.0.0/8`, or
    * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
@@ -84,6 +91,7 @@ export interface Settings {
   readonly cors: true | readonly string[] | undefined;
   readonly publicUrl: string | undefined;
   readonly grpcPublicUrl: string | undefined;
+  readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
   readonly basePath: string;
   readonly host: string;
@@ -108,6 +116,7 @@ const embeddedOptions: Record<keyof A2AOptions, true> = {
   leaseMs: true,
   publicUrl: true,
   grpcPublicUrl: true,
+  cardGrpc: true,
   trustProxy: true,
   cors: true,
   cardMaxAgeSeconds: true,
@@ -147,6 +156,7 @@ export function settle(options: ServerOptions, listens = true): Settings {
     cors: corsOf(options.cors ?? false, faults),
     publicUrl: publicUrlOf(options.publicUrl, faults),
     grpcPublicUrl: grpcPublicUrlOf(options.grpcPublicUrl, faults),
+    cardGrpc: cardGrpcOf(options.cardGrpc ?? "address", faults),
     cardMaxAgeSeconds: whole("cardMaxAgeSeconds", options.cardMaxAgeSeconds ?? 300, 0, maxTime, faults),
     basePath: basePathOf(options.basePath ?? "", faults),
     host: options.host ?? "127.0.0.1",
@@ -271,6 +281,13 @@ function publicUrlOf(given: string | undefined, faults: string[]): string | unde
 function grpcPublicUrlOf(given: string | undefined, faults: string[]): string | undefined {
   if (given !== undefined && !(isHost(given) && /:\d+$/.test(given))) {
     faults.push(`grpcPublicUrl "${given}" is not of the form host:port`);
+  }
+  return given;
+}
+
+function cardGrpcOf(given: CardGrpc, faults: string[]): CardGrpc {
+  if (!["address", "url", "omit"].includes(given)) {
+    faults.push(`cardGrpc is ${shown(given)}, not "address", "url" or "omit"`);
   }
   return given;
 }

@@ -11,12 +11,19 @@ export interface Listening {
   readonly encrypted: boolean;
 }
 
+/**
+ * How a card names gRPC: by `host:port` of its port (specification 4.4.6), by the URL of the HTTP port, which speaks it as
+ * well, or not at all.
+ */
+export type CardGrpc = "address" | "url" | "omit";
+
 /** What the addresses in a card are made of. */
 export interface AddressSources {
   /** Wins over everything else: without a slash at the end. */
   readonly publicUrl: string | undefined;
   /** `host:port`, wins for gRPC. */
   readonly grpcPublicUrl: string | undefined;
+  readonly cardGrpc: CardGrpc;
   /** Undefined: no proxy is trusted. */
   readonly trust: Trust | undefined;
 }
@@ -66,7 +73,15 @@ export class PublicAddress {
 
   /** Both, as the interfaces of an agent's card name them. */
   endpoints(tenant: string, arrival?: Arrival): Endpoints {
-    return { url: this.url(arrival), grpc: this.grpc(arrival), tenant };
+    const url = this.url(arrival);
+    return { url, grpc: this.#cardGrpc(url, arrival), tenant };
+  }
+
+  #cardGrpc(url: string, arrival: Arrival | undefined): string | undefined {
+    const { cardGrpc } = this.#sources;
+    if (cardGrpc === "address") return this.grpc(arrival);
+    // Below a path there is no gRPC: its paths begin with the service.
+    return cardGrpc === "url" && new URL(url).pathname === "/" ? url : undefined;
   }
 
   #forwarded(arrival: Arrival | undefined): Forwarded | undefined {

@@ -96,14 +96,15 @@ describe("parley serve", () => {
 
   it("takes every option from the environment, too", async () => {
     const env = { PARLEY_PUBLIC_URL: "https://example.org", PARLEY_CORS: "true", PARLEY_STORE: "memory" };
-    const server = await ready(parley(["serve", probe], { ...env, PARLEY_PORT: "0", PARLEY_GRPC_PORT: "off" }));
+    const ports = { PARLEY_PORT: "0", PARLEY_GRPC_PORT: "off", PARLEY_CARD_GRPC: "url" };
+    const server = await ready(parley(["serve", probe], { ...env, ...ports }));
     expect(server.grpcAddress).toBe("none");
     expect(server.stdout()).toContain(`curl ${server.url}/lf.a2a.v1.A2AService/SendMessage`);
     const response = await fetch(`${server.url}/.well-known/agent-card.json`, {
       headers: { origin: "https://a.example" },
     });
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
-    expect(await response.text()).toContain('"https://example.org"');
+    expect(await response.text()).toContain('{"url":"https://example.org","protocolBinding":"GRPC"');
   });
 
   it("speaks TLS", async () => {

@@ -230,6 +230,23 @@ describe("the card", () => {
     expect(urlsOf(await cardAt(server.url))).toEqual([server.url]);
   });
 
+  it("names gRPC by the URL where it is asked to, and speaks it there", async () => {
+    const server = await start({ cardGrpc: "url", grpcPort: false });
+    const { supportedInterfaces } = (await cardAt(server.url)) as {
+      supportedInterfaces: { protocolBinding: string; url: string }[];
+    };
+    expect(supportedInterfaces[0]).toMatchObject({ protocolBinding: "GRPC", url: server.url });
+    const transport = createGrpcTransport({ baseUrl: supportedInterfaces[0]?.url ?? "" });
+    const { totalSize } = await createClient(A2AService, transport).listTasks({});
+    expect(totalSize).toBe(0);
+  });
+
+  it("names no gRPC where it is not wanted", async () => {
+    const server = await start({ cardGrpc: "omit" });
+    expect(urlsOf(await cardAt(server.url))).toEqual([server.url]);
+    expect(await textOf(grpc(server))).toBe("hello");
+  });
+
   it("names this machine for a wildcard, and IPv6 in brackets", async () => {
     const wildcard = await start({ host: "0.0.0.0" });
     expect(wildcard.url).toBe(`http://localhost:${wildcard.port}`);

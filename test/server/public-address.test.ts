@@ -3,7 +3,12 @@ import type { Arrival } from "../../src/server/arrival.js";
 import { forwardedBy } from "../../src/server/forwarded.js";
 import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
 
-const none: AddressSources = { publicUrl: undefined, grpcPublicUrl: undefined, trust: undefined };
+const none: AddressSources = {
+  publicUrl: undefined,
+  grpcPublicUrl: undefined,
+  cardGrpc: "address",
+  trust: undefined,
+};
 const trust = (address: string): boolean => address.startsWith("10.");
 
 function arrival(headers: Record<string, string> = {}, more: Partial<Arrival> = {}): Arrival {
@@ -43,6 +48,18 @@ describe("PublicAddress", () => {
     expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
     const grpcPublicUrl = "grpc.example.org:443";
     expect(listening({ grpcPublicUrl, trust }).grpc(proxied)).toBe(grpcPublicUrl);
+  });
+
+  it("names gRPC in a card by its address, by the URL of the HTTP port, or not at all", () => {
+    const grpcOf = (sources: Partial<AddressSources>): unknown => listening(sources).endpoints("").grpc;
+    expect(grpcOf({})).toBe("127.0.0.1:50051");
+    expect(grpcOf({ cardGrpc: "omit", grpcPublicUrl: "example.org:443" })).toBeUndefined();
+    expect(grpcOf({ cardGrpc: "url", grpcPublicUrl: "grpc.example.org:443" })).toBe("http://127.0.0.1:8080");
+    expect(grpcOf({ cardGrpc: "url", publicUrl: "https://example.org" })).toBe("https://example.org");
+    // The path of a gRPC call begins with its service.
+    expect(grpcOf({ cardGrpc: "url", publicUrl: "https://example.org/agents" })).toBeUndefined();
+    const mounted = new PublicAddress({ ...none, cardGrpc: "url" }).endpoints("", arrival({}, { mount: "/agents" }));
+    expect(mounted).toMatchObject({ url: "http://localhost/agents", grpc: undefined });
   });
 
   it("leaves out gRPC where no such port listens", () => {
