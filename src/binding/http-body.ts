@@ -16,7 +16,7 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
  * TOO_MANY_REQUESTS where the budget is used up; CANCELLED when the client goes away before the end.
  */
 export async function readJsonBody(exchange: HttpExchange, { limits, budget }: Bounds): Promise<JsonBody> {
-  return jsonBodyOf(await readBytes(exchange, limits.maxRequestBytes, budget), limits);
+  return jsonBodyOf(await readBody(exchange, limits.maxRequestBytes, budget), limits);
 }
 
 type Bounds = Pick<BindingOptions, "limits" | "budget">;
@@ -36,7 +36,12 @@ export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): Json
   }
 }
 
-function readBytes(exchange: HttpExchange, max: number, budget: ByteBudget): Promise<Buffer> {
+/**
+ * Reads the body of a request of at most `max` bytes.
+ *
+ * @throws A2AError as `readJsonBody`, but for values.
+ */
+export function readBody(exchange: HttpExchange, max: number, budget: ByteBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     new BodyReader(exchange, max, budget, resolve, reject).start();
   });

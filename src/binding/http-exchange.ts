@@ -14,7 +14,7 @@ export interface WholeReply {
   readonly status: number;
   /** Media type of the body. Undefined: there is no body. */
   readonly type?: string | undefined;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   readonly headers?: Headers;
 }
 
@@ -75,6 +75,8 @@ export class HttpExchange implements Departure {
     const value = this.request.headers[name];
     if (typeof value === "string") return value;
     if (Array.isArray(value)) return value.join(", ");
+    // What HTTP/2 calls the host, so that nobody who asks for it has to know which version this is.
+    if (name === ":authority") return this.request.headers.host;
     return name === VERSION_PARAMETER ? versionFromQuery(this.#target.query) : undefined;
   }
 
@@ -174,9 +176,9 @@ class LateReply implements NextRound {
   readonly #response: NodeServerResponse;
   readonly #status: number;
   readonly #head: string[];
-  readonly #body: string;
+  readonly #body: string | Uint8Array;
 
-  constructor(response: NodeServerResponse, status: number, head: string[], body: string) {
+  constructor(response: NodeServerResponse, status: number, head: string[], body: string | Uint8Array) {
     this.#response = response;
     this.#status = status;
     this.#head = head;

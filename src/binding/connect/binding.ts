@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
-import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { createMethodUrl, type UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
 import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
@@ -11,6 +11,7 @@ import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { answer, isGrpc, refuseGrpc } from "./node.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
+import { OrdinaryUnary } from "./unary.js";
 
 export interface ConnectBinding extends HttpBinding {
   /**
@@ -42,10 +43,19 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
   const router = createConnectRouter();
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const unaries = options.service.methods.filter(({ methodKind }) => methodKind === "unary");
+  const ordinary = new Map(
+    unaries.map((method) => [createMethodUrl("/", method), new OrdinaryUnary(method, options, compressions)]),
+  );
   return {
     matches: (_verb, path) => handlers.has(path),
-    handle: (request, response, { path, mount, headers }) =>
-      answer(handlers.get(path), request, setHeaders(response, headers), { logger: options.logger, mount }),
+    handle: (request, response, target) => {
+      const { path, mount, headers } = target;
+      const unary = ordinary.get(path);
+      return unary?.takes(request)
+        ? unary.answer(request, response, target)
+        : answer(handlers.get(path), request, setHeaders(response, headers), { logger: options.logger, mount });
+    },
     routes,
     unserved: (request, response, { headers }) => {
       const mine = isGrpc(request);

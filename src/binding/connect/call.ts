@@ -54,9 +54,13 @@ function headerOf(context: HandlerContext, name: string): string | undefined {
 /** What may stand in a header of any of the protocols: gRPC allows printable ASCII alone. */
 const legalValue = /^[ -~]*$/;
 
+export function isLegalValue(value: string): boolean {
+  return legalValue.test(value);
+}
+
 /** Puts the response's headers where Connect takes them from before the first byte leaves, also of an error. */
 export function copyHeaders(call: Call, context: HandlerContext): void {
   for (const [name, value] of call.responseHeaders) {
-    if (legalValue.test(value)) context.responseHeader.set(name, value);
+    if (isLegalValue(value)) context.responseHeader.set(name, value);
   }
 }

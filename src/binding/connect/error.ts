@@ -1,12 +1,15 @@
 import { A2AError, toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 
+/** Whether nobody waits for the answer any more, and why. */
+type Ended = Pick<AbortSignal, "aborted" | "reason">;
+
 /**
  * Anything thrown while a call was answered, as the error that Connect writes to the wire: code, message, details
  * with ErrorInfo first, and headers. What leaves as an internal error is logged with its cause; what comes of a
  * deadline or of the client's leaving is no failure.
  */
-export function failureOf(thrown: unknown, signal: AbortSignal, logger: Logger, facts: object): A2AError {
+export function failureOf(thrown: unknown, signal: Ended, logger: Logger, facts: object): A2AError {
   const error = toA2AError(thrown);
   if (error.reason !== "INTERNAL") return error;
   const err = error.cause ?? error;
@@ -19,7 +22,7 @@ export function failureOf(thrown: unknown, signal: AbortSignal, logger: Logger, 
 }
 
 /** Why a call cannot be answered any more: its deadline, or else its client. */
-function reasonOf(signal: AbortSignal): A2AError {
+function reasonOf(signal: Ended): A2AError {
   const error = toA2AError(signal.reason);
   return error.reason === "INTERNAL" ? new A2AError("CANCELLED", "The client cancelled the call.") : error;
 }

@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { invalid } from "../../core/error.js";
+import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import type { ByteBudget } from "../byte-budget.js";
@@ -23,18 +23,29 @@ export function binaryCheck(desc: DescMessage, { maxRequestValues }: Limits): Ch
       exceeds = exceedsBinary(desc, message, maxRequestValues);
       if (!exceeds) fromBinary(desc, message);
     } catch {
-      throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+      throw notTheMessage(desc);
     }
     if (exceeds) throw tooManyValues(maxRequestValues);
   };
 }
 
+/** The error of bytes that are no message of a type. */
+export function notTheMessage({ typeName }: DescMessage): A2AError {
+  return invalid([{ field: "", description: `the request's bytes are not a ${typeName} message` }]);
+}
+
 /** Checks a message in JSON: Connect tells what is wrong with it in words that not every wire can carry. */
 export function jsonCheck(limits: Limits): Check {
   return (message) => {
-    if (typeof jsonBodyOf(message, limits) === "object") return;
-    throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
+    plainJson(message, limits);
   };
+}
+
+/** The JSON value in a message. @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST. */
+export function plainJson(message: Uint8Array, limits: Limits): unknown {
+  const body = jsonBodyOf(message, limits);
+  if (typeof body === "object") return body.json;
+  throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
 }
 
 /** The same compression, with what it gives checked. */
