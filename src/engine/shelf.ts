@@ -1,25 +1,8 @@
 import { TransientMap } from "../core/transient.js";
 import type { TaskHead, TaskStore } from "../store/task-store.js";
-import { decodeEntry } from "../task/entry.js";
-import { decodeSnapshot, TaskFold } from "../task/fold.js";
+import { TaskFold } from "../task/fold.js";
+import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
-
-/** A task as a store has it, folded. */
-export interface FoldedTask {
-  readonly head: TaskHead;
-  readonly fold: TaskFold;
-  readonly snapshotAt: number;
-}
-
-/** Reads and folds one task; undefined when there is none. */
-export async function foldStored(store: TaskStore, taskId: string): Promise<FoldedTask | undefined> {
-  const loaded = await store.load({ taskId });
-  if (loaded === undefined) return undefined;
-  const { head, snapshot, entries } = loaded;
-  const fold = snapshot === undefined ? new TaskFold() : decodeSnapshot(snapshot.bytes);
-  for (const bytes of entries) fold.apply(decodeEntry(bytes), bytes.length);
-  return { head, fold, snapshotAt: snapshot?.position ?? 0 };
-}
 
 /**
  * The logs in use: one object per task, for as long as somebody holds it. A task that nobody reads, runs or calls

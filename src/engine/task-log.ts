@@ -4,7 +4,7 @@ import { A2AError } from "../core/error.js";
 import { nextRound } from "../core/next-round.js";
 import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, stateAfter } from "../task/entry.js";
-import { encodeSnapshot, type TaskFold } from "../task/fold.js";
+import { snapshotPieces, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { Pages } from "./pages.js";
 import { Plan } from "./plan.js";
@@ -339,7 +339,7 @@ export class TaskLog {
   }
 
   #publish(entry: LogEntry, size: number): void {
-    this.fold.apply(entry, size);
+    this.fold.apply(entry);
     this.tail.push(entry, size);
     const state = stateAfter(entry.event);
     const before = this.#head;
@@ -396,12 +396,23 @@ export class TaskLog {
     if (this.#savingSnapshot || since < Math.max(firstSnapshotAfter, distance)) return;
     this.#savingSnapshot = true;
     this.#snapshotAt = this.fold.position;
-    const snapshot = { position: this.fold.position, bytes: encodeSnapshot(this.fold) };
     // A snapshot that could not be kept costs time, never an entry.
     const done = (): void => {
       this.#savingSnapshot = false;
     };
-    this.#store.saveSnapshot({ taskId: this.taskId, snapshot }).then(done, done);
+    saveSnapshot(this.#store, this.taskId, this.fold).then(done, done);
+  }
+}
+
+/** Piece by piece, each when the one before it is kept: a large one keeps nobody waiting. */
+async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold): Promise<void> {
+  const { position } = fold;
+  const pieces = snapshotPieces(fold);
+  let next = pieces.next();
+  for (let piece = 0; !next.done; piece++) {
+    const bytes = next.value;
+    next = pieces.next();
+    await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: next.done === true } });
   }
 }
 

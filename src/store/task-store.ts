@@ -34,8 +34,24 @@ export interface TaskStore {
   /** A task's head row, or undefined. */
   head(request: { readonly taskId: string }): Promise<TaskHead | undefined>;
 
-  /** What is needed to fold a task: its head, the newest snapshot, and every entry after that; or undefined. */
+  /**
+   * What is needed to fold a task, as of one moment: its head, the newest snapshot, and the entries after that; or
+   * undefined. What is large comes in pieces: the others are got with `readSnapshot` and `read`.
+   */
   load(request: { readonly taskId: string }): Promise<LoadedTask | undefined>;
+
+  /**
+   * `load` of many tasks at once, in the given order: perhaps of the first ones alone (it may be bounded by bytes), but
+   * of at least one.
+   */
+  loadMany(request: { readonly taskIds: readonly string[] }): Promise<(LoadedTask | undefined)[]>;
+
+  /** A piece of a snapshot, from 0; undefined when that snapshot is not there any more: then `load` has a newer one. */
+  readSnapshot(request: {
+    readonly taskId: string;
+    readonly position: number;
+    readonly piece: number;
+  }): Promise<Uint8Array | undefined>;
 
   /**
    * Entries after a position, in order and without a gap: at most `limit` of them, perhaps fewer (a read may be bounded
@@ -43,8 +59,11 @@ export interface TaskStore {
    */
   read(request: { readonly taskId: string; readonly after: number; readonly limit: number }): Promise<Uint8Array[]>;
 
-  /** Keeps a snapshot; it replaces an older one, and is ignored when a newer one is there, or no such task. */
-  saveSnapshot(request: { readonly taskId: string; readonly snapshot: StoredSnapshot }): Promise<void>;
+  /**
+   * Keeps a snapshot, or a piece of one; pieces are saved in their order, each when the one before it is there. With
+   * its last piece it replaces an older one. It is ignored when a newer one is there, or no such task.
+   */
+  saveSnapshot(request: { readonly taskId: string; readonly snapshot: SnapshotPiece }): Promise<void>;
 
   /** Heads of one owner's tasks, newest status first: status time, then id by its UTF-8 bytes, both descending. */
   list(request: ListRequest): Promise<ListPage>;
@@ -149,13 +168,30 @@ export interface AppendRequest {
 export interface StoredSnapshot {
   /** Position of the last entry that is folded in. */
   readonly position: number;
+  /** All of it, or its first piece. */
   readonly bytes: Uint8Array;
+  /** How many pieces it has; left out for one. */
+  readonly pieces?: number;
+}
+
+/** What is saved of a snapshot in one go: at most some 100 KiB, so that nobody waits long for it. */
+export interface SnapshotPiece {
+  /** Position of the last entry that is folded in. */
+  readonly position: number;
+  readonly bytes: Uint8Array;
+  /** Which piece it is, from 0, which is the default. */
+  readonly piece?: number;
+  /** False when more pieces follow. Default: true. */
+  readonly last?: boolean;
 }
 
 export interface LoadedTask {
   readonly head: TaskHead;
   readonly snapshot: StoredSnapshot | undefined;
-  /** Entries after the snapshot (all of them when there is none), up to the head's position. */
+  /**
+   * Entries after the snapshot, or from the start when there is none: all up to the head's position, or the first ones,
+   * as many as `read` would give. None when the snapshot has more pieces than the first.
+   */
   readonly entries: readonly Uint8Array[];
 }
 

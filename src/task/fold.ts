@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import {
   type Artifact,
   ArtifactSchema,
@@ -10,7 +10,9 @@ import {
   type TaskStatus,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, SnapshotSchema } from "../../gen/parley/log/v1/log_pb.js";
+import { binaryWriter } from "../wire/binary-writer.js";
 import { storedDepth } from "./entry.js";
+import { addedSize, artifactSize, frameSize, messageSize, partSize, pieceSize, taskSize } from "./size.js";
 
 /**
  * A task's log folded into the task: each entry costs what it adds, however long the log is. The fold owns its arrays
@@ -21,21 +23,51 @@ export class TaskFold {
   generation = 0;
   /** Position of the entry that set the current status. */
   statusPosition = 0;
-  /** Bytes of the entries that were folded, as stored: about what the task weighs. */
-  size = 0;
   /** Positions of the entries that accepted a message, in order; one for each message of a client in the history. */
   messages: number[] = [];
   readonly task: Task;
+  /** What the artifacts and the rest weigh, see `size`. */
+  #artifactsSize = 0;
+  #otherSize = 0;
+  /** What the current status message weighs: once it is history as well it is there twice. */
+  #statusSize = 0;
+  readonly #artifactSizes: number[] = [];
   /** Place of each artifact in the task's list. */
   readonly #places = new Map<string, number>();
   /** Whether the current status message stands in the history already. */
-  #archived: boolean;
+  #archived = false;
 
-  constructor(task: Task = create(TaskSchema)) {
-    this.task = task;
-    for (const [place, artifact] of task.artifacts.entries()) this.#places.set(artifact.artifactId, place);
-    const current = task.status?.message?.messageId;
-    this.#archived = current !== undefined && task.history.some((message) => message.messageId === current);
+  /** @param begin the task as of the position that the fold is given, or the first piece of it */
+  constructor(begin?: Task) {
+    this.task = create(TaskSchema);
+    if (begin === undefined) return;
+    this.task.id = begin.id;
+    this.task.contextId = begin.contextId;
+    if (begin.metadata !== undefined) this.task.metadata = begin.metadata;
+    if (begin.status !== undefined) this.task.status = begin.status;
+    const said = begin.status?.message;
+    if (said !== undefined) this.#statusSize = messageSize(said);
+    this.#otherSize = frameSize(begin);
+    this.goOn(begin);
+  }
+
+  /** Takes more of the history and the artifacts of the task that the fold begins with; nothing was applied yet. */
+  goOn({ history, artifacts }: Task): void {
+    const current = this.task.status?.message?.messageId;
+    for (const message of history) {
+      this.#otherSize += messageSize(message);
+      this.task.history.push(message);
+      if (message.messageId === current) this.#archived = true;
+    }
+    for (const artifact of artifacts) {
+      const known = this.#places.get(artifact.artifactId);
+      const place = known ?? this.task.artifacts.length;
+      const size = known === undefined ? artifactSize(artifact) : pieceSize(artifact);
+      this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
+      this.#places.set(artifact.artifactId, place);
+      if (known === undefined) this.task.artifacts[place] = artifact;
+      else for (const part of artifact.parts) this.task.artifacts[known]?.parts.push(part);
+    }
   }
 
   /** The task's state; UNSPECIFIED before the first entry. */
@@ -62,8 +94,27 @@ export class TaskFold {
     return count;
   }
 
-  /** Adds the next entry, with its size in bytes as stored. Entries must come in order and without a gap. */
-  apply(entry: LogEntry, size = 0): void {
+  /** What the task weighs on the widest wire, JSON, in bytes: never less than it is, and hardly more. */
+  get size(): number {
+    return this.#otherSize + this.#artifactsSize + this.#statusSize;
+  }
+
+  /** What it weighs without its artifacts. */
+  get sizeWithoutArtifacts(): number {
+    return this.#otherSize + this.#statusSize;
+  }
+
+  /** What one artifact weighs; 0 when there is none of this id. */
+  artifactSize(artifactId: string): number {
+    const place = this.#places.get(artifactId);
+    return place === undefined ? 0 : (this.#artifactSizes[place] ?? 0);
+  }
+
+  /**
+   * Adds the next entry. Entries must come in order and without a gap.
+   * @param size what it adds (`addedSize`), where that was counted before
+   */
+  apply(entry: LogEntry, size: number = addedSize(entry.event)): void {
     if (entry.position !== this.position + 1) {
       throw new RangeError(`Entry ${entry.position} cannot follow entry ${this.position}.`);
     }
@@ -72,16 +123,19 @@ export class TaskFold {
     }
     this.position = entry.position;
     this.generation = entry.generation;
-    this.size += size;
     switch (entry.event.case) {
       case "created":
+        this.#otherSize += size;
         return this.#created(entry.event.value);
       case "message":
+        this.#otherSize += size;
         return this.#message(entry.event.value);
       case "status":
+        this.#otherSize += size;
+        this.#statusSize = size;
         return this.#status(entry.event.value.status);
       case "artifact":
-        return this.#artifact(entry.event.value);
+        return this.#artifact(entry.event.value, size);
       default:
         throw new TypeError(`Entry ${entry.position} says nothing that this version understands.`);
     }
@@ -117,14 +171,23 @@ export class TaskFold {
     this.#archived = true;
   }
 
-  #artifact(event: TaskArtifactUpdateEvent): void {
+  #artifact(event: TaskArtifactUpdateEvent, size: number): void {
     const piece = event.artifact;
     if (piece === undefined) return;
     const place = this.#places.get(piece.artifactId) ?? this.task.artifacts.length;
     const known = this.task.artifacts[place];
-    if (event.append && known !== undefined) return extend(known, piece);
+    if (event.append && known !== undefined) {
+      this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
+      return extend(known, piece);
+    }
     this.#places.set(piece.artifactId, place);
+    this.#setArtifactSize(place, event.append ? artifactSize(piece) : size);
     this.task.artifacts[place] = copyArtifact(piece);
+  }
+
+  #setArtifactSize(place: number, size: number): void {
+    this.#artifactsSize += size - (this.#artifactSizes[place] ?? 0);
+    this.#artifactSizes[place] = size;
   }
 }
 
@@ -170,25 +233,94 @@ export function viewTask(task: Task, view: View = {}): Task {
   return copy;
 }
 
-/** The fold as the bytes of a snapshot. */
+/** A piece of a snapshot has about this many bytes, unless one value alone is larger. */
+export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
+
+/** The fold as the bytes of a snapshot of one piece. */
 export function encodeSnapshot(fold: TaskFold): Uint8Array {
-  const snapshot = create(SnapshotSchema);
-  snapshot.position = fold.position;
-  snapshot.generation = fold.generation;
-  snapshot.statusPosition = fold.statusPosition;
-  snapshot.task = fold.task;
-  snapshot.messages = fold.messages;
-  return toBinary(SnapshotSchema, snapshot);
+  return pieceOf(fold, fold.task);
 }
 
-/** A fold that goes on from a snapshot. */
+/**
+ * The fold of this moment as a snapshot in pieces, each made when it is asked for: what is folded in later is in none
+ * of them. The first piece has a task as it would be alone; the others go on with its history and its artifacts.
+ */
+export function* snapshotPieces(
+  fold: TaskFold,
+  maxBytes: number = SNAPSHOT_PIECE_BYTES,
+): Generator<Uint8Array, void, undefined> {
+  const { position, generation, statusPosition, messages } = fold;
+  const place: Place = { position, generation, statusPosition, messages: messages.slice() };
+  if (fold.size <= maxBytes) return yield encodeSnapshot(fold);
+  const { artifacts, history, ...rest } = viewTask(fold.task);
+  let piece: Task = { ...rest, artifacts: [], history: [] };
+  let size = taskSize(piece);
+  const next = function* (more: number): Generator<Uint8Array, void, undefined> {
+    if (size > 0 && size + more > maxBytes) {
+      yield pieceOf(place, piece);
+      place.messages = [];
+      piece = create(TaskSchema);
+      size = 0;
+    }
+    size += more;
+  };
+  for (const message of history) {
+    yield* next(messageSize(message));
+    piece.history.push(message);
+  }
+  for (const artifact of artifacts) {
+    yield* next(artifactSize({ ...artifact, parts: [] }));
+    let open = { ...artifact, parts: [] as Artifact["parts"] };
+    piece.artifacts.push(open);
+    for (const part of artifact.parts) {
+      yield* next(partSize(part));
+      if (piece.artifacts.at(-1) !== open) {
+        open = create(ArtifactSchema, { artifactId: artifact.artifactId });
+        piece.artifacts.push(open);
+      }
+      open.parts.push(part);
+    }
+  }
+  yield pieceOf(place, piece);
+}
+
+const writeSnapshot = binaryWriter(SnapshotSchema);
+
+type Place = Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages">;
+
+function pieceOf(place: Place, task: Task): Uint8Array {
+  const snapshot = create(SnapshotSchema);
+  snapshot.position = place.position;
+  snapshot.generation = place.generation;
+  snapshot.statusPosition = place.statusPosition;
+  snapshot.messages = place.messages;
+  snapshot.task = task;
+  return writeSnapshot(snapshot);
+}
+
+/** A fold that goes on from a snapshot, which may come in pieces. */
+export class SnapshotReader {
+  /** Complete when it has every piece. */
+  readonly fold: TaskFold;
+
+  /** @param first the first piece, or all */
+  constructor(first: Uint8Array) {
+    const { task, position, generation, statusPosition, messages } = fromBinary(SnapshotSchema, first, storedDepth);
+    this.fold = new TaskFold(task);
+    this.fold.position = position;
+    this.fold.generation = generation;
+    this.fold.statusPosition = statusPosition;
+    this.fold.messages = messages;
+  }
+
+  /** Takes the next piece. */
+  add(bytes: Uint8Array): void {
+    const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
+    if (task !== undefined) this.fold.goOn(task);
+  }
+}
+
+/** A fold that goes on from a snapshot of one piece. */
 export function decodeSnapshot(bytes: Uint8Array): TaskFold {
-  const snapshot = fromBinary(SnapshotSchema, bytes, storedDepth);
-  const fold = new TaskFold(snapshot.task);
-  fold.position = snapshot.position;
-  fold.generation = snapshot.generation;
-  fold.statusPosition = snapshot.statusPosition;
-  fold.messages = snapshot.messages;
-  fold.size = bytes.length;
-  return fold;
+  return new SnapshotReader(bytes).fold;
 }

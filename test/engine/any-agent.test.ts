@@ -7,7 +7,7 @@ import { stays } from "../../src/core/departure.js";
 import { A2AError } from "../../src/core/error.js";
 import { type Agent, AgentError } from "../../src/engine/agent.js";
 import * as say from "../../src/engine/event.js";
-import { foldStored } from "../../src/engine/shelf.js";
+import { foldStored } from "../../src/engine/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import { reference } from "../task/reference.js";

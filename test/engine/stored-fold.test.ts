@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { foldStored } from "../../src/engine/shelf.js";
+import { foldStored } from "../../src/engine/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
-import { encodeSnapshot, TaskFold } from "../../src/task/fold.js";
+import { snapshotPieces, TaskFold } from "../../src/task/fold.js";
 import { log } from "../task/arbitraries.js";
 import { reference } from "../task/reference.js";
 import { stores } from "./stores.js";
@@ -21,7 +21,7 @@ async function keep(
   const fold = new TaskFold();
   let [state, statusTime] = [0, 0];
   for (let at = 0, round = 0; at < entries.length; round++) {
-    const { size, snapshot } = cuts[round % cuts.length] ?? { size: 1, snapshot: false };
+    const { size, snapshot } = cuts[round % cuts.length] ?? { size: 1, snapshot: 0 };
     const piece = entries.slice(at, at + size);
     for (const entry of piece) {
       fold.apply(entry);
@@ -32,17 +32,21 @@ async function keep(
     const place = { taskId, tenant: "", owner: "", contextId: "context", lease: null };
     const head = { ...place, state, statusTime, position, generation };
     await store.append({ head, expected: at, entries: piece.map(encodeEntry) });
-    if (snapshot) await store.saveSnapshot({ taskId, snapshot: { position, bytes: encodeSnapshot(fold) } });
+    const pieces = snapshot > 0 ? [...snapshotPieces(fold, snapshot)] : [];
+    for (const [piece, bytes] of pieces.entries()) {
+      await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: piece === pieces.length - 1 } });
+    }
     at += piece.length;
   }
 }
 
 interface Cut {
   readonly size: number;
-  readonly snapshot: boolean;
+  /** Of how many bytes each piece is; 0 for no snapshot. */
+  readonly snapshot: number;
 }
 
-const cuts = fc.array(fc.record({ size: fc.integer({ min: 1, max: 9 }), snapshot: fc.boolean() }), {
+const cuts = fc.array(fc.record({ size: fc.integer({ min: 1, max: 9 }), snapshot: fc.constantFrom(0, 300, 100_000) }), {
   minLength: 1,
   maxLength: 6,
 });

@@ -1,16 +1,51 @@
-import { clone, equals } from "@bufbuild/protobuf";
+import { clone, create, equals } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import {
+  ArtifactSchema,
+  type Task,
+  TaskArtifactUpdateEventSchema,
+  TaskSchema,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { decodeEntry, encodeEntry } from "../../src/task/entry.js";
-import { decodeSnapshot, encodeSnapshot, TaskFold, viewTask } from "../../src/task/fold.js";
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  SnapshotReader,
+  snapshotPieces,
+  TaskFold,
+  viewTask,
+} from "../../src/task/fold.js";
+import { jsonWriter } from "../../src/wire/json-writer.js";
 import { log } from "./arbitraries.js";
 import { reference } from "./reference.js";
 
 function foldAll(entries: readonly LogEntry[], fold = new TaskFold()): TaskFold {
   for (const entry of entries) fold.apply(entry);
   return fold;
+}
+
+/** A task whose artifact "a" gets these texts, one after the other. */
+function logOf(texts: readonly string[]): LogEntry[] {
+  const task = { id: "t", contextId: "c", status: { state: TaskState.SUBMITTED } };
+  const created = create(LogEntrySchema, {
+    position: 1,
+    generation: 1,
+    event: { case: "created", value: task as Task },
+  });
+  const pieces = texts.map((text, index) => ({ ...replacing(index + 2, text), event: eventOf(text, index > 0) }));
+  return [created, ...pieces].map((entry) => decodeEntry(encodeEntry(create(LogEntrySchema, entry))));
+}
+
+function replacing(position: number, text: string): LogEntry {
+  return create(LogEntrySchema, { position, generation: position, event: eventOf(text, false) });
+}
+
+function eventOf(text: string, append: boolean): LogEntry["event"] {
+  const artifact = create(ArtifactSchema, { artifactId: "a", parts: [{ content: { case: "text", value: text } }] });
+  return { case: "artifact", value: create(TaskArtifactUpdateEventSchema, { artifact, append }) };
 }
 
 describe("TaskFold", () => {
@@ -39,6 +74,60 @@ describe("TaskFold", () => {
         ]);
       }),
     );
+  });
+
+  it("is the same from a snapshot in pieces, whatever is folded in while they are made", () => {
+    fc.assert(
+      fc.property(log, fc.nat(), fc.integer({ min: 1, max: 2_000 }), (entries, seed, maxBytes) => {
+        const cut = 1 + (seed % entries.length);
+        const fold = foldAll(entries.slice(0, cut));
+        const expected = { task: clone(TaskSchema, fold.task), size: fold.size };
+        const pieces = snapshotPieces(fold, maxBytes);
+        const reader = new SnapshotReader(pieces.next().value as Uint8Array);
+        foldAll(entries.slice(cut), fold);
+        for (const piece of pieces) reader.add(piece);
+        expect(equals(TaskSchema, reader.fold.task, expected.task)).toBe(true);
+        foldAll(entries.slice(cut), reader.fold);
+        expect(equals(TaskSchema, reader.fold.task, fold.task)).toBe(true);
+      }),
+    );
+  });
+
+  it("cuts a large snapshot into pieces of the size that it is told", () => {
+    const fold = new TaskFold();
+    const parts = Array.from({ length: 500 }, (_, index) => ({ text: `${index} `.repeat(50) }));
+    for (const entry of logOf(parts.map(({ text }) => text))) fold.apply(entry);
+    const pieces = [...snapshotPieces(fold, 4_096)];
+    expect(pieces.length).toBeGreaterThan(10);
+    for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(4_096);
+  });
+
+  it("weighs at least what it is as JSON, and at most that and what stands there twice", () => {
+    const write = jsonWriter(TaskSchema);
+    fc.assert(
+      fc.property(log, fc.nat(), (entries, seed) => {
+        const cut = 1 + (seed % entries.length);
+        const fold = foldAll(entries.slice(0, cut));
+        const resumed = foldAll(entries.slice(cut), decodeSnapshot(encodeSnapshot(fold)));
+        foldAll(entries.slice(cut), fold);
+        const json = Buffer.byteLength(write(fold.task));
+        for (const { size } of [fold, resumed]) expect(size).toBeGreaterThanOrEqual(json);
+        for (const { size } of [fold, resumed]) expect(size).toBeLessThan(1_000 + json * 12);
+      }),
+    );
+  });
+
+  it("weighs a long text as it is, and a replaced artifact no more", () => {
+    const fold = new TaskFold();
+    const [created, ...pieces] = logOf(["x".repeat(100_000), '\n"\u0001\u2028é'.repeat(10_000)]);
+    fold.apply(created!);
+    for (const piece of pieces) fold.apply(piece);
+    const json = Buffer.byteLength(jsonWriter(TaskSchema)(fold.task));
+    // A line separator is three bytes in JSON, and six in a stream of events.
+    expect(fold.size - json).toBeGreaterThanOrEqual(10_000 * 3);
+    expect(fold.size - json).toBeLessThan(10_000 * 3 + 1_000);
+    fold.apply(replacing(fold.position + 1, "short"));
+    expect(fold.size).toBeLessThan(1_500);
   });
 
   it("gives views that later entries do not change", () => {

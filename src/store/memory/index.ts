@@ -12,6 +12,7 @@ import {
   type PushConfigKey,
   type RememberedSend,
   type SendKey,
+  type SnapshotPiece,
   type StoredPushConfig,
   type StoredSnapshot,
   StoreError,
@@ -32,7 +33,13 @@ interface Task extends Listed {
   /** Keys of `#sends` that are this task's. */
   sends: string[] | undefined;
   snapshot: StoredSnapshot | undefined;
+  /** The pieces of the snapshot, and of the next one while it is being written. */
+  pieces?: readonly Uint8Array[];
+  coming?: { readonly position: number; readonly pieces: Uint8Array[] } | undefined;
 }
+
+/** One page of a log stops after this many bytes, though not before its first entry. */
+const READ_BYTES = 1024 * 1024;
 
 /**
  * Every change happens in one go, without an await between check and change: that is its transaction. Bytes are
@@ -74,8 +81,23 @@ class MemoryStore implements TaskStore {
     const task = this.#task(taskId);
     if (task === undefined) return undefined;
     const { head, snapshot } = task;
-    const entries = task.entries.slice(snapshot?.position ?? 0).map(copyEntry);
+    const whole = snapshot?.pieces === undefined;
+    const entries = whole ? page(task.entries, snapshot?.position ?? 0, Number.POSITIVE_INFINITY) : [];
     return { head, snapshot: snapshot && { ...snapshot, bytes: copy(snapshot.bytes) }, entries };
+  }
+
+  async loadMany({ taskIds }: { readonly taskIds: readonly string[] }): Promise<(LoadedTask | undefined)[]> {
+    return Promise.all(taskIds.map((taskId) => this.load({ taskId })));
+  }
+
+  async readSnapshot(request: {
+    readonly taskId: string;
+    readonly position: number;
+    readonly piece: number;
+  }): Promise<Uint8Array | undefined> {
+    const task = this.#task(request.taskId);
+    const piece = task?.snapshot?.position === request.position ? task.pieces?.[request.piece] : undefined;
+    return piece && copy(piece);
   }
 
   async read(request: {
@@ -84,15 +106,22 @@ class MemoryStore implements TaskStore {
     readonly limit: number;
   }): Promise<Uint8Array[]> {
     const { taskId, after, limit } = request;
-    const entries = this.#task(taskId)?.entries ?? [];
-    return entries.slice(after, after + limit).map(copyEntry);
+    return page(this.#task(taskId)?.entries ?? [], after, limit);
   }
 
-  async saveSnapshot(request: { readonly taskId: string; readonly snapshot: StoredSnapshot }): Promise<void> {
-    const { position, bytes } = request.snapshot;
+  async saveSnapshot(request: { readonly taskId: string; readonly snapshot: SnapshotPiece }): Promise<void> {
+    const { position, bytes, piece = 0, last = true } = request.snapshot;
     const task = this.#task(request.taskId);
     if (task === undefined || position <= (task.snapshot?.position ?? -1)) return;
-    task.snapshot = { position, bytes: copy(bytes) };
+    if (task.coming?.position !== position) task.coming = { position, pieces: [] };
+    const { pieces } = task.coming;
+    pieces[piece] = copy(bytes);
+    if (!last) return;
+    const [first = copy(bytes)] = pieces;
+    task.pieces = pieces;
+    task.snapshot =
+      pieces.length === 1 ? { position, bytes: first } : { position, bytes: first, pieces: pieces.length };
+    task.coming = undefined;
   }
 
   async list(request: ListRequest): Promise<ListPage> {
@@ -250,6 +279,16 @@ function ownHead(head: TaskHead): TaskHead {
 
 function copy(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
+}
+
+function page(all: readonly Uint8Array[], after: number, limit: number): Uint8Array[] {
+  const entries: Uint8Array[] = [];
+  for (let index = after, bytes = 0; index < all.length && entries.length < limit && bytes < READ_BYTES; index++) {
+    const entry = all[index] as Uint8Array;
+    entries.push(copyEntry(entry));
+    bytes += entry.length;
+  }
+  return entries;
 }
 
 /** Small ones share memory that Node keeps ready: making some for each costs several times as much. */

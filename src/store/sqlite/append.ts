@@ -2,7 +2,11 @@ import type { Database, Statement } from "better-sqlite3";
 import { refusal, type StoredTask } from "../check.js";
 import type { Lease, RememberedSend, TaskHead } from "../task-store.js";
 import type { Counters } from "./counters.js";
+import { MAX_INLINE_BYTES } from "./large-values.js";
+import type { Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
+
+const NO_BYTES = new Uint8Array(0);
 
 type StoredRow = [
   tenant: string,
@@ -31,7 +35,8 @@ export class Appender {
   readonly #create: Statement<Nullable[]>;
   readonly #update: Statement<Nullable[]>;
   readonly #advance: Statement<[number, number, string]>;
-  readonly #segment: Statement<[string, number, number, Uint8Array]>;
+  readonly #segment: Statement<[string, number, number, Uint8Array, number | bigint | null]>;
+  readonly #blob: Statement<[Uint8Array]>;
   readonly #remember: Statement<Nullable[]>;
 
   constructor(db: Database, counters: Counters) {
@@ -56,7 +61,8 @@ export class Appender {
         "lease_until = ?, lease_turn = ?, lease_attempt = ? WHERE task_id = ?",
     );
     this.#advance = db.prepare("UPDATE head SET position = ?, generation = ? WHERE task_id = ?");
-    this.#segment = db.prepare("INSERT INTO segment (task_id, last, count, bytes) VALUES (?, ?, ?, ?)");
+    this.#segment = db.prepare("INSERT INTO segment (task_id, last, count, bytes, blob) VALUES (?, ?, ?, ?, ?)");
+    this.#blob = db.prepare("INSERT INTO blob (bytes) VALUES (?)");
     this.#remember = db.prepare(
       "INSERT INTO send (tenant, owner, key, fingerprint, task_id, position) VALUES (?, ?, ?, ?, ?, ?)",
     );
@@ -72,12 +78,18 @@ export class Appender {
     let last = write.expected;
     for (const segment of write.segments) {
       last += segment.count;
-      this.#segment.run(head.taskId, last, segment.count, segment.bytes);
+      this.#addSegment(head.taskId, last, segment);
     }
     if (write.send !== undefined) {
       const { tenant, owner, key, fingerprint, taskId, position } = write.send;
       this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
     }
+  }
+
+  /** A large one lies elsewhere, so that nobody who looks for another row has to read it. */
+  #addSegment(taskId: string, last: number, { count, bytes }: Segment): void {
+    if (bytes.length <= MAX_INLINE_BYTES) this.#segment.run(taskId, last, count, bytes, null);
+    else this.#segment.run(taskId, last, count, NO_BYTES, this.#blob.run(bytes).lastInsertRowid);
   }
 
   #findSend({ send }: AppendWrite): RememberedSend | undefined {

@@ -1,24 +1,56 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { WriteRequest } from "./write.js";
 
+/** With each piece of a new snapshot so many pieces of the one before the last go: it may be large. */
+const DROPPED_AT_ONCE = 2;
+
 /**
  * What a task has besides its log: the snapshot and the push configurations. Written only while the task is there,
  * so that what arrives after its removal does not stay behind for ever.
  */
 export class Belongings {
-  readonly #snapshot: Statement<[string, number, Uint8Array, string]>;
+  readonly #known: Statement<[string], number | null>;
+  readonly #blob: Statement<[Uint8Array]>;
+  readonly #piece: Statement<[string, number, number], number>;
+  readonly #addPiece: Statement<[string, number, number, number | bigint]>;
+  readonly #announce: Statement<[string, number, number]>;
+  readonly #old: Statement<[string, number, number], [position: number, piece: number, blob: number]>;
+  readonly #dropBlob: Statement<[number]>;
+  readonly #dropPiece: Statement<[string, number, number]>;
   readonly #putConfig: Statement<[string, string, number, Uint8Array, string]>;
   readonly #deleteConfig: Statement<[string, string]>;
   readonly #delivered: Statement<[number, string, string, number]>;
 
   constructor(db: Database) {
-    const exists = "WHERE EXISTS (SELECT 1 FROM head WHERE task_id = ?)";
-    this.#snapshot = db.prepare(
-      `INSERT INTO snapshot (task_id, position, bytes) SELECT ?, ?, ? ${exists} ON CONFLICT DO UPDATE ` +
-        "SET position = excluded.position, bytes = excluded.bytes WHERE excluded.position > position",
+    this.#known = db
+      .prepare<[string], number | null>(
+        "SELECT s.position FROM head h LEFT JOIN snapshot s ON s.task_id = h.task_id WHERE h.task_id = ?",
+      )
+      .pluck();
+    this.#blob = db.prepare("INSERT INTO blob (bytes) VALUES (?)");
+    this.#piece = db
+      .prepare<[string, number, number], number>(
+        "SELECT blob FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
+      )
+      .pluck();
+    this.#addPiece = db.prepare(
+      "INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET blob = excluded.blob",
     );
+    this.#announce = db.prepare(
+      "INSERT INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?) ON CONFLICT DO UPDATE " +
+        "SET position = excluded.position, pieces = excluded.pieces",
+    );
+    this.#old = db
+      .prepare<[string, number, number], [number, number, number]>(
+        "SELECT position, piece, blob FROM snapshot_piece WHERE task_id = ? AND position < ? LIMIT ?",
+      )
+      .raw();
+    this.#dropBlob = db.prepare("DELETE FROM blob WHERE id = ?");
+    this.#dropPiece = db.prepare("DELETE FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
     this.#putConfig = db.prepare(
-      `INSERT INTO push_config (task_id, config_id, position, bytes) SELECT ?, ?, ?, ? ${exists} ` +
+      "INSERT INTO push_config (task_id, config_id, position, bytes) SELECT ?, ?, ?, ? " +
+        "WHERE EXISTS (SELECT 1 FROM head WHERE task_id = ?) " +
         "ON CONFLICT DO UPDATE SET position = excluded.position, bytes = excluded.bytes",
     );
     this.#deleteConfig = db.prepare("DELETE FROM push_config WHERE task_id = ? AND config_id = ?");
@@ -27,8 +59,19 @@ export class Belongings {
     );
   }
 
+  /** The snapshot before stays valid until the last piece is there; a crash between two pieces leaves it. */
   saveSnapshot({ taskId, snapshot }: WriteRequest<"saveSnapshot">): void {
-    this.#snapshot.run(taskId, snapshot.position, snapshot.bytes, taskId);
+    const { position, bytes, piece = 0, last = true } = snapshot;
+    const known = this.#known.get(taskId);
+    if (known === undefined || (known !== null && known >= position)) return;
+    const there = this.#piece.get(taskId, position, piece);
+    if (there !== undefined) this.#dropBlob.run(there);
+    this.#addPiece.run(taskId, position, piece, this.#blob.run(bytes).lastInsertRowid);
+    if (last) this.#announce.run(taskId, position, piece + 1);
+    for (const old of this.#old.all(taskId, (last ? position : known) ?? 0, DROPPED_AT_ONCE)) {
+      this.#dropPiece.run(taskId, old[0], old[1]);
+      this.#dropBlob.run(old[2]);
+    }
   }
 
   putPushConfig({ taskId, configId, config }: WriteRequest<"putPushConfig">): void {

@@ -59,7 +59,7 @@ const REMOVAL_STEP = 64;
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const settings = checked(typeof options === "string" ? { path: options } : options);
   const { path, synchronous, shared, logger } = settings;
-  const file = prepareFile(path, shared);
+  const file = prepareFile(path, shared, logger);
   if (file.before !== SCHEMA_VERSION) {
     const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
     logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, what);
@@ -127,6 +127,8 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     },
     head: async ({ taskId }) => reader.head(taskId),
     load: async ({ taskId }) => reader.load(taskId),
+    loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
+    readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
     read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),
     list: async (request) => reader.list(request),
     findSend: async (key) => reader.findSend(key),
@@ -145,13 +147,12 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     savePushPosition: async (request) => writer.call("savePushPosition", request),
     async removeFinished({ before, limit }) {
       let removed = 0;
-      while (removed < limit) {
+      for (;;) {
         const step = Math.min(REMOVAL_STEP, limit - removed);
         const found = await writer.call("removeFinished", { before, limit: step });
-        removed += found;
-        if (found < step) break;
+        removed += found.removed;
+        if (!found.more && (found.removed < step || removed >= limit)) return removed;
       }
-      return removed;
     },
     async close() {
       // The reader first: the last connection to go is the writer's, which then tidies the log away.

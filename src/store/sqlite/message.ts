@@ -1,4 +1,4 @@
-import type { AppendRequest, Lease, RememberedSend, SendKey, StoredSnapshot } from "../task-store.js";
+import type { AppendRequest, Lease, RememberedSend, SendKey, SnapshotPiece } from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write } from "./write.js";
 
@@ -80,11 +80,11 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  /** Adds a snapshot. */
-  addSnapshot(taskId: string, snapshot: StoredSnapshot): void {
-    const { position, bytes } = snapshot;
+  /** Adds a snapshot, or a piece of one. */
+  addSnapshot(taskId: string, snapshot: SnapshotPiece): void {
+    const { position, bytes, piece = 0, last = true } = snapshot;
     this.#reserve(bytes.length);
-    this.#fields.push(SNAPSHOT, taskId, position, bytes.length);
+    this.#fields.push(SNAPSHOT, taskId, position, piece, last ? 1 : 0, bytes.length);
     this.#bytes.set(bytes, this.#size);
     this.#size += bytes.length;
     this.#count += 1;
@@ -144,8 +144,10 @@ class Cursor {
   #snapshot(): Write {
     const taskId = this.#string();
     const position = this.#number();
+    const piece = this.#number();
+    const last = this.#number() === 1;
     const bytes = this.#view(this.#number());
-    return { method: "saveSnapshot", request: { taskId, snapshot: { position, bytes } } };
+    return { method: "saveSnapshot", request: { taskId, snapshot: { position, bytes, piece, last } } };
   }
 
   #append(): AppendWrite {

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { moveLargeValues, type Part } from "./large-values.js";
 
 /** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
 export const APPLICATION_ID: number = 0x5041524c;
@@ -81,26 +82,98 @@ const counters = `
     SELECT tenant, owner, state, count(*) FROM head GROUP BY tenant, owner, state;
 `;
 
+/**
+ * Version 3 has a place for what is large. SQLite reads a whole row to compare its key in a table without rowid, so
+ * one that has megabytes is dear to everybody who passes it on the way to another row. A value over `MAX_INLINE_BYTES`
+ * lies in `blob` now, where keys are numbers, and the row that belongs to it has its number.
+ *
+ * - A snapshot has pieces; it is there when `snapshot` says so, which is written with the last of them. Pieces of other
+ *   positions are of one that is being written, was never finished, or was replaced.
+ * - `garbage` names tasks that are removed and whose log is too large to go in one step.
+ */
+const largeValues = `
+  CREATE TABLE blob (
+    id INTEGER PRIMARY KEY,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  ALTER TABLE segment ADD COLUMN blob INTEGER;
+
+  ALTER TABLE snapshot RENAME TO old_snapshot;
+  CREATE TABLE snapshot (
+    task_id TEXT NOT NULL PRIMARY KEY,
+    position INTEGER NOT NULL,
+    pieces INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE snapshot_piece (
+    task_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    piece INTEGER NOT NULL,
+    blob INTEGER NOT NULL,
+    PRIMARY KEY (task_id, position, piece)
+  ) STRICT, WITHOUT ROWID;
+
+  ALTER TABLE push_config RENAME TO old_push_config;
+  CREATE TABLE push_config (
+    task_id TEXT NOT NULL,
+    config_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX push_config_by_id ON push_config (task_id, config_id);
+  INSERT INTO push_config (task_id, config_id, position, bytes)
+    SELECT task_id, config_id, position, bytes FROM old_push_config;
+  DROP TABLE old_push_config;
+
+  CREATE TABLE garbage (
+    task_id TEXT NOT NULL PRIMARY KEY
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Version 4: what was there has moved to its new place. */
+const moved: Step = {
+  inParts: (db) => moveLargeValues(db),
+  sql: "DROP TABLE old_snapshot;",
+};
+
+/** A step in one transaction, or in many small ones and a last one. */
+type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
+
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly string[] = [tasks, counters];
+export const migrations: readonly Step[] = [tasks, counters, largeValues, moved];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;
 
 /**
- * Brings a file to version `to`, one transaction for each step, and returns the version it had. Several processes
- * may do it at once: each step looks again under the write lock.
+ * Brings a file to version `to`, one transaction for each step or part of one, and returns the version it had. Several
+ * processes may do it at once: each step looks again under the write lock. A process that is killed goes on at the
+ * next start.
+ * @param report hears, after each part of a long step, how many bytes the step has dealt with
  */
-export function migrate(db: Database, to: number = SCHEMA_VERSION): number {
+export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (bytes: number) => void = () => {}): number {
   const before = versionOf(db);
-  while (versionOf(db) < to) db.transaction(() => step(db, to)).immediate();
+  for (let from = before; from < to; from = versionOf(db)) {
+    const step = migrations[from];
+    if (step === undefined) break;
+    if (typeof step === "string") db.transaction(() => finish(db, from, step)).immediate();
+    else inParts(db, from, step, report);
+  }
   return before;
 }
 
-function step(db: Database, to: number): void {
-  const from = versionOf(db);
-  const sql = migrations[from];
-  if (from >= to || sql === undefined) return;
+function inParts(db: Database, from: number, step: Exclude<Step, string>, report: (bytes: number) => void): void {
+  const next = step.inParts(db);
+  for (let total = 0; ; ) {
+    const bytes = db.transaction(() => (versionOf(db) === from ? next() : undefined)).immediate();
+    if (bytes === undefined) break;
+    total += bytes;
+    report(total);
+  }
+  db.transaction(() => finish(db, from, step.sql)).immediate();
+}
+
+function finish(db: Database, from: number, sql: string): void {
+  if (versionOf(db) !== from) return;
   db.exec(sql);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${from + 1}`);

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
+import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { codeOf, toStoreError } from "./errors.js";
 import { endLeases } from "./leases.js";
@@ -26,6 +27,9 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
 const WRITER_CACHE_KIB = 8 * 1024;
 
+/** Between two lines about a migration, in milliseconds. */
+const PROGRESS_MS = 2_000;
+
 /** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -45,7 +49,7 @@ export interface Prepared {
  * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written,
  * `unavailable` when the disk is full or fails.
  */
-export function prepareFile(given: string, shared: boolean): Prepared {
+export function prepareFile(given: string, shared: boolean, logger: Logger = silentLogger): Prepared {
   if (given === "" || given === ":memory:") {
     throw new StoreError("failed", "The SQLite store needs a file; for tasks in memory there is the memory store.");
   }
@@ -54,7 +58,7 @@ export function prepareFile(given: string, shared: boolean): Prepared {
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
   const lock = lockPlace(path, shared);
   try {
-    return { path, lock, before: create(path, shared) };
+    return { path, lock, before: create(path, shared, logger) };
   } catch (error) {
     lock.release();
     throw error;
@@ -176,7 +180,7 @@ function lockPlace(path: string, shared: boolean): FileLock {
   }
 }
 
-function create(path: string, shared: boolean): number {
+function create(path: string, shared: boolean, logger: Logger): number {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
@@ -190,7 +194,7 @@ function create(path: string, shared: boolean): number {
     db.pragma("synchronous = FULL");
     // Whether it may be written shows only when somebody is about to.
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
-    const before = migrate(db);
+    const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
     if (!shared) endLeases(db);
     return before;
@@ -199,6 +203,21 @@ function create(path: string, shared: boolean): number {
   } finally {
     db?.close();
   }
+}
+
+/** Says now and then how far a long migration is: nothing is served until it is over. */
+function progressOf(path: string, logger: Logger): (bytes: number) => void {
+  const fileMiB = mebibytes(statSync(path).size);
+  let next = Date.now() + PROGRESS_MS;
+  return (bytes) => {
+    if (Date.now() < next) return;
+    next = Date.now() + PROGRESS_MS;
+    logger.info({ path, doneMiB: mebibytes(bytes), fileMiB }, "bringing the store to the current schema");
+  };
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 1024 / 1024);
 }
 
 function refused(path: string, error: unknown): StoreError {

@@ -17,7 +17,7 @@ import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
 import { readEntries } from "./segment.js";
 
 /** One `read` stops after this many bytes, though not before its first entry: a page of a log, not all of it. */
-export const READ_BYTES: number = 4 * 1024 * 1024;
+export const READ_BYTES: number = 1024 * 1024;
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
@@ -33,12 +33,15 @@ export class Reader {
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
   readonly #head: Statement<[string], HeadRow>;
-  readonly #snapshot: Statement<[string], [number, Uint8Array]>;
+  readonly #snapshot: Statement<[string], [position: number, pieces: number]>;
+  readonly #piece: Statement<[string, number, number], Uint8Array>;
   readonly #segments: Statement<[string, number], SegmentRow>;
   readonly #send: Statement<[string, string, string], [string, string, number]>;
   readonly #config: Statement<[string, string], ConfigRow>;
   readonly #configs: Statement<[string, string, number], ConfigRow>;
   readonly #lists = new Map<string, ListStatements>();
+  /** Bytes that were read, for whoever set it to 0. */
+  #bytes = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -46,11 +49,18 @@ export class Reader {
     this.#end = db.prepare("COMMIT");
     this.#head = db.prepare<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`).raw();
     this.#snapshot = db
-      .prepare<[string], [number, Uint8Array]>("SELECT position, bytes FROM snapshot WHERE task_id = ?")
+      .prepare<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?")
       .raw();
+    this.#piece = db
+      .prepare<[string, number, number], Uint8Array>(
+        "SELECT b.bytes FROM snapshot_piece p JOIN blob b ON b.id = p.blob " +
+          "WHERE p.task_id = ? AND p.position = ? AND p.piece = ?",
+      )
+      .pluck();
     this.#segments = db
       .prepare<[string, number], SegmentRow>(
-        "SELECT last, count, bytes FROM segment WHERE task_id = ? AND last > ? ORDER BY last",
+        "SELECT s.last, s.count, coalesce(b.bytes, s.bytes) FROM segment s LEFT JOIN blob b ON b.id = s.blob " +
+          "WHERE s.task_id = ? AND s.last > ? ORDER BY s.last",
       )
       .raw();
     this.#send = db
@@ -73,17 +83,25 @@ export class Reader {
   }
 
   load(taskId: string): LoadedTask | undefined {
+    return this.#atOnce("load", () => this.#load(taskId, READ_BYTES));
+  }
+
+  loadMany(taskIds: readonly string[]): (LoadedTask | undefined)[] {
     return this.#atOnce("load", () => {
-      const row = this.#head.get(taskId);
-      if (row === undefined) return undefined;
-      const snapshot = this.#loadSnapshot(taskId);
-      const entries = this.#entries(
-        taskId,
-        snapshot?.position ?? 0,
-        Number.POSITIVE_INFINITY,
-        Number.POSITIVE_INFINITY,
-      );
-      return { head: toHead(row), snapshot, entries };
+      const loaded: (LoadedTask | undefined)[] = [];
+      this.#bytes = 0;
+      for (const taskId of taskIds) {
+        loaded.push(this.#load(taskId, READ_BYTES));
+        if (this.#bytes >= READ_BYTES) break;
+      }
+      return loaded;
+    });
+  }
+
+  readSnapshot(taskId: string, position: number, piece: number): Uint8Array | undefined {
+    return this.#look("readSnapshot", () => {
+      const bytes = this.#piece.get(taskId, position, piece);
+      return bytes && plain(bytes);
     });
   }
 
@@ -125,9 +143,24 @@ export class Reader {
     this.#db.close();
   }
 
+  #load(taskId: string, maxBytes: number): LoadedTask | undefined {
+    const row = this.#head.get(taskId);
+    if (row === undefined) return undefined;
+    const snapshot = this.#loadSnapshot(taskId);
+    const whole = snapshot?.pieces === undefined;
+    const entries = whole ? this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, maxBytes) : [];
+    return { head: toHead(row), snapshot, entries };
+  }
+
   #loadSnapshot(taskId: string): StoredSnapshot | undefined {
     const row = this.#snapshot.get(taskId);
-    return row && { position: row[0], bytes: plain(row[1]) };
+    if (row === undefined) return undefined;
+    const [position, pieces] = row;
+    const bytes = this.#piece.get(taskId, position, 0);
+    // Pieces go before their snapshot is forgotten: without the first one there is none.
+    if (bytes === undefined) return undefined;
+    this.#bytes += bytes.length;
+    return pieces === 1 ? { position, bytes: plain(bytes) } : { position, bytes: plain(bytes), pieces };
   }
 
   #entries(taskId: string, after: number, limit: number, maxBytes: number): Uint8Array[] {
@@ -140,6 +173,7 @@ export class Reader {
       bytes += blob.length;
       if (entries.length >= limit || bytes >= maxBytes) break;
     }
+    this.#bytes += bytes;
     return entries;
   }
 

@@ -1,17 +1,30 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Counters } from "./counters.js";
-import type { WriteRequest } from "./write.js";
+import type { RemovalStep, WriteRequest } from "./write.js";
 
-/** Every table that has rows of a task. */
-const TABLES = ["segment", "snapshot", "send", "push_config", "head"];
+/** Tables whose rows of a task are few and small, and go with it. */
+const TABLES = ["snapshot", "send", "push_config", "head"];
+
+/** A step takes away at most about this many bytes of large values, so that appends need not wait long behind it. */
+const STEP_BYTES = 8 * 1024 * 1024;
+
+/** And so many rows. */
+const STEP_ROWS = 1_024;
 
 type FinishedRow = [taskId: string, tenant: string, owner: string, state: number];
 
-/** Removes what is over and old enough, the oldest first. */
+/**
+ * Removes what is over and old enough, the oldest first. A task is gone with its head; what is left of a large one
+ * then is garbage, which further steps take away.
+ */
 export class Retention {
   readonly #counters: Counters;
   readonly #finished: Statement<[number, number], FinishedRow>;
   readonly #removals: readonly Statement<[string]>[];
+  readonly #garbage: Statement<[], string>;
+  readonly #addGarbage: Statement<[string]>;
+  readonly #removeGarbage: Statement<[string]>;
+  readonly #sweepers: readonly Sweeper[];
 
   constructor(db: Database, counters: Counters) {
     this.#counters = counters;
@@ -22,14 +35,75 @@ export class Retention {
       )
       .raw();
     this.#removals = TABLES.map((table) => db.prepare(`DELETE FROM ${table} WHERE task_id = ?`));
+    this.#garbage = db.prepare<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1").pluck();
+    this.#addGarbage = db.prepare("INSERT INTO garbage (task_id) VALUES (?)");
+    this.#removeGarbage = db.prepare("DELETE FROM garbage WHERE task_id = ?");
+    // The newest entries first: whoever still reads the task meets its end early, and never a gap.
+    this.#sweepers = [new Sweeper(db, "segment", ["last"]), new Sweeper(db, "snapshot_piece", ["position", "piece"])];
   }
 
-  removeFinished({ before, limit }: WriteRequest<"removeFinished">): number {
+  removeFinished({ before, limit }: WriteRequest<"removeFinished">): RemovalStep {
+    const budget = { bytes: STEP_BYTES, rows: STEP_ROWS };
+    for (let taskId = this.#garbage.get(); taskId !== undefined; taskId = this.#garbage.get()) {
+      if (!this.#sweep(taskId, budget)) return { removed: 0, more: true };
+      this.#removeGarbage.run(taskId);
+    }
     const rows = this.#finished.all(before, limit);
+    let more = false;
     for (const [taskId, tenant, owner, state] of rows) {
       for (const removal of this.#removals) removal.run(taskId);
       this.#counters.add({ tenant, owner }, state, -1);
+      if (this.#sweep(taskId, budget)) continue;
+      this.#addGarbage.run(taskId);
+      more = true;
     }
-    return rows.length;
+    return { removed: rows.length, more };
+  }
+
+  /** Takes away what the budget allows, and says whether that was all. */
+  #sweep(taskId: string, budget: Budget): boolean {
+    return this.#sweepers.every((sweeper) => sweeper.sweep(taskId, budget));
+  }
+}
+
+interface Budget {
+  bytes: number;
+  rows: number;
+}
+
+/** Removes the rows of a task from a table, from the end of its key on, with what they have in `blob`. */
+class Sweeper {
+  readonly #rows: Statement<[string, number], [blob: number | null, size: number | null, ...key: number[]]>;
+  readonly #removeBlob: Statement<[number]>;
+  readonly #remove: Statement<[string, ...number[]]>;
+
+  /** @param key columns of the primary key behind `task_id` */
+  constructor(db: Database, table: string, key: readonly string[]) {
+    const order = key.map((column) => `t.${column} DESC`).join(", ");
+    this.#rows = db
+      .prepare<[string, number], [number | null, number | null, ...number[]]>(
+        `SELECT t.blob, length(b.bytes), ${key.map((column) => `t.${column}`).join(", ")} FROM ${table} t ` +
+          `LEFT JOIN blob b ON b.id = t.blob WHERE t.task_id = ? ORDER BY ${order} LIMIT ?`,
+      )
+      .raw();
+    this.#removeBlob = db.prepare("DELETE FROM blob WHERE id = ?");
+    const named = key.map((column) => `${column} = ?`).join(" AND ");
+    this.#remove = db.prepare(`DELETE FROM ${table} WHERE task_id = ? AND ${named}`);
+  }
+
+  /** Says whether none is left. */
+  sweep(taskId: string, budget: Budget): boolean {
+    while (budget.rows > 0 && budget.bytes > 0) {
+      const rows = this.#rows.all(taskId, budget.rows);
+      if (rows.length === 0) return true;
+      for (const [blob, size, ...key] of rows) {
+        if (blob !== null) this.#removeBlob.run(blob);
+        this.#remove.run(taskId, ...key);
+        budget.rows -= 1;
+        budget.bytes -= size ?? 0;
+        if (budget.bytes <= 0) break;
+      }
+    }
+    return false;
   }
 }

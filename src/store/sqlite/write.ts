@@ -15,8 +15,18 @@ export type WriteMethod =
 /** What such a method takes, as the seam says it. */
 export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[M]>[0];
 
-/** What such a method answers, as the seam says it. */
-export type WriteResult<M extends WriteMethod> = Awaited<ReturnType<TaskStore[M]>>;
+/** What such a method answers, as the seam says it; but a removal is done in steps. */
+export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
+  ? RemovalStep
+  : Awaited<ReturnType<TaskStore[M]>>;
+
+/** What one step of a removal did. */
+export interface RemovalStep {
+  /** How many tasks are gone. */
+  readonly removed: number;
+  /** Whether there is more to be taken away of tasks that are gone. */
+  readonly more: boolean;
+}
 
 /** Any of them, ready to be done. */
 export type OtherWrite = {

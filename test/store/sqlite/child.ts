@@ -1,5 +1,7 @@
+import Database from "better-sqlite3";
 import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 
 /**
  * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
@@ -27,6 +29,9 @@ switch (what) {
     break;
   case "take leases":
     await takeLeases(Number(name));
+    break;
+  case "migrate slowly":
+    migrateSlowly();
     break;
   case "race":
     await race();
@@ -87,6 +92,14 @@ async function takeLeases(count: number): Promise<void> {
     await create(store, { taskId: `task-${index}`, lease: leaseOf({ until: Number.MAX_SAFE_INTEGER }) });
     say(`task-${index}`);
   }
+}
+
+/** Says how far it is after each part, and waits long enough to be killed there. */
+function migrateSlowly(): void {
+  migrate(new Database(path), SCHEMA_VERSION, (bytes) => {
+    say(String(bytes));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  });
 }
 
 /** One of several processes on one file: claims what it can get, and tries to be the one that writes each position. */

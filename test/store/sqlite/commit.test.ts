@@ -79,7 +79,13 @@ describe("Committer.commit()", () => {
       { method: "removeFinished", request: { before: 5, limit: 10 } },
     ]);
     const lease = { holder: "new", until: 9, turn: 1, attempt: 2 };
-    expect(kinds(outcomes)).toEqual([undefined, [headOf({ taskId: "a", lease })], ["a"], undefined, 1]);
+    expect(kinds(outcomes)).toEqual([
+      undefined,
+      [headOf({ taskId: "a", lease })],
+      ["a"],
+      undefined,
+      { removed: 1, more: false },
+    ]);
     expect(tasks()).toEqual(["a"]);
   });
 

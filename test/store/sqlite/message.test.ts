@@ -4,7 +4,7 @@ import { bytesOf, headOf, leaseOf } from "../../../src/store/contract/setup.js";
 import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/message.js";
 import { readEntries } from "../../../src/store/sqlite/segment.js";
 import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";
-import type { AppendRequest, StoredSnapshot } from "../../../src/store/task-store.js";
+import type { AppendRequest, SnapshotPiece } from "../../../src/store/task-store.js";
 
 /** What a message is when it arrives in another thread. */
 function arrived(message: Message): Message {
@@ -39,7 +39,8 @@ const append: fc.Arbitrary<AppendRequest> = fc
     ...(send && { send }),
   }));
 
-const snapshot = fc.record({ taskId: text, snapshot: fc.record({ position: fc.nat(), bytes }) });
+const piece = fc.record({ position: fc.nat(), bytes, piece: fc.nat(9), last: fc.boolean() });
+const snapshot = fc.record({ taskId: text, snapshot: fc.oneof(piece, fc.record({ position: fc.nat(), bytes })) });
 
 const other: fc.Arbitrary<OtherWrite> = fc.oneof(
   fc.record({
@@ -54,7 +55,7 @@ const other: fc.Arbitrary<OtherWrite> = fc.oneof(
 
 type Sent =
   | { append: AppendRequest }
-  | { snapshot: { taskId: string; snapshot: StoredSnapshot } }
+  | { snapshot: { taskId: string; snapshot: SnapshotPiece } }
   | { other: OtherWrite };
 
 const sent: fc.Arbitrary<Sent> = fc.oneof(
@@ -74,7 +75,11 @@ function build(builder: MessageBuilder, sent: readonly Sent[]): Message {
 
 function check(write: Write, sent: Sent): void {
   if ("other" in sent) return expect(write).toEqual(sent.other);
-  if ("snapshot" in sent) return expect(write).toEqual({ method: "saveSnapshot", request: sent.snapshot });
+  if ("snapshot" in sent) {
+    const { taskId, snapshot } = sent.snapshot;
+    const request = { taskId, snapshot: { piece: 0, last: true, ...snapshot } };
+    return expect(write).toEqual({ method: "saveSnapshot", request });
+  }
   const { head, expected, entries, send } = sent.append;
   expect(write).toMatchObject({ method: "append", head, expected, finishes: head.state === 3 });
   if (write.method !== "append") return;

@@ -1,11 +1,16 @@
+import { create, equals } from "@bufbuild/protobuf";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import { bytesOf, follow, headOf, leaseOf, numbered, OWNER, textOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { APPLICATION_ID, migrate, migrations, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { TaskHead } from "../../../src/store/task-store.js";
+import { encodeSnapshot, SnapshotReader, TaskFold } from "../../../src/task/fold.js";
 import { temporaryFile } from "./files.js";
+import { startChild } from "./process.js";
 
 /** Writes a file as version 1 left it: no counters, and the given tasks with everything that a task can have. */
 function versionOneFile(path: string, heads: readonly TaskHead[]): void {
@@ -39,7 +44,17 @@ describe("migrate()", () => {
     expect(migrate(db)).toBe(0);
     expect(versionOf(db)).toBe(SCHEMA_VERSION);
     expect(db.pragma("application_id", { simple: true })).toBe(APPLICATION_ID);
-    expect(tablesOf(db)).toEqual(["counter", "head", "push_config", "segment", "send", "snapshot"]);
+    expect(tablesOf(db)).toEqual([
+      "blob",
+      "counter",
+      "garbage",
+      "head",
+      "push_config",
+      "segment",
+      "send",
+      "snapshot",
+      "snapshot_piece",
+    ]);
   });
 
   it("does nothing about a file that is up to date", () => {
@@ -125,4 +140,109 @@ describe("sqliteStore() with a file of version 1", () => {
     expect(versionOf(db)).toBe(SCHEMA_VERSION);
     db.close();
   });
+});
+
+/** The bytes that stand for an entry here, the same whenever they are asked for. */
+function entryOf(task: number, size: number): Uint8Array {
+  return new Uint8Array(size).map((_, index) => (task * 31 + index * 7) % 251);
+}
+
+const SIZES = [10, 899, 1_000, 5_000, 300_000, 3_000_000];
+
+/** Writes a file as version 2 left it: tasks of one entry each, of several sizes, and snapshots of such sizes. */
+function versionTwoFile(path: string, count: number): void {
+  const db = new Database(path);
+  db.pragma("journal_mode = WAL");
+  migrate(db, 2);
+  const head = db.prepare("INSERT INTO head VALUES (?, 'tenant', 'owner', 'c', 3, ?, 1, 1, ?, NULL, NULL, NULL, NULL)");
+  const segment = db.prepare("INSERT INTO segment VALUES (?, 1, 1, ?)");
+  db.transaction(() => {
+    for (let task = 0; task < count; task++) {
+      const taskId = `task-${String(task).padStart(6, "0")}`;
+      const entry = entryOf(task, task % 100 === 0 ? (SIZES[(task / 100) % SIZES.length] ?? 10) : 10);
+      const bytes = new Uint8Array(planSegments([entry])[0]?.bytes ?? 0);
+      writeEntries(bytes, 0, [entry]);
+      head.run(taskId, task, task);
+      segment.run(taskId, bytes);
+    }
+    const fold = new TaskFold();
+    for (const entry of largeLog()) fold.apply(entry);
+    const snapshot = db.prepare("INSERT INTO snapshot VALUES (?, ?, ?)");
+    snapshot.run("task-000001", 1, bytesOf("small"));
+    snapshot.run("task-000002", fold.position, encodeSnapshot(fold));
+    snapshot.run("task-000003", 1, new Uint8Array(1_000_000).fill(255));
+  })();
+  db.close();
+}
+
+/** A task of some 3 MB. */
+function largeLog(): LogEntry[] {
+  const text = (value: string) => [{ content: { case: "text" as const, value } }];
+  return Array.from({ length: 30 }, (_, index) => {
+    const place = { position: index + 1, generation: index + 1 };
+    const value = { append: index > 1, artifact: { artifactId: "a", parts: text(`${index}`.repeat(50_000)) } };
+    if (index > 0) return create(LogEntrySchema, { ...place, event: { case: "artifact", value } });
+    return create(LogEntrySchema, { ...place, event: { case: "created", value: { id: "t", contextId: "c" } } });
+  });
+}
+
+async function expectEverything(path: string, count: number): Promise<void> {
+  const store = sqliteStore(path);
+  for (let task = 0; task < count; task += task % 100 === 0 ? 1 : 99) {
+    const taskId = `task-${String(task).padStart(6, "0")}`;
+    const [entry] = await store.read({ taskId, after: 0, limit: 1 });
+    const size = task % 100 === 0 ? (SIZES[(task / 100) % SIZES.length] ?? 10) : 10;
+    expect(entry !== undefined && Buffer.compare(entry, entryOf(task, size)) === 0).toBe(true);
+  }
+  expect((await store.load({ taskId: "task-000001" }))?.snapshot).toEqual({ position: 1, bytes: bytesOf("small") });
+  const large = (await store.load({ taskId: "task-000002" }))?.snapshot;
+  const reader = new SnapshotReader(large!.bytes);
+  for (let piece = 1; piece < (large?.pieces ?? 1); piece++) {
+    reader.add((await store.readSnapshot({ taskId: "task-000002", position: 30, piece }))!);
+  }
+  const fold = new TaskFold();
+  for (const entry of largeLog()) fold.apply(entry);
+  expect(large?.pieces).toBeGreaterThan(4);
+  expect(equals(TaskSchema, reader.fold.task, fold.task)).toBe(true);
+  // One that nobody can read is dropped: the log has everything.
+  expect((await store.load({ taskId: "task-000003" }))?.snapshot).toBeUndefined();
+  await store.close();
+  const db = new Database(path, { readonly: true });
+  expect(versionOf(db)).toBe(SCHEMA_VERSION);
+  const spilling = db.prepare("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow'").pluck().all();
+  expect(spilling).toEqual(["blob"]);
+  expect(db.pragma("quick_check", { simple: true })).toBe("ok");
+  const [blobs, used] = [
+    "SELECT count(*) FROM blob",
+    "SELECT (SELECT count(*) FROM segment WHERE blob IS NOT NULL) + (SELECT count(*) FROM snapshot_piece)",
+  ].map((sql) => db.prepare(sql).pluck().get());
+  expect(blobs).toBe(used);
+  db.close();
+}
+
+describe("sqliteStore() with a file of version 2", () => {
+  it("moves what is large to its new place, and says how far it is when that takes long", async () => {
+    const path = temporaryFile();
+    versionTwoFile(path, 6_000);
+    await expectEverything(path, 6_000);
+  });
+
+  it("goes on where a process was killed", async () => {
+    const path = temporaryFile();
+    const count = 6_000;
+    versionTwoFile(path, count);
+    const far: number[] = [];
+    for (let kill = 0; kill < 3; kill++) {
+      const child = startChild("migrate slowly", path);
+      await child.said(1);
+      child.process.kill("SIGKILL");
+      expect(await child.ended).toBe("SIGKILL");
+      far.push(Number(child.lines.at(-1)));
+      const db = new Database(path);
+      expect(versionOf(db)).toBe(3);
+      db.close();
+    }
+    expect(far.every((bytes) => bytes > 0)).toBe(true);
+    await expectEverything(path, count);
+  }, 60_000);
 });

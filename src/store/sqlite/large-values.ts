@@ -1,0 +1,125 @@
+import type { Database } from "better-sqlite3";
+import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/fold.js";
+
+/**
+ * The largest value that lies in its row, in bytes. A row of a table without rowid may take a quarter of a page, some
+ * 1,000 bytes, before SQLite puts the rest elsewhere and has to fetch it for each comparison of its key.
+ */
+export const MAX_INLINE_BYTES = 900;
+
+/** A part of the move looks at this many rows, and moves about this many bytes. */
+const PART_ROWS = 4_096;
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** A larger snapshot, in bytes, is dropped instead of moved: it would have to be in memory. The log has all of it. */
+const MAX_MOVED_SNAPSHOT = 64 * 1024 * 1024;
+
+/** Does the next part in the transaction that is open: returns how many bytes it dealt with, or undefined at the end. */
+export type Part = () => number | undefined;
+
+/** Moves segments and snapshots to where version 4 of the schema has them. What was moved before is passed over. */
+export function moveLargeValues(db: Database): Part {
+  const segments = moveSegments(db);
+  const snapshots = moveSnapshots(db);
+  return () => segments() ?? snapshots();
+}
+
+function moveSegments(db: Database): Part {
+  const rows = db
+    .prepare<[string, number, number], [string, number, number]>(
+      "SELECT task_id, last, length(bytes) FROM segment WHERE (task_id, last) > (?, ?) ORDER BY task_id, last LIMIT ?",
+    )
+    .raw();
+  const copy = db.prepare<[string, number]>(
+    "INSERT INTO blob (bytes) SELECT bytes FROM segment WHERE task_id = ? AND last = ?",
+  );
+  const point = db.prepare<[number | bigint, string, number]>(
+    "UPDATE segment SET bytes = x'', blob = ? WHERE task_id = ? AND last = ?",
+  );
+  let place: [taskId: string, last: number] = ["", 0];
+  return () => {
+    const found = rows.all(...place, PART_ROWS);
+    if (found.length === 0) return undefined;
+    let seen = 0;
+    let moved = 0;
+    for (const [taskId, last, size] of found) {
+      if (size > MAX_INLINE_BYTES) {
+        point.run(copy.run(taskId, last).lastInsertRowid, taskId, last);
+        moved += size;
+      }
+      seen += size;
+      place = [taskId, last];
+      if (moved >= PART_BYTES) break;
+    }
+    return seen;
+  };
+}
+
+interface OldSnapshot {
+  readonly taskId: string;
+  readonly position: number;
+  readonly size: number;
+}
+
+function moveSnapshots(db: Database): Part {
+  const first = db.prepare<[], OldSnapshot>(
+    "SELECT task_id AS taskId, position, length(bytes) AS size FROM old_snapshot ORDER BY task_id LIMIT 1",
+  );
+  const read = db.prepare<[string], Uint8Array>("SELECT bytes FROM old_snapshot WHERE task_id = ?").pluck();
+  const drop = db.prepare<[string]>("DELETE FROM old_snapshot WHERE task_id = ?");
+  const announce = db.prepare<[string, number, number]>(
+    "INSERT OR IGNORE INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?)",
+  );
+  const addPiece = pieceMover(db);
+  /** One that takes several parts. */
+  let kept: { readonly taskId: string; readonly pieces: Iterator<Uint8Array>; count: number } | undefined;
+  return () => {
+    let moved = 0;
+    while (moved < PART_BYTES) {
+      const old = first.get();
+      if (old === undefined) return moved === 0 ? undefined : moved;
+      const { taskId, position, size } = old;
+      if (kept?.taskId !== taskId) {
+        const bytes = size > MAX_MOVED_SNAPSHOT ? undefined : read.get(taskId);
+        kept = { taskId, pieces: cut(bytes), count: 0 };
+      }
+      const piece = kept.pieces.next();
+      if (!piece.done) {
+        addPiece(taskId, position, kept.count++, piece.value);
+        moved += piece.value.length;
+        continue;
+      }
+      if (kept.count > 0) announce.run(taskId, position, kept.count);
+      kept = undefined;
+      drop.run(taskId);
+      moved += 1;
+    }
+    return moved;
+  };
+}
+
+/** The bytes of a snapshot as pieces; none when they are too many, or nobody can read them: the log has all of it. */
+function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
+  if (bytes === undefined) return [][Symbol.iterator]();
+  if (bytes.length <= SNAPSHOT_PIECE_BYTES) return [bytes][Symbol.iterator]();
+  try {
+    return snapshotPieces(decodeSnapshot(bytes));
+  } catch {
+    return [][Symbol.iterator]();
+  }
+}
+
+/** Adds a piece unless it is there: a process that was killed, or another one on the same file, has moved it. */
+function pieceMover(db: Database): (taskId: string, position: number, piece: number, bytes: Uint8Array) => void {
+  const known = db.prepare<[string, number, number]>(
+    "SELECT 1 FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
+  );
+  const keep = db.prepare<[Uint8Array]>("INSERT INTO blob (bytes) VALUES (?)");
+  const add = db.prepare<[string, number, number, number | bigint]>(
+    "INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?)",
+  );
+  return (taskId, position, piece, bytes) => {
+    if (known.get(taskId, position, piece) !== undefined) return;
+    add.run(taskId, position, piece, keep.run(bytes).lastInsertRowid);
+  };
+}

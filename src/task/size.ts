@@ -1,0 +1,175 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+
+/**
+ * What messages weigh on the widest wire, JSON in UTF-8, in bytes: never less than it is, and hardly more. Counted
+ * where an entry is accepted, by a look at its texts, so that a task knows its weight without being written.
+ */
+
+/** The names, brackets and commas around the values of a message, an artifact, a part, a task with its status. */
+const MESSAGE = 192;
+const ARTIFACT = 128;
+const PART = 80;
+const TASK = 320;
+
+/** The longest number in JSON. */
+const NUMBER = 25;
+
+// Texts that are as long in JSON as in memory. Matching the whole text costs a fraction of looking at each character.
+const plainAscii = /^[ !#-[\]-~]*$/;
+
+/** A text as a JSON string, in bytes of UTF-8 with every escape that is used anywhere (SSE escapes line ends, too). */
+export function textSize(text: string): number {
+  if (plainAscii.test(text)) return text.length + 2;
+  let size = text.length + 2;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 0x20 && code < 0x7f) {
+      if (code === 0x22 || code === 0x5c) size += 1;
+    } else if (code < 0x20) {
+      size += code === 0x0a || code === 0x0d || code === 0x09 || code === 0x08 || code === 0x0c ? 1 : 5;
+    } else if (code === 0x85 || code === 0x2028 || code === 0x2029) size += 5;
+    else if (code < 0x800) size += 1;
+    // Half a pair has two of the four bytes of its character.
+    else size += code >= 0xd800 && code < 0xe000 ? 1 : 2;
+  }
+  return size;
+}
+
+/** Any JSON value. */
+export function jsonSize(value: JsonValue): number {
+  switch (typeof value) {
+    case "string":
+      return textSize(value) + 1;
+    case "number":
+      return NUMBER;
+    case "boolean":
+      return 6;
+    default:
+      if (value === null) return 5;
+      if (Array.isArray(value)) return value.reduce((size: number, item) => size + jsonSize(item), 3);
+      return objectSize(value);
+  }
+}
+
+function objectSize(members: { readonly [name: string]: JsonValue }): number {
+  let size = 3;
+  for (const name of Object.keys(members)) size += textSize(name) + 1 + jsonSize(members[name] as JsonValue);
+  return size;
+}
+
+function valueSize({ kind }: Value): number {
+  switch (kind.case) {
+    case "stringValue":
+      return textSize(kind.value) + 1;
+    case "structValue": {
+      let size = 3;
+      const { fields } = kind.value;
+      for (const name of Object.keys(fields)) size += textSize(name) + 1 + valueSize(fields[name] as Value);
+      return size;
+    }
+    case "listValue":
+      return kind.value.values.reduce((size, item) => size + valueSize(item), 3);
+    default:
+      return NUMBER;
+  }
+}
+
+function textsSize(texts: readonly string[]): number {
+  let size = 0;
+  for (let i = 0; i < texts.length; i++) size += textSize(texts[i] as string) + 1;
+  return size;
+}
+
+/** A part. */
+export function partSize({ content, metadata, mediaType, filename }: Part): number {
+  let size = PART;
+  if (mediaType !== "") size += textSize(mediaType);
+  if (filename !== "") size += textSize(filename);
+  if (metadata !== undefined) size += objectSize(metadata);
+  switch (content.case) {
+    case "text":
+    case "url":
+      return size + textSize(content.value);
+    case "raw":
+      return size + Math.ceil(content.value.length / 3) * 4;
+    case "data":
+      return size + valueSize(content.value);
+    default:
+      return size;
+  }
+}
+
+function partsSize(parts: readonly Part[]): number {
+  let size = 0;
+  for (let i = 0; i < parts.length; i++) size += partSize(parts[i] as Part);
+  return size;
+}
+
+/** A message of a history or a status. */
+export function messageSize(message: Message): number {
+  const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = message;
+  let size = MESSAGE + textSize(messageId) + textSize(contextId) + textSize(taskId) + partsSize(message.parts);
+  if (metadata !== undefined) size += objectSize(metadata);
+  if (extensions.length > 0) size += textsSize(extensions);
+  if (referenceTaskIds.length > 0) size += textsSize(referenceTaskIds);
+  return size;
+}
+
+/** An artifact, or a piece of one. */
+export function artifactSize(artifact: Artifact): number {
+  const { artifactId, name, description, metadata, extensions } = artifact;
+  let size = ARTIFACT + textSize(artifactId) + partsSize(artifact.parts);
+  if (name !== "") size += textSize(name);
+  if (description !== "") size += textSize(description);
+  if (metadata !== undefined) size += objectSize(metadata);
+  if (extensions.length > 0) size += textsSize(extensions);
+  return size;
+}
+
+/** What a piece adds to an artifact that is there: its parts, and what it says anew. */
+export function pieceSize(piece: Artifact): number {
+  let size = partsSize(piece.parts);
+  if (piece.name !== "") size += textSize(piece.name);
+  if (piece.description !== "") size += textSize(piece.description);
+  if (piece.metadata !== undefined) size += objectSize(piece.metadata);
+  if (piece.extensions.length > 0) size += textsSize(piece.extensions);
+  return size;
+}
+
+/** A whole task. */
+export function taskSize(task: Task): number {
+  let size = frameSize(task);
+  for (const message of task.history) size += messageSize(message);
+  for (const artifact of task.artifacts) size += artifactSize(artifact);
+  const said = task.status?.message;
+  return said === undefined ? size : size + messageSize(said);
+}
+
+/** A task without its history, artifacts and status message. */
+export function frameSize({ id, contextId, metadata }: Task): number {
+  return TASK + textSize(id) + textSize(contextId) + (metadata === undefined ? 0 : objectSize(metadata));
+}
+
+/** The most that an event adds to its task; a status message comes to stand in the status and in the history. */
+export function addedSize(event: LogEntry["event"]): number {
+  switch (event.case) {
+    case "created":
+      return taskSize(event.value);
+    case "message":
+      return messageSize(event.value);
+    case "status": {
+      const said = event.value.status?.message;
+      return said === undefined ? 0 : messageSize(said);
+    }
+    case "artifact": {
+      const piece = event.value.artifact;
+      if (piece === undefined) return 0;
+      return event.value.append ? pieceSize(piece) : artifactSize(piece);
+    }
+    default:
+      return 0;
+  }
+}
