@@ -32,7 +32,7 @@ async function addLarge(store: SqliteStore, taskId: string, pieces: number): Pro
   }
 }
 
-describe("the layout of the file", () => {
+describe("the layout of the file", { timeout: 60_000 }, () => {
   it("has nothing large where keys are compared: whoever looks for another row would read it", async () => {
     const path = temporaryFile();
     const store = sqliteStore(path);

@@ -220,7 +220,7 @@ async function expectEverything(path: string, count: number): Promise<void> {
   db.close();
 }
 
-describe("sqliteStore() with a file of version 2", () => {
+describe("sqliteStore() with a file of version 2", { timeout: 60_000 }, () => {
   it("moves what is large to its new place, and says how far it is when that takes long", async () => {
     const path = temporaryFile();
     versionTwoFile(path, 6_000);
@@ -244,5 +244,5 @@ describe("sqliteStore() with a file of version 2", () => {
     }
     expect(far.every((bytes) => bytes > 0)).toBe(true);
     await expectEverything(path, count);
-  }, 60_000);
+  });
 });
