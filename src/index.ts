@@ -36,6 +36,7 @@ export { Interruption } from "./engine/interruption.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { NextHandler, NodeHandler } from "./server/dispatch.js";
+export type { Readiness } from "./server/health.js";
 export type { TlsFiles } from "./server/listen.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";
 export {

@@ -54,6 +54,11 @@ export interface Limits {
   readonly sendTimeoutMs: number;
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
+  /**
+   * For how long a store that only a restart helps may be out of order, in milliseconds, before the server gives up
+   * (`failure`; `parley serve` ends with code 75). Default 30 seconds.
+   */
+  readonly storeRecoveryMs: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
 }
@@ -84,5 +89,6 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
+  storeRecoveryMs: 30_000,
   shutdownGraceMs: 10_000,
 };

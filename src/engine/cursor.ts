@@ -11,6 +11,8 @@ export interface CursorSource {
   readonly draining: () => boolean;
   /** True once running work has had its grace: calls that wait for it end as well. */
   readonly closing: () => boolean;
+  /** True while the store is out of order: what was cut off by that goes on only when it is well again. */
+  readonly outage: () => boolean;
 }
 
 /** Tells the client of a cut stream that the task goes on and where to find it again. */

@@ -23,10 +23,11 @@ import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { foldStored } from "./fold-stored.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
+import { logTrouble, unavailable } from "./outage.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { Shelf } from "./shelf.js";
-import { type TaskLog, unavailable } from "./task-log.js";
+import type { TaskLog } from "./task-log.js";
 import type { TurnRequest } from "./turn.js";
 import { Upkeep } from "./upkeep.js";
 
@@ -113,6 +114,10 @@ export class Engine {
     this.#leaseMs = options.leaseMs ?? 15_000;
     this.#shelf = new Shelf(options.store);
     this.#runner = this.#makeRunner();
+    // Whoever waits looks again whether there is still something to wait for.
+    options.store.health.onChange(() => {
+      for (const log of this.#shelf.all()) log.wake();
+    });
     this.#upkeep = new Upkeep({
       store: options.store,
       holder: this.#holder,
@@ -258,7 +263,7 @@ export class Engine {
   /** A task in memory, unless it is behind a position that the store has: its commit is told of a moment later. */
   #live(taskId: string, position: number): TaskLog | undefined {
     const log = this.#store.shared ? undefined : this.#shelf.peek(taskId);
-    return log !== undefined && log.fold.position >= position ? log : undefined;
+    return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
   }
 
   async #fold(taskId: string): ReturnType<typeof foldStored> {
@@ -274,7 +279,7 @@ export class Engine {
     if (log === undefined) throw taskNotFound(taskId);
     // Somebody may have read in the store what this process has not been told of yet.
     if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
-    else if (this.#store.shared) await log.refresh();
+    else if (this.#store.shared || log.uncertain) await log.refresh();
     // A log without a stored entry belongs to a task that nobody was told of yet.
     if (log.fold.position > 0 && isOf(log.head, scope)) return log;
     this.#shelf.release(log);
@@ -284,7 +289,7 @@ export class Engine {
   #held(log: TaskLog, since: number, accepted?: Moment): HeldTask {
     const draining = (): boolean => this.#draining;
     const closing = (): boolean => this.#closing;
-    const source: CursorSource = { log, draining, closing };
+    const source: CursorSource = { log, draining, closing, outage: this.#outage };
     return new HeldTask(source, since, accepted, () => this.#shelf.release(log));
   }
 
@@ -454,7 +459,8 @@ export class Engine {
       log = await this.#shelf.take(head.taskId);
       if (log !== undefined) await this.#recoverLog(log);
     } catch (error) {
-      this.#logger.error({ err: error, taskId: head.taskId }, "a task could not be recovered; it is tried again");
+      const what = "a task could not be recovered; it is tried again";
+      logTrouble(this.#logger, error, { taskId: head.taskId }, what);
     } finally {
       if (log !== undefined) this.#shelf.release(log);
     }
@@ -487,13 +493,15 @@ export class Engine {
     }
   }
 
+  readonly #outage = (): boolean => !this.#store.health.status.healthy;
+
   readonly #noteTrouble = (error: unknown): void => {
-    this.#logger.error({ err: error }, "an execution could not be ended");
+    logTrouble(this.#logger, error, {}, "an execution could not be ended");
   };
 
   #trouble(error: unknown): unknown {
     if (!(error instanceof StoreError)) return error;
-    this.#logger.error({ err: error }, "the task store failed");
+    logTrouble(this.#logger, error, {}, "the task store failed");
     return unavailable(error);
   }
 }

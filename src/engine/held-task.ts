@@ -4,6 +4,7 @@ import { responseOf } from "../task/entry.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { type CursorSource, readLog, waitFor } from "./cursor.js";
+import { unavailable } from "./outage.js";
 
 /** A place in a task's log. */
 export interface Place {
@@ -49,10 +50,15 @@ export class HeldTask {
   /**
    * Waits until the task is over or waits for the client (specification 3.2.2); false when the client went or
    * the time, in milliseconds, ran out first.
+   * @throws A2AError UNAVAILABLE when the store is out of order and nothing executes the task until it is well again.
    */
-  settled(client: Departure, timeoutMs: number): Promise<boolean> {
-    const { log } = this.#source;
-    return waitFor(this.#source, () => log.settledTurn >= this.#since, { client, timeoutMs });
+  async settled(client: Departure, timeoutMs: number): Promise<boolean> {
+    const { log, outage } = this.#source;
+    const isSettled = (): boolean => log.settledTurn >= this.#since;
+    const isStuck = (): boolean => !log.busy && outage();
+    const done = await waitFor(this.#source, () => isSettled() || isStuck(), { client, timeoutMs });
+    if (done && !isSettled()) throw unavailable(undefined);
+    return done;
   }
 
   /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */

@@ -11,6 +11,7 @@ import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
 import { Interruptible } from "./interruption.js";
 import type { Place } from "./message.js";
+import { logTrouble } from "./outage.js";
 import { InvalidAgentEvent } from "./own-values.js";
 import { MessageWaits } from "./plan.js";
 import { storedTurn } from "./stored-turn.js";
@@ -95,7 +96,7 @@ export class Execution {
         await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
       // The log could not be written: the task keeps its lease, and whoever claims it decides (recovery).
-      this.#source.logger.error({ err: error, taskId: this.log.taskId }, "an execution could not be stored");
+      logTrouble(this.#source.logger, error, { taskId: this.log.taskId }, "an execution could not be stored");
     } finally {
       this.#end();
     }

@@ -1,11 +1,11 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { A2AError } from "../core/error.js";
 import { nextRound } from "../core/next-round.js";
 import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, stateAfter } from "../task/entry.js";
 import { snapshotPieces, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
+import { unavailable } from "./outage.js";
 import { Pages } from "./pages.js";
 import { Plan } from "./plan.js";
 import { Tail } from "./tail.js";
@@ -37,6 +37,8 @@ export class TaskLog {
   holds = 0;
   /** Whether an execution of the task lives or waits in this process. */
   busy = false;
+  /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
+  uncertain = false;
 
   readonly #store: TaskStore;
   #head: TaskHead;
@@ -51,6 +53,7 @@ export class TaskLog {
   #answers: (() => void)[] = [];
   /** Counts appends of this process that were stored. */
   #appends = 0;
+  #failures = 0;
   #snapshotAt: number;
   #savingSnapshot = false;
   #room: (() => void)[] = [];
@@ -217,12 +220,18 @@ export class TaskLog {
    */
   async refresh(): Promise<void> {
     const appends = this.#appends;
+    const failures = this.#failures;
+    // What a store that is out of order was given may yet be stored.
+    const isWell = this.#store.health.status.healthy;
     // What this process has appended meanwhile, it has appended behind all the others' entries.
     while (this.#appends === appends) {
       const before = this.fold.position;
       const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
       while (this.#appending) await this.#answer();
-      if (read.length === 0) break;
+      if (read.length === 0) {
+        if (isWell && this.#failures === failures) this.uncertain = false;
+        break;
+      }
       if (this.fold.position === before) this.#takeOver(read);
     }
     const changes = this.#leaseChanges;
@@ -383,6 +392,10 @@ export class TaskLog {
     const waiting = this.#unstored.takeAll();
     const lost = refused && this.fold.position > 0 ? waiting.splice(0, 1) : waiting.splice(0);
     const reason = refused ? error : unavailable(error);
+    if (!refused) {
+      this.#failures++;
+      this.uncertain = true;
+    }
     for (const { reject } of lost) reject(reason);
     for (const pending of waiting) this.#unstored.push(pending);
     this.#replan();
@@ -418,9 +431,4 @@ async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold): P
 
 function isConflict(error: unknown): boolean {
   return error instanceof StoreError && (error.kind === "conflict" || error.kind === "finished");
-}
-
-/** Trouble with the store as callers may see it. */
-export function unavailable(cause: unknown): A2AError {
-  return new A2AError("UNAVAILABLE", "The task store is not available.", { cause, retryAfterMs: 1_000 });
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "../core/log.js";
 import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { logTrouble } from "./outage.js";
 
 /** Claims taken in one go. */
 const claimSize = 100;
@@ -69,7 +70,7 @@ export class Upkeep {
 
   #soon(work: () => Promise<void>): void {
     this.#running = this.#running.then(work).catch((error: unknown) => {
-      this.#options.logger.error({ err: error }, "upkeep of the task store failed; it is tried again");
+      logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; it is tried again");
     });
   }
 

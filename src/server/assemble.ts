@@ -49,7 +49,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const { agents, limits, logger, store } = settings;
   const agentOf = (tenant: string): ServedAgent | undefined => agents.resolve(tenant);
   const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
-  const lifecycle = new Lifecycle(engine, store);
+  const lifecycle = new Lifecycle({ engine, store, limits, logger });
   const address = new PublicAddress(settings);
   const proxies = createProxies(settings.trust);
   // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.

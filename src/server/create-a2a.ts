@@ -6,6 +6,7 @@ import type { Call } from "../core/call.js";
 import type { Invoke } from "../service/invoke.js";
 import { assemble } from "./assemble.js";
 import type { NodeHandler } from "./dispatch.js";
+import type { Readiness } from "./health.js";
 import { type A2AOptions, settle } from "./options.js";
 
 /** How to end. */
@@ -32,6 +33,15 @@ export interface A2A {
   readonly invoke: Invoke;
   /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
   card(call?: Call): AgentCard;
+  /** Whether calls are served; `unavailable` while the store cannot be written. For the health checks of the host. */
+  readonly readiness: Readiness;
+  /** Calls back at every change of the readiness. The result takes the wish back. */
+  onReadiness(listener: (readiness: Readiness) => void): () => void;
+  /**
+   * Resolves when the store has been out of order for `limits.storeRecoveryMs` and only opening it anew may help, as
+   * when its file was removed: close, and start again. It stays pending otherwise.
+   */
+  readonly failure: Promise<Error>;
   /** Takes over what a crash left behind. The first call begins it, too, and waits for it. */
   start(): Promise<void>;
   /** Refuses new calls, ends streams and running work, and closes the store. */
@@ -48,6 +58,11 @@ export function createA2A(options: A2AOptions): A2A {
   const { lifecycle, address: _, budget: _budget, ...mountable } = assemble(settings);
   return {
     ...mountable,
+    get readiness() {
+      return lifecycle.readiness;
+    },
+    onReadiness: (listener) => lifecycle.onReadiness(listener),
+    failure: lifecycle.failure,
     start: () => lifecycle.start(),
     close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
   };

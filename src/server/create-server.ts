@@ -5,7 +5,7 @@ import { type Assembly, assemble } from "./assemble.js";
 import { Connections } from "./connections.js";
 import type { CloseOptions } from "./create-a2a.js";
 import type { NodeHandler } from "./dispatch.js";
-import { healthAnswer } from "./health.js";
+import { healthAnswer, type Readiness } from "./health.js";
 import { cannotListen, type Listener, listen } from "./listen.js";
 import { type ServerOptions, type Settings, settle } from "./options.js";
 import { authority } from "./public-address.js";
@@ -21,9 +21,19 @@ export interface Server {
   readonly grpcAddress: string | undefined;
   /** The card of the first agent, as the well-known path shows it to whoever comes by no proxy. */
   readonly card: AgentCard;
+  /** What `/readyz` and the health service of gRPC say; `unavailable` while the store cannot be written. */
+  readonly readiness: Readiness;
+  /** Calls back at every change of the readiness. The result takes the wish back. */
+  onReadiness(listener: (readiness: Readiness) => void): () => void;
+  /**
+   * Resolves when the store has been out of order for `limits.storeRecoveryMs` and only opening it anew may help, as
+   * when its file was removed: close, and start again. It stays pending otherwise.
+   */
+  readonly failure: Promise<Error>;
   /**
    * Ends in order: not ready any more, new calls refused, open streams ended with an invitation to resume, running
-   * work given its grace, connections closed, the store last. Later calls wait for the same end.
+   * work given its grace, connections closed, the store last. Later calls wait for the same end. It rejects when not all
+   * of it could be done, a few seconds after the grace at the latest: what hangs then, such as a disk, hangs still.
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -68,12 +78,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     grpc = await openGrpc(settings, assembly, connections);
     const listening = { host, encrypted: tls !== undefined };
     assembly.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
+    assembly.lifecycle.onReadiness((readiness) => grpc?.server.setServing(readiness === "ready"));
     await assembly.lifecycle.start();
   } catch (error) {
     await Promise.allSettled([listener.close(0), grpc?.server.drain(0), assembly.lifecycle.stop(0)]);
     throw error;
   }
-  grpc?.server.setServing(true);
   opened.resolve();
   logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
   return serverOf(settings, assembly, listener, grpc);
@@ -138,6 +148,8 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
     });
     logger.info({}, "the server has ended");
   };
+  // All of it but what hangs in the store is over by then.
+  const latest = (graceMs: number): number => graceMs + limits.cancelGraceMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
@@ -145,9 +157,27 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority({ host, port: grpc.port }),
     card: assembly.card(),
+    get readiness() {
+      return lifecycle.readiness;
+    },
+    onReadiness: (listener) => lifecycle.onReadiness(listener),
+    failure: lifecycle.failure,
     close: ({ graceMs = limits.shutdownGraceMs } = {}) => {
-      ended ??= end(graceMs);
+      ended ??= inTime(end(graceMs), latest(graceMs));
       return ended;
     },
   };
+}
+
+/** @throws when it takes longer. */
+async function inTime(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The server could not end within ${ms} ms: something hangs.`)), ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,7 +1,10 @@
 import type { WholeAnswer } from "./answer.js";
 
-/** Whether calls are served: not before what a crash left behind is taken over, and not while the server ends. */
-export type Readiness = "starting" | "ready" | "draining";
+/**
+ * Whether calls are served: not before what a crash left behind is taken over (`starting`), not while the server ends
+ * (`draining`), and reads alone while the store cannot be written (`unavailable`).
+ */
+export type Readiness = "starting" | "ready" | "unavailable" | "draining";
 
 /**
  * Answers the two questions of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:

@@ -1,32 +1,103 @@
 import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { Interceptor } from "../service/invoke.js";
+import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
 
-/** From the first call to the last: what a crash left behind is taken over first, the store is closed last. */
+/** What a lifecycle is of. */
+export interface LifecycleOptions {
+  readonly engine: Engine;
+  readonly store: TaskStore;
+  readonly limits: Pick<Limits, "storeRecoveryMs">;
+  readonly logger: Logger;
+}
+
+/**
+ * From the first call to the last: what a crash left behind is taken over first, the store is closed last. In between
+ * it tells whether calls are served, by what the store says of itself.
+ */
 export class Lifecycle {
   readonly #engine: Engine;
   readonly #store: TaskStore;
-  #readiness: Readiness = "starting";
+  readonly #options: LifecycleOptions;
+  readonly #listeners = new Set<(readiness: Readiness) => void>();
+  #phase: Exclude<Readiness, "unavailable"> = "starting";
+  #told: Readiness = "starting";
   #started: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
+  #isIll = false;
+  #patience: NodeJS.Timeout | undefined;
+  readonly #forget: () => void;
+  /** See `Server.failure`. */
+  readonly failure: Promise<Error>;
+  #fail: (error: Error) => void = () => {};
 
-  constructor(engine: Engine, store: TaskStore) {
-    this.#engine = engine;
-    this.#store = store;
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+    this.#engine = options.engine;
+    this.#store = options.store;
+    this.failure = new Promise((resolve) => {
+      this.#fail = resolve;
+    });
+    this.#forget = options.store.health.onChange((status) => this.#storeIs(status));
+    const { status } = options.store.health;
+    if (!status.healthy) this.#storeIs(status);
   }
 
   get readiness(): Readiness {
-    return this.#readiness;
+    return this.#phase === "ready" && !this.#store.health.status.healthy ? "unavailable" : this.#phase;
+  }
+
+  /** Calls back at every change of the readiness. The result takes the wish back. */
+  onReadiness(listener: (readiness: Readiness) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Takes over what a crash left behind, once. */
   start(): Promise<void> {
     this.#started ??= this.#engine.start().then(() => {
-      if (this.#readiness === "starting") this.#readiness = "ready";
+      if (this.#phase === "starting") this.#enter("ready");
     });
     return this.#started;
+  }
+
+  #enter(phase: Exclude<Readiness, "unavailable">): void {
+    this.#phase = phase;
+    this.#tell();
+  }
+
+  #tell(): void {
+    const { readiness } = this;
+    if (readiness === this.#told) return;
+    this.#told = readiness;
+    for (const listener of [...this.#listeners]) listener(readiness);
+  }
+
+  /** One line of the log for each change, however many calls it concerns. */
+  #storeIs(status: StoreStatus): void {
+    const { limits, logger } = this.#options;
+    if (status.healthy) {
+      logger.info({}, "the task store is well again");
+    } else if (!this.#isIll) {
+      logger.error({ reason: status.reason }, "the task store is out of order: the server is not ready, writes fail");
+    }
+    this.#isIll = !status.healthy;
+    if (status.healthy || !status.restartHelps) {
+      clearTimeout(this.#patience);
+      this.#patience = undefined;
+    } else {
+      this.#patience ??= setTimeout(() => this.#giveUp(), limits.storeRecoveryMs).unref();
+    }
+    this.#tell();
+  }
+
+  #giveUp(): void {
+    const { status } = this.#store.health;
+    if (!status.healthy) this.#fail(new Error(`The task store is out of order. ${status.reason}`));
   }
 
   /** Lets calls wait until the start is over; the first call begins it where nobody else has. */
@@ -38,12 +109,12 @@ export class Lifecycle {
         throw new A2AError("UNAVAILABLE", "The server could not start.", { cause });
       }
     };
-    return (invocation) => (this.#readiness === "starting" ? waitFor().then(() => next(invocation)) : next(invocation));
+    return (invocation) => (this.#phase === "starting" ? waitFor().then(() => next(invocation)) : next(invocation));
   };
 
   /** From now on new calls are refused. */
   beginDrain(): void {
-    this.#readiness = "draining";
+    this.#enter("draining");
   }
 
   /** Ends streams and work. What is not done after the grace is stopped, to be taken over at the next start. */
@@ -71,6 +142,8 @@ export class Lifecycle {
     await this.stop(graceMs).catch(note);
     await afterwards().catch(note);
     await this.#store.close().catch(note);
+    clearTimeout(this.#patience);
+    this.#forget();
     if (errors.length > 0) throw errors[0];
   }
 }

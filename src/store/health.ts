@@ -12,8 +12,8 @@ export interface UnhealthyStore {
   /** What is wrong, in one sentence for the log. It may name paths, so no client is told. */
   readonly reason: string;
   /**
-   * Whether opening the store anew, in this process or in another one, may help. False where it would end in the same
-   * place, such as on a disk that is full.
+   * Whether opening the store anew may help, in this process or in another one. False where it would only be worse,
+   * such as on a disk that is full or hangs: whoever has it open can still read, and goes on when the disk does.
    */
   readonly restartHelps: boolean;
 }

@@ -4,7 +4,7 @@ import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, StoreError } from "../task-store.js";
 import { CLOSE, MessageBuilder, PROBE } from "./message.js";
 import type { Troubles } from "./troubles.js";
-import type { Answer, FromWriter, OtherWrite, Outage, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
 const FLUSH_BYTES = 1024 * 1024;
@@ -192,7 +192,7 @@ export class WriterLink {
     const late = this.#silentMs > writeTimeoutMs;
     if (!late && this.#silentMs <= stallMs) return;
     const reason = `A write to the store has been under way for more than ${stallMs} ms.`;
-    this.#troubles.note("stall", { reason, restartHelps: true, refuses: late });
+    this.#troubles.note("stall", { reason, restartHelps: false, refuses: late });
     if (!late) return;
     const error = new StoreError("unavailable", reason);
     // They keep their place among the answers, which nobody hears any more.
@@ -206,12 +206,12 @@ export class WriterLink {
     this.#worker.postMessage(PROBE);
   }
 
-  #probed(outage: Outage | null): void {
+  #probed(reason: string | null): void {
     this.#probing = false;
-    if (outage !== null) {
+    if (reason !== null) {
       this.#goodProbes = 0;
-      // Not refused at once: what is smaller may have room, and a disk that fails does not take long to do so.
-      this.#troubles.note("disk", { reason: outage.reason, restartHelps: !outage.full, refuses: false });
+      // Writes are tried all the same: what is smaller may have room, and a disk that fails does not take long to.
+      this.#troubles.note("disk", { reason, restartHelps: false, refuses: false });
     } else if (++this.#goodProbes >= GOOD_PROBES) {
       this.#troubles.note("disk", undefined);
     }

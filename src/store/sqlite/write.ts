@@ -68,22 +68,14 @@ export interface Reply {
   readonly lost?: string;
 }
 
-/** What the disk answers. */
-export interface Outage {
-  /** One sentence for the log. */
-  readonly reason: string;
-  /** Whether it is only that there is no room. */
-  readonly full: boolean;
-}
-
 /** The file is open, and messages are read. */
 export interface Started {
   readonly started: true;
 }
 
-/** What came of a probe: what is wrong, or null. */
+/** What came of a probe: one sentence on what is wrong, or null. */
 export interface Probed {
-  readonly probed: Outage | null;
+  readonly probed: string | null;
 }
 
 /** All that the writer's thread says. */

@@ -2,12 +2,12 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import type { Database } from "better-sqlite3";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
-import { codeOf, toStoreError } from "./errors.js";
+import { toStoreError } from "./errors.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import { APPLICATION_ID } from "./migrations.js";
 import { openWriter, type WriterData } from "./open.js";
 import { lookNow } from "./place.js";
-import type { Answer, Outage, Probed, Reply, Started, Write } from "./write.js";
+import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 
 /** A commit that has this many writes takes no more messages: the first of them should not wait long for the last. */
 const MAX_WRITES = 1_024;
@@ -33,7 +33,7 @@ function main(port: MessagePort, data: WriterData): void {
       next = writes.length < MAX_WRITES ? receive(port) : undefined;
     }
     if (writes.length > 0) port.postMessage(answer(committer.commit(writes), lookNow(data.place)));
-    if (asked) port.postMessage({ probed: probe(db) ?? null } satisfies Probed);
+    if (asked) port.postMessage({ probed: probe(db) } satisfies Probed);
     if (next === CLOSE) {
       db.close();
       port.close();
@@ -71,16 +71,13 @@ function toReply(outcomes: readonly Outcome[]): Reply {
   return answers.size === 0 ? { count: outcomes.length } : { count: outcomes.length, answers, failed };
 }
 
-/** Whether the disk takes a commit of one page, which changes nothing: what is wrong, or undefined. */
-function probe(db: Database): Outage | undefined {
+/** Whether the disk takes a commit of one page, which changes nothing: what is wrong, or null. */
+function probe(db: Database): string | null {
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`);
-    return undefined;
+    return null;
   } catch (error) {
-    return {
-      reason: toStoreError(error, "The store cannot be written").message,
-      full: codeOf(error) === "SQLITE_FULL",
-    };
+    return toStoreError(error, "The store cannot be written").message;
   }
 }
 

@@ -1,0 +1,19 @@
+import { A2AError } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import { StoreError } from "../store/task-store.js";
+
+/** Trouble with the store as callers may see it. What they asked for may have been done or not. */
+export function unavailable(cause: unknown): A2AError {
+  return new A2AError("UNAVAILABLE", "The task store is not available.", { cause, retryAfterMs: 1_000 });
+}
+
+/** Whether an error only says again what the store's health has told of. */
+function isOutage(error: unknown): boolean {
+  const cause = error instanceof A2AError ? error.cause : error;
+  return cause instanceof StoreError && cause.kind === "unavailable";
+}
+
+/** Logs trouble with the store, in a whisper when a line for all of it is in the log already. */
+export function logTrouble(logger: Logger, error: unknown, facts: object, message: string): void {
+  logger[isOutage(error) ? "debug" : "error"]({ err: error, ...facts }, message);
+}

@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { stays } from "../../src/core/departure.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
+import { HealthSource } from "../../src/store/health.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { Bench, gate, scope, settle, story } from "./support.js";
+
+const benches: Bench[] = [];
+afterEach(async () => {
+  for (const bench of benches.splice(0)) await bench.engine.drain(0);
+});
+
+/** A store whose disk can be taken away. What is appended then may be done, and the caller is told the same. */
+function fragile(): { store: TaskStore; fail: (how: "done" | "not done") => void; mend: () => void } {
+  const kept = memoryStore();
+  const health = new HealthSource();
+  let failing: "done" | "not done" | undefined;
+  const store = new Proxy(kept, {
+    get(target, name) {
+      if (name === "health") return health;
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (!["append", "setLease", "renewLeases", "claimLeases"].includes(String(name))) return value.bind(target);
+      return async (request: never) => {
+        if (failing === undefined) return value.call(target, request);
+        if (failing === "done") await value.call(target, request);
+        throw new StoreError("unavailable", "The disk is away.");
+      };
+    },
+  });
+  return {
+    store,
+    fail: (how) => {
+      failing = how;
+      health.report({ reason: "The disk is away.", restartHelps: false });
+    },
+    mend: () => {
+      failing = undefined;
+      health.report(undefined);
+    },
+  };
+}
+
+async function start(agent: Omit<Agent, "card">, store: TaskStore): Promise<Bench> {
+  const bench = new Bench(agent, { leaseMs: 200 }, store);
+  benches.push(bench);
+  await bench.engine.start();
+  return bench;
+}
+
+const asking: Omit<Agent, "card"> = {
+  recover: "restart",
+  async *execute(turn) {
+    if (turn.text === "ask") yield inputRequired("What?");
+    else yield completed(`You said ${turn.text}.`);
+  },
+};
+
+describe("a message whose append had no clear outcome", () => {
+  for (const how of ["done", "not done"] as const) {
+    it(`is one message when it is sent again under its key: ${how}`, async () => {
+      const { store, fail, mend } = fragile();
+      const bench = await start(asking, store);
+      const held = await bench.send("ask");
+      await settle(held);
+      const taskId = held.now().task.id;
+      const idempotency = { key: "k", fingerprint: "f" };
+      const send = () => bench.send("blue", { message: { taskId }, idempotency });
+      fail(how);
+      await expect(send()).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
+      mend();
+      const again = await send();
+      expect(await settle(again)).toBe("COMPLETED");
+      const said = again.now().task.history.map(({ parts }) => String(parts[0]?.content.value));
+      expect(said.filter((text) => text === "blue")).toHaveLength(1);
+      expect(again.now().task.status?.message?.parts[0]?.content.value).toBe("You said blue.");
+      again.release();
+      held.release();
+    });
+  }
+
+  it("is shown by a read when it was done", async () => {
+    const { store, fail, mend } = fragile();
+    const bench = await start(asking, store);
+    const held = await bench.send("ask");
+    await settle(held);
+    const taskId = held.now().task.id;
+    fail("done");
+    await expect(bench.send("blue", { message: { taskId } })).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    const { task } = await bench.engine.get(scope, taskId);
+    expect(task.history.map(({ parts }) => String(parts[0]?.content.value))).toContain("blue");
+    mend();
+    held.release();
+  });
+});
+
+describe("a task that is cut off by its store", () => {
+  it("lets nobody wait for its end, and goes on when the store does", async () => {
+    const { store, fail, mend } = fragile();
+    const goOn = gate();
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield working();
+        if (turn.attempt === 1) await goOn.opened;
+        yield artifact({ id: "a", text: `attempt ${turn.attempt}` });
+        // Its end is not in the same append.
+        if (turn.attempt === 1) await new Promise((resolve) => setTimeout(resolve, 50));
+      },
+    };
+    const bench = await start(agent, store);
+    const held = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
+    const told = story(held);
+    await held.passed(1, stays, 5_000);
+    const waiting = held.settled(stays, 60_000);
+    fail("done");
+    goOn.open();
+    await expect(waiting).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
+    const again = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
+    await expect(again.settled(stays, 60_000)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    // Who reads waits for what comes.
+    expect((await bench.engine.get(scope, again.now().task.id)).task.status?.state).toBe(TaskState.WORKING);
+    mend();
+    // Its first attempt was stored although nobody was told so, and it is there.
+    expect(await told).toEqual(["WORKING", "artifact attempt 1", "WORKING", "artifact attempt 2", "COMPLETED"]);
+    expect(bench.logged.filter(({ message }) => /could not be stored/.test(message))).toHaveLength(1);
+    again.release();
+    held.release();
+  });
+});
