@@ -4,7 +4,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Invoke } from "../service/invoke.js";
-import type { ByteBudget } from "./byte-budget.js";
+import type { Arrivals } from "./arrivals.js";
 
 /** A request on the HTTP port, HTTP/1.1 or HTTP/2. */
 export type NodeServerRequest = IncomingMessage | Http2ServerRequest;
@@ -21,8 +21,8 @@ export interface BindingOptions {
   readonly service: DescService;
   readonly invoke: Invoke;
   readonly limits: Limits;
-  /** Shared by all bindings of a server. */
-  readonly budget: ByteBudget;
+  /** Counts requests until they are here, over all bindings of a server. */
+  readonly arrivals: Arrivals;
   readonly logger: Logger;
 }
 

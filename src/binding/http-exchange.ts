@@ -255,7 +255,7 @@ class HttpCallStart implements CallStart {
 }
 
 /** The other end of the connection. An IPv4 address in IPv6 dress is given as IPv4. */
-function peerOf({ socket }: NodeServerRequest): Peer {
+export function peerOf({ socket }: NodeServerRequest): Peer {
   const address = socket.remoteAddress ?? "";
   return {
     address: address.startsWith("::ffff:") ? address.slice(7) : address,

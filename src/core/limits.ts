@@ -2,8 +2,13 @@
 export interface Limits {
   /** One request, in bytes, on any binding. Default 8 MiB. */
   readonly maxRequestBytes: number;
-  /** Requests that are still arriving, in bytes, over all connections; at least `maxRequestBytes`. Default 256 MiB. */
+  /**
+   * Requests that are still arriving, in bytes, over all connections; at least `maxRequestBytes`. An eighth is kept for
+   * small ones, and one address may have half. Default 256 MiB.
+   */
   readonly maxArrivingBytes: number;
+  /** Requests from one address that have begun and are still arriving. Trusted proxies may have any number. Default 4,096. */
+  readonly maxArrivingPerAddress: number;
   /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 250,000. */
   readonly maxRequestValues: number;
   /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
@@ -67,6 +72,7 @@ export interface Limits {
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,
+  maxArrivingPerAddress: 4_096,
   maxRequestValues: 250_000,
   maxPageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,

@@ -1,7 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Arrivals } from "../binding/arrivals.js";
 import type { BindingOptions, NodeServerRequest } from "../binding/binding.js";
-import { ByteBudget } from "../binding/byte-budget.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
@@ -28,7 +28,7 @@ export interface Assembly {
   readonly connectRoutes: (router: ConnectRouter) => void;
   readonly connectContext: (request: NodeServerRequest) => ContextValues;
   readonly grpc: GrpcBinding;
-  readonly budget: ByteBudget;
+  readonly arrivals: Arrivals;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
@@ -64,9 +64,8 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     draining: () => lifecycle.readiness === "draining",
   });
   const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
-  // Whatever one request may have has to fit.
-  const budget = new ByteBudget(Math.max(limits.maxArrivingBytes, limits.maxRequestBytes));
-  const binding: BindingOptions = { service: A2AService, invoke, limits, budget, logger };
+  const arrivals = new Arrivals({ limits, isProxy: settings.trust });
+  const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
   const connect = createConnectBinding(binding);
   const rest = createRestBinding(binding);
   const handler = createDispatch({
@@ -88,7 +87,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(request),
     grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
-    budget,
+    arrivals,
     invoke,
     card: (call) => {
       // A server without any agent does not come into being.

@@ -55,7 +55,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = settle(options, false);
-  const { lifecycle, address: _, budget: _budget, ...mountable } = assemble(settings);
+  const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = assemble(settings);
   return {
     ...mountable,
     get readiness() {

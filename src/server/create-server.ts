@@ -101,9 +101,9 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const { grpc: binding, budget } = assembly;
+  const { grpc: binding, arrivals } = assembly;
   const admit = (socket: Socket): boolean => connections.admit(socket);
-  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, budget, logger, admit });
+  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, arrivals, logger, admit });
   // Like `/readyz`, its health says so when calls are served.
   server.setServing(false);
   try {

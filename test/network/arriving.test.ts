@@ -1,28 +1,32 @@
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { connect as connectJudge, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { connect, http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
-import { cleanup, type Served, serve, until } from "./serve.js";
+import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 30_000 });
 
 const path = `/${A2AService.typeName}/ListTasks`;
 const kilobytes = 1024;
-const limits = { maxRequestBytes: 64 * kilobytes, maxArrivingBytes: 100 * kilobytes };
+/** An address may have 70 KiB of what is arriving, and one of the small requests up to 2.5 KiB. */
+const limits = { maxRequestBytes: 64 * kilobytes, maxArrivingBytes: 160 * kilobytes };
 const part = Buffer.alloc(49 * kilobytes, " ");
 
 /** Begins a request whose body does not end; the result gives it up. */
 type Begin = (served: Served) => () => void;
 
-function half(target: string, type: string): Begin {
+function half(target: string, type: string, bytes = part.length): Begin {
   return ({ port }) => {
     const socket = net.connect(port, "127.0.0.1");
     cleanup(() => socket.destroy());
     socket.on("error", () => {});
     socket.write(`POST ${target} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: 60000\r\n\r\n`);
-    socket.write(part);
+    socket.write(part.subarray(0, bytes));
     return () => socket.destroy();
   };
 }
@@ -39,111 +43,183 @@ const halfGrpc =
     return () => session.destroy();
   };
 
-const list = Buffer.from("{}");
+/** Begins a call whose message does not end. */
+function halfCall(session: ClientHttp2Session): { readonly stream: ClientHttp2Stream; readonly begun: Promise<void> } {
+  const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+  const stream = session.request(headers).on("error", () => {});
+  const begun = new Promise<void>((resolve) => stream.write(envelope(Buffer.alloc(5), 0, 1_000), () => resolve()));
+  return { stream, begun };
+}
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Bytes that the process holds, inside the heap of JavaScript and outside of it. */
+function held(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 const message = envelope(bytesOf({ rpc: "ListTasks", request: {} }));
-const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: { contextId: "x".repeat(10) } });
-const room = Buffer.from(`{"contextId":"x"}${" ".repeat(3 * kilobytes)}`);
 const h1 = ({ port }: Served): Send => http1(port);
 const type = (name: string) => ({ "content-type": name, te: "trailers" });
+const space = (bytes: number): string => " ".repeat(bytes);
+const say = (bytes: number): Buffer =>
+  envelope(bytesOf({ rpc: "SendMessage", request: messageOf(space(bytes)) as never }));
 
-/** A request that is small, and yet too much for what is left; what it is refused with. */
-const wires: [
-  name: string,
-  begin: Begin,
-  send: (served: Served) => Send,
-  request: RawRequest,
-  judge: Judge,
-  code: unknown,
-][] = [
-  [
-    "JSON-RPC",
-    half("/", "application/json"),
-    h1,
-    { path: "/", headers: type("application/json"), body: call + " ".repeat(3 * kilobytes) },
-    jsonRpc,
-    -32000,
-  ],
-  [
-    "HTTP+JSON",
-    half("/message:send", "application/json"),
-    h1,
-    { path: "/tasks/none:cancel", headers: type("application/json"), body: `${" ".repeat(3 * kilobytes)}{}` },
-    rest,
-    429,
-  ],
-  [
-    "Connect",
-    half(path, "application/json"),
-    h1,
-    { path, headers: type("application/json"), body: room },
-    connectJudge,
-    "resource_exhausted",
-  ],
-  [
-    "gRPC-Web",
-    half(path, "application/grpc-web+json"),
-    h1,
-    { path, headers: type("application/grpc-web+json"), body: envelope(room) },
-    grpcWeb,
-    8,
-  ],
-  [
-    "gRPC on the HTTP port",
-    halfGrpc("port"),
-    ({ port }) => http2Client(port),
-    { path, headers: type("application/grpc+json"), body: envelope(room) },
-    grpc,
-    8,
-  ],
-  [
-    "gRPC",
-    halfGrpc("grpcPort"),
-    ({ grpcPort }) => http2Client(grpcPort),
-    {
+interface Wire {
+  readonly name: string;
+  readonly begin: Begin;
+  readonly send: (served: Served) => Send;
+  /** A request of so many bytes, and a little more. */
+  readonly request: (bytes: number) => RawRequest;
+  readonly judge: Judge;
+  /** What is refused has this code, and what is taken that. */
+  readonly refused: unknown;
+  readonly taken?: unknown;
+}
+
+const rpc = { jsonrpc: "2.0", id: 1, method: "ListTasks" };
+const wires: readonly Wire[] = [
+  {
+    name: "JSON-RPC",
+    begin: half("/", "application/json"),
+    send: h1,
+    request: (bytes) => ({ path: "/", headers: type("application/json"), body: JSON.stringify(rpc) + space(bytes) }),
+    judge: jsonRpc,
+    refused: -32000,
+  },
+  {
+    name: "HTTP+JSON",
+    begin: half("/message:send", "application/json"),
+    send: h1,
+    request: (bytes) => ({ path: "/tasks/none:cancel", headers: type("application/json"), body: `${space(bytes)}{}` }),
+    judge: rest,
+    refused: 429,
+    taken: 404,
+  },
+  {
+    name: "Connect",
+    begin: half(path, "application/json"),
+    send: h1,
+    request: (bytes) => ({ path, headers: type("application/json"), body: `${space(bytes)}{}` }),
+    judge: connectJudge,
+    refused: "resource_exhausted",
+  },
+  {
+    name: "gRPC-Web",
+    begin: half(path, "application/grpc-web+json"),
+    send: h1,
+    request: (bytes) => ({ path, headers: type("application/grpc-web+json"), body: envelope(`${space(bytes)}{}`) }),
+    judge: grpcWeb,
+    refused: 8,
+  },
+  {
+    name: "gRPC on the HTTP port",
+    begin: halfGrpc("port"),
+    send: ({ port }) => http2Client(port),
+    request: (bytes) => ({ path, headers: type("application/grpc+json"), body: envelope(`${space(bytes)}{}`) }),
+    judge: grpc,
+    refused: 8,
+  },
+  {
+    name: "gRPC",
+    begin: halfGrpc("grpcPort"),
+    send: ({ grpcPort }) => http2Client(grpcPort),
+    request: (bytes) => ({
       path: path.replace("ListTasks", "SendMessage"),
       headers: type("application/grpc"),
-      body: envelope(
-        bytesOf({
-          rpc: "SendMessage",
-          request: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x".repeat(6 * kilobytes) }] } },
-        }),
-      ),
-      // What is here at once is not arriving any more.
-      inPieces: true,
-    },
-    grpc,
-    8,
-  ],
+      body: say(bytes),
+    }),
+    judge: grpc,
+    refused: 8,
+  },
 ];
 
 describe("bytes that are still arriving", () => {
   it.each(wires)(
-    "are limited over %s, together with all others [SRV-SEC-04]",
-    async (name, begin, of, request, judge, code) => {
+    "are limited over $name, together with all others, and small requests have room [SRV-SEC-04]",
+    async ({ begin, send: of, request, judge, refused, taken }) => {
       const served = await serve({ limits });
       const send = of(served);
-      // One from elsewhere, one of this binding: the count is one.
-      const held = [half("/message:send", "application/json")(served), begin(served)];
-      await until(async () => judge(await send(request)) === code);
-      // What fits is taken all the same.
-      expect((await http1(served.port)({ path, headers: type("application/json"), body: list })).status, name).toBe(
-        200,
-      );
-      for (const giveUp of held) giveUp();
-      const fits = (given: unknown): boolean => given === undefined || given === 404;
-      await until(async () => fits(judge(await send(request))));
+      const large = { ...request(40 * kilobytes), inPieces: true };
+      expect(judge(await send(large))).toBe(taken);
+      const giveUp = begin(served);
+      await until(async () => judge(await send(large)) === refused);
+      // Somebody else's count as well: the count is one.
+      const others = half("/message:send", "application/json", 20 * kilobytes)(served);
+      for (let i = 0; i < 3; i++) expect(judge(await send({ ...request(2 * kilobytes), inPieces: true }))).toBe(taken);
+      // What is here at once is not arriving any more.
+      expect(judge(await send(request(10 * kilobytes)))).toBe(taken);
+      giveUp();
+      others();
+      await until(async () => judge(await send(large)) === taken);
       expect(served.errors()).toEqual([]);
       await served.server.close();
     },
   );
 
+  it.each(["port", "grpcPort"] as const)(
+    "are counted as they come: calls of gRPC that do not end are in nobody's way, on the %s",
+    async (port) => {
+      const served = await serve({ limits: { maxArrivingBytes: 1024 * kilobytes, maxRequestBytes: 64 * kilobytes } });
+      const session = connect(served[port]);
+      const open = Array.from({ length: 250 }, () => halfCall(session));
+      await Promise.all(open.map(({ begun }) => begun));
+      const answer = await h1(served)({
+        path: "/",
+        headers: type("application/json"),
+        body: JSON.stringify(rpc) + space(60 * kilobytes),
+        inPieces: true,
+      });
+      expect(jsonRpc(answer)).toBeUndefined();
+      expect(open.filter(({ stream }) => stream.closed)).toEqual([]);
+      session.destroy();
+    },
+  );
+
+  it.each(["port", "grpcPort"] as const)("are of so many requests of one address, on the %s", async (port) => {
+    const served = await serve({ limits: { maxArrivingPerAddress: 5 } });
+    const session = connect(served[port]);
+    const open = Array.from({ length: 5 }, () => halfCall(session));
+    await Promise.all(open.map(({ begun }) => begun));
+    const headers = type("application/grpc");
+    const late = { path: path.replace("ListTasks", "SendMessage"), headers, body: say(10), inPieces: true };
+    await until(async () => grpc(await http2Client(served[port])(late)) === 8);
+    // What is here at once is not arriving any more.
+    expect(grpc(await http2Client(served[port])({ path, headers, body: message }))).toBeUndefined();
+    session.destroy();
+    await until(async () => grpc(await http2Client(served[port])(late)) === undefined);
+    expect(served.errors()).toEqual([]);
+  });
+
+  it("cost no more than their size, however small the pieces are", async () => {
+    const served = await serve();
+    const socket = net.connect(served.port, "127.0.0.1").on("error", () => {});
+    cleanup(() => socket.destroy());
+    const head =
+      "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    socket.write(head);
+    const before = held();
+    const bytes = 1024 * kilobytes;
+    const pieces = Buffer.from("1\r\n \r\n".repeat(bytes / 16));
+    for (let i = 0; i < 16; i++) await new Promise<void>((resolve) => socket.write(pieces, () => resolve()));
+    const answer = new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(held() - before).toBeLessThan(8 * bytes);
+    socket.write("2\r\n{}\r\n0\r\n\r\n");
+    expect(await answer).toContain("-32600");
+  });
+
   it("are counted no more when they are here", async () => {
     const served = await serve({ limits });
-    const [rpc, http] = [http2Client(served.grpcPort), h1(served)];
+    const [grpcPort, http] = [http2Client(served.grpcPort), h1(served)];
+    const room = Buffer.from(`{"contextId":"x"}${space(3 * kilobytes)}`);
     for (let i = 0; i < 300; i++) {
       const [one, two] = await Promise.all([
         http({ path, headers: type("application/json"), body: room }),
-        rpc({ path, headers: type("application/grpc"), body: message }),
+        grpcPort({ path, headers: type("application/grpc"), body: message }),
       ]);
       expect([one.status, grpc(two)]).toEqual([200, undefined]);
     }

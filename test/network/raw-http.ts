@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as http2 from "node:http2";
 import * as net from "node:net";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { cleanup } from "./serve.js";
 
 /** A request as it goes over the wire. */
@@ -10,7 +10,7 @@ export interface RawRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string | undefined;
-  /** Whether the body comes in two pieces with a pause between them, where the client can do that. */
+  /** Whether the body comes in two pieces with a pause between them. */
   readonly inPieces?: boolean;
 }
 
@@ -34,13 +34,15 @@ export function http1(port: number): Send {
   const createConnection = (options: net.NetConnectOpts) => net.connect(options).on("error", () => {});
   const agent = Object.assign(new http.Agent({ keepAlive: true }), { createConnection });
   cleanup(() => agent.destroy());
-  return async ({ method = "POST", path, headers = {}, body }) => {
+  return async ({ method = "POST", path, headers = {}, body, inPieces = false }) => {
     const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
     const options = { host: "127.0.0.1", port, method, path, agent, headers: { ...length, ...headers } };
     const request = http.request({ ...options, timeout: PATIENCE_MS });
     request.once("timeout", () => request.destroy(new Error("no answer")));
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      request.once("response", resolve).on("error", reject).end(body);
+      request.once("response", resolve).on("error", reject);
+      if (body !== undefined && inPieces) sendInPieces(request, Buffer.from(body));
+      else request.end(body);
     });
     const bytes = await bytesOf(response);
     const all = { ...textsOf(response.headers), ...textsOf(response.trailers) };
@@ -74,7 +76,7 @@ export function http2Client(port: number): Send {
 /** How long the second piece is in coming, in milliseconds. */
 const PAUSE_MS = 50;
 
-function sendInPieces(stream: http2.ClientHttp2Stream, body: Buffer): void {
+function sendInPieces(stream: Writable, body: Buffer): void {
   const middle = body.length >> 1;
   stream.on("error", () => {});
   stream.write(body.subarray(0, middle));

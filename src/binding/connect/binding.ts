@@ -54,7 +54,7 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
       const unary = ordinary.get(path);
       return unary?.takes(request)
         ? unary.answer(request, response, target)
-        : answer(handlers.get(path), request, setHeaders(response, headers), { logger: options.logger, mount });
+        : answer(handlers.get(path), { request, response: setHeaders(response, headers) }, mount, options);
     },
     routes,
     unserved: (request, response, { headers }) => {
@@ -69,7 +69,7 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
 function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
   const before = router.handlers.length;
   const {
-    budget,
+    arrivals,
     limits: { maxRequestBytes: max },
   } = options;
   const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
@@ -82,8 +82,8 @@ function register(router: ConnectRouter, method: DescMethod, options: BindingOpt
   if (binary === undefined || json === undefined) return;
   const choose = (request: UniversalServerRequest) =>
     isJson(request)
-      ? json(checkedRequest(request, { max, budget, check: ofJson.check }))
-      : binary(checkedRequest(request, { max, budget, check: ofBinary.check }));
+      ? json(checkedRequest(request, { max, arrivals, check: ofJson.check }))
+      : binary(checkedRequest(request, { max, arrivals, check: ofBinary.check }));
   // A handler is a function that carries what it is for; the two differ in their codec alone.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }

@@ -4,7 +4,7 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { exceedsBinary } from "../../wire/count-values.js";
-import type { ByteBudget } from "../byte-budget.js";
+import type { Account, Arrivals } from "../arrivals.js";
 import { jsonBodyOf, tooLarge, tooManyValues } from "../http-body.js";
 
 /**
@@ -88,25 +88,37 @@ export interface Rules {
   readonly check: Check;
   /** Largest message, in bytes. */
   readonly max: number;
-  /** Counts bytes until a request is here. */
-  readonly budget: ByteBudget;
+  /** Counts a request until it is here. */
+  readonly arrivals: Arrivals;
 }
 
-const ENVELOPE_BYTES = 5;
+/** What stands before a message in an envelope, in bytes. */
+export const ENVELOPE_BYTES = 5;
 
-async function* checkedBody(body: AsyncIterable<Uint8Array>, { check, max, budget }: Rules, enveloped: boolean): Body {
+/** What a piece needs beside its bytes. */
+const PIECE_BYTES = 128;
+
+async function* checkedBody(
+  body: AsyncIterable<Uint8Array>,
+  { check, max, arrivals }: Rules,
+  enveloped: boolean,
+): Body {
   const most = enveloped ? max + ENVELOPE_BYTES : max;
   const chunks: Uint8Array[] = [];
+  // A body that this folder reads is one piece; another adapter's may be many, and does not tell where it comes from.
+  let account: Account | undefined;
   let size = 0;
   try {
     for await (const chunk of body) {
-      budget.take(chunk.byteLength);
       size += chunk.byteLength;
       if (size > most) throw tooLarge(max);
       chunks.push(chunk);
+      if (chunks.length === 1) continue;
+      account ??= arrivals.open("");
+      account.take(chunk.byteLength + PIECE_BYTES);
     }
   } finally {
-    budget.give(size);
+    account?.close();
   }
   const bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   if (enveloped) for (const message of plainMessages(bytes)) check(message);

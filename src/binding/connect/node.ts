@@ -1,10 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import type { Logger } from "../../core/log.js";
-import type { NodeServerRequest, NodeServerResponse } from "../binding.js";
-import { discard } from "../http-body.js";
+import type { Arrivals } from "../arrivals.js";
+import type { BindingOptions, NodeServerRequest, NodeServerResponse } from "../binding.js";
+import { discard, type Exchange, readBody } from "../http-body.js";
 import { contextValues } from "./call.js";
+import { ENVELOPE_BYTES } from "./incoming.js";
 
 /**
  * Answers a request of node:http or node:http2 by one of Connect's handlers; never rejects. What connectNodeAdapter()
@@ -13,15 +14,16 @@ import { contextValues } from "./call.js";
  */
 export async function answer(
   handler: UniversalHandler | undefined,
-  request: NodeServerRequest,
-  response: NodeServerResponse,
-  { logger, mount }: { readonly logger: Logger; readonly mount: string | undefined },
+  exchange: Exchange,
+  mount: string | undefined,
+  options: BindingOptions,
 ): Promise<void> {
+  const { request, response } = exchange;
   if (handler === undefined) return refuse(response, 404);
   if (!handler.allowedMethods.includes(request.method ?? "")) {
     return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
   }
-  const universal = universalRequestOf(request, response, mount);
+  const universal = universalRequestOf(exchange, mount, options);
   if (universal === undefined) return refuse(response, 400);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
@@ -29,8 +31,9 @@ export async function answer(
     // Writing does not settle while a client that is gone does not take what was written.
     await Promise.race([answered, closed]);
   } catch (error) {
-    if (!isClientGone(error))
-      logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
+    if (!isClientGone(error)) {
+      options.logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
+    }
     if (response.headersSent) response.destroy();
     else refuse(response, 500);
   } finally {
@@ -44,18 +47,23 @@ export async function answer(
 }
 
 function universalRequestOf(
-  request: NodeServerRequest,
-  response: NodeServerResponse,
+  exchange: Exchange,
   mount: string | undefined,
+  { limits, arrivals }: BindingOptions,
 ): ReturnType<typeof universalRequestFromNodeRequest> | undefined {
+  const { request, response } = exchange;
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues(request, mount));
-    // Whoever stops reading half-way must leave the rest to be discarded.
-    return { ...universal, body: request.iterator({ destroyOnReturn: false }) };
+    return { ...universal, body: bodyOf(exchange, limits.maxRequestBytes, arrivals) };
   } catch {
     // Neither Host nor :authority, or one that is no host.
     return undefined;
   }
+}
+
+/** The body as one piece, read when somebody asks for it, with the limits of every other binding. */
+async function* bodyOf(exchange: Exchange, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
+  yield await readBody(exchange, { max, framing: ENVELOPE_BYTES }, arrivals);
 }
 
 /** Whether a request says that it is gRPC or gRPC-Web, wherever it goes. */

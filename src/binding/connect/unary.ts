@@ -70,7 +70,7 @@ export class OrdinaryUnary {
 
   /** Answers it; never rejects. */
   async answer(request: NodeServerRequest, response: NodeServerResponse, target: Target): Promise<void> {
-    const { invoke, limits, budget, logger } = this.#options;
+    const { invoke, limits, arrivals, logger } = this.#options;
     // Parameters of the query are no headers here, as they are over HTTP+JSON.
     const exchange = new HttpExchange(request, response, { ...target, query: "" });
     const call = exchange.call("connect", "1.0");
@@ -80,7 +80,7 @@ export class OrdinaryUnary {
     let body: string | Uint8Array;
     let errorHeaders: Iterable<[string, string]> = [];
     try {
-      const message = codec.read(await readBody(exchange, limits.maxRequestBytes, budget));
+      const message = codec.read(await readBody(exchange, { max: limits.maxRequestBytes, framing: 0 }, arrivals));
       body = codec.write(messageOf(await invoke({ method: this.#method, request: message, call })));
     } catch (thrown) {
       const facts = { binding: call.binding, method: this.#method.name, requestId: call.requestId };

@@ -15,7 +15,7 @@ import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { failureOf, statusOf } from "./error.js";
 import { type Encode, writeAll } from "./stream.js";
 
-export interface GrpcBindingOptions extends Omit<BindingOptions, "budget"> {
+export interface GrpcBindingOptions extends Omit<BindingOptions, "arrivals"> {
   /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
   readonly encrypted?: boolean | undefined;
 }

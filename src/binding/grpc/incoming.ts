@@ -2,42 +2,24 @@ import type { Http2Stream } from "node:http2";
 import type { ServerInterceptingCall, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { type NextRound, nextRound } from "../../core/next-round.js";
-import type { ByteBudget } from "../byte-budget.js";
+import type { Account, Arrivals } from "../arrivals.js";
+import { addressOf } from "./call.js";
 import { statusOf } from "./error.js";
 
 export interface IncomingLimits {
   /** A request must be here within this time, in milliseconds, and a quarter of it. */
   readonly timeoutMs: number;
-  /** Where its bytes are counted until it is. */
-  readonly budget: ByteBudget;
+  /** Where it is counted until it is. */
+  readonly arrivals: Arrivals;
 }
 
 /**
- * Ends calls whose request is not complete in time, or for whose bytes there is no room. Methods that take a stream of
+ * Ends calls whose request is not complete in time, or for which there is no room. Methods that take a stream of
  * requests are served as long as they last; none of ours does. Most requests are here in the round of the event loop in
- * which they begin; only the others are watched, and each counts as one window of flow control at least: what came of it
- * before is not known.
+ * which they begin; only the others are watched.
  */
 export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
-  const arriving = new Set<Arriving>();
-  let sweep: NodeJS.Timeout | undefined;
-  const look = (): void => {
-    const since = performance.now() - limits.timeoutMs;
-    // Those that began first come first.
-    for (const request of arriving) {
-      if (request.began > since) break;
-      request.late(limits.timeoutMs);
-    }
-    if (arriving.size > 0) return;
-    clearInterval(sweep);
-    sweep = undefined;
-  };
-  const watch = (call: ServerInterceptingCallInterface): void => {
-    const stream = streamOf(call);
-    if (stream === undefined || stream.readableEnded || stream.destroyed) return;
-    sweep ??= setInterval(look, Math.ceil(limits.timeoutMs / 4)).unref();
-    new Arriving(call, stream, limits.budget, arriving);
-  };
+  const waiting = new Waiting(limits);
   let begun: ServerInterceptingCallInterface[] = [];
   const round: NextRound = {
     run: () => {
@@ -45,7 +27,7 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
       begun = [];
       for (const call of calls) {
         try {
-          watch(call);
+          waiting.add(call);
         } catch {
           // A call that cannot be looked at is served as it is; the others of the round are not its business.
         }
@@ -61,44 +43,77 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
   };
 }
 
+/** The requests that are not here as a whole, those that began first in front. */
+class Waiting {
+  readonly #limits: IncomingLimits;
+  readonly #all = new Set<Incoming>();
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(limits: IncomingLimits) {
+    this.#limits = limits;
+  }
+
+  /** Watches a call whose request is not here. */
+  add(call: ServerInterceptingCallInterface): void {
+    const stream: Read | undefined = streamOf(call);
+    if (stream === undefined || stream.readableEnded || stream.destroyed) return;
+    const { timeoutMs, arrivals } = this.#limits;
+    this.#sweep ??= setInterval(() => this.#look(timeoutMs), Math.ceil(timeoutMs / 4)).unref();
+    const incoming = new Incoming(call, stream, () => this.#all.delete(incoming));
+    this.#all.add(incoming);
+    incoming.begin(arrivals);
+  }
+
+  #look(timeoutMs: number): void {
+    const since = performance.now() - timeoutMs;
+    for (const request of this.#all) {
+      if (request.began > since) break;
+      request.late(timeoutMs);
+    }
+    if (this.#all.size > 0) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+  }
+}
+
 /** Where a stream keeps its request: listeners without a closure of their own find it there. */
 const requestKey: unique symbol = Symbol("request");
 
-type Read = Http2Stream & { [requestKey]?: Arriving };
+type Read = Http2Stream & { [requestKey]?: Incoming };
 
-/** What a client may send on a stream before it hears from the server, in bytes (RFC 9113, 6.9.2). */
-const WINDOW_BYTES = 65_535;
+/** What grpc-js needs for a piece of a message, beside its bytes. */
+const PIECE_BYTES = 128;
 
 /** A request that is not here as a whole. */
-class Arriving {
+class Incoming {
   readonly began: number = performance.now();
   readonly #call: ServerInterceptingCallInterface;
   readonly #stream: Read;
-  readonly #budget: ByteBudget;
-  readonly #all: Set<Arriving>;
-  #seen = 0;
-  #counted = 0;
+  readonly #over: () => void;
+  #account: Account | undefined;
+  #isOver = false;
 
-  constructor(call: ServerInterceptingCallInterface, stream: Read, budget: ByteBudget, all: Set<Arriving>) {
+  constructor(call: ServerInterceptingCallInterface, stream: Read, over: () => void) {
     this.#call = call;
     this.#stream = stream;
-    this.#budget = budget;
-    this.#all = all;
+    this.#over = over;
     stream[requestKey] = this;
     stream.on("data", onData).on("end", onEnd).on("close", onEnd);
-    all.add(this);
-    this.#count(WINDOW_BYTES);
+  }
+
+  begin(arrivals: Arrivals): void {
+    try {
+      this.#account = arrivals.open(addressOf(this.#call.getPeer()));
+      this.#account.take(heldBy(this.#call));
+    } catch (error) {
+      this.#refuse(toA2AError(error));
+    }
   }
 
   take(bytes: number): void {
-    this.#seen += bytes;
-    if (this.#all.has(this) && this.#seen > this.#counted) this.#count(this.#seen - this.#counted);
-  }
-
-  #count(bytes: number): void {
+    if (this.#isOver) return;
     try {
-      this.#budget.take(bytes);
-      this.#counted += bytes;
+      this.#account?.take(bytes + PIECE_BYTES);
     } catch (error) {
       this.#refuse(toA2AError(error));
     }
@@ -106,8 +121,10 @@ class Arriving {
 
   /** It is here, or nobody waits for it any more. */
   end(): void {
-    if (!this.#all.delete(this)) return;
-    this.#budget.give(this.#counted);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#account?.close();
+    this.#over();
   }
 
   late(timeoutMs: number): void {
@@ -128,6 +145,14 @@ function onData(this: Read, chunk: Buffer): void {
 
 function onEnd(this: Read): void {
   this[requestKey]?.end();
+}
+
+/** What grpc-js has of a message that is not whole, in bytes; 0 where it does not show that. */
+function heldBy(call: ServerInterceptingCallInterface): number {
+  const { decoder } = call as { decoder?: { readPartialMessage?: unknown } };
+  const pieces = decoder?.readPartialMessage;
+  if (!Array.isArray(pieces)) return 0;
+  return pieces.reduce((sum: number, piece: Buffer) => sum + piece.length + PIECE_BYTES, 0);
 }
 
 /** grpc-js has no other way to the bytes of a call and their end. Where it hides the stream, nothing is limited. */

@@ -3,7 +3,7 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { ByteBudget } from "../byte-budget.js";
+import type { Arrivals } from "../arrivals.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { addablesOf, Infrastructure } from "./infrastructure.js";
@@ -14,8 +14,8 @@ export interface GrpcServerOptions extends PortOptions {
   readonly binding: GrpcBinding;
   readonly service: DescService;
   readonly limits: Limits;
-  /** Counts the bytes of requests until they are here. */
-  readonly budget: ByteBudget;
+  /** Counts requests until they are here. */
+  readonly arrivals: Arrivals;
   readonly logger: Logger;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
@@ -79,7 +79,7 @@ async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
   clearTimeout(force);
 }
 
-function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
+function serverOptions({ limits, arrivals }: GrpcServerOptions): ServerOptions {
   return {
     // Bookkeeping of every call, for a service that is not served here.
     "grpc.enable_channelz": 0,
@@ -90,6 +90,6 @@ function serverOptions({ limits, budget }: GrpcServerOptions): ServerOptions {
     "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
     // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
     "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
-    interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, budget })],
+    interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, arrivals })],
   };
 }

@@ -9,8 +9,8 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { Arrivals } from "../../../src/binding/arrivals.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
-import { ByteBudget } from "../../../src/binding/byte-budget.js";
 import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import { type Answering, cleanup, type Line, recordingLogger } from "../grpc/support.js";
@@ -29,8 +29,8 @@ export interface Served {
 /** The binding on two ports below `/mount`, its every method answered by `answering`. */
 export async function serve(answering: Answering, limits: Partial<Limits> = {}): Promise<Served> {
   const { logger, lines } = recordingLogger();
-  const budget = new ByteBudget(limits.maxArrivingBytes ?? defaultLimits.maxArrivingBytes);
-  const shared = { service: A2AService, limits: { ...defaultLimits, ...limits }, budget, logger };
+  const arrivals = new Arrivals({ limits: { ...defaultLimits, ...limits } });
+  const shared = { service: A2AService, limits: { ...defaultLimits, ...limits }, arrivals, logger };
   const binding = createConnectBinding({ ...shared, invoke: async (invocation) => answering(invocation) });
   const handled: string[] = [];
   const listener = (request: NodeServerRequest, response: NodeServerResponse): void => {

@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { afterEach } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { Arrivals } from "../../../src/binding/arrivals.js";
 import type {
   BindingOptions,
   HttpBinding,
   NodeServerRequest,
   NodeServerResponse,
 } from "../../../src/binding/binding.js";
-import { ByteBudget } from "../../../src/binding/byte-budget.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
@@ -73,7 +73,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
     service: A2AService,
     invoke: noted,
     limits,
-    budget: new ByteBudget(limits.maxArrivingBytes),
+    arrivals: new Arrivals({ limits }),
     logger,
   });
   const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {

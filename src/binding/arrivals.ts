@@ -1,0 +1,164 @@
+import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import { type NextRound, nextRound } from "../core/next-round.js";
+
+export interface ArrivalsOptions {
+  readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes">;
+  /** Tells proxies, where many clients come from one address. Default: there are none. */
+  readonly isProxy?: ((address: string) => boolean) | undefined;
+}
+
+/** A request that begins to arrive. */
+export interface Arriving {
+  /** Asked in the round after the one in which it began: most requests are here by then, and cost nothing. */
+  readonly isHere: boolean;
+  /** It is to count from now on, what came of it included, and to close its account when it is over. */
+  wait(): void;
+}
+
+/** What one address has of everything. */
+class Source {
+  requests = 0;
+  shared = 0;
+  reserved = 0;
+}
+
+/** A request counts as small up to this size, in bytes, or an eighth of the reserve. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * Requests that are not here as a whole, over all connections and bindings: what no caller is known for yet. An eighth of
+ * the bytes is kept for small requests, and an address may have half of each part, so that whoever begins requests
+ * and does not end them is in the way of nobody else. What comes within one round of the event loop is not counted.
+ */
+export class Arrivals {
+  readonly #maxRequests: number;
+  readonly #maxShared: number;
+  readonly #maxReserved: number;
+  readonly #maxBytes: number;
+  /** What one address may have of the shared bytes: one request of the largest size at least. */
+  readonly #share: number;
+  readonly #small: number;
+  readonly #isProxy: (address: string) => boolean;
+  readonly #sources = new Map<string, Source>();
+  readonly #all = new Source();
+  #begun: Arriving[] = [];
+  readonly #round: NextRound = { run: () => this.#look(), failed: () => {} };
+
+  constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
+    this.#maxRequests = limits.maxArrivingPerAddress;
+    this.#maxBytes = Math.max(limits.maxArrivingBytes, limits.maxRequestBytes);
+    this.#maxReserved = Math.floor(this.#maxBytes / 8);
+    this.#maxShared = Math.max(this.#maxBytes - this.#maxReserved, limits.maxRequestBytes);
+    this.#share = Math.max(Math.floor(this.#maxShared / 2), limits.maxRequestBytes);
+    this.#small = Math.min(SMALL_BYTES, Math.floor(this.#maxReserved / 8));
+    this.#isProxy = isProxy;
+  }
+
+  /** A request has begun. */
+  begin(request: Arriving): void {
+    if (this.#begun.push(request) === 1) nextRound(this.#round);
+  }
+
+  #look(): void {
+    const begun = this.#begun;
+    this.#begun = [];
+    for (const request of begun) if (!request.isHere) request.wait();
+  }
+
+  /**
+   * Counts a request in.
+   *
+   * @param address where it comes from; empty where that is not known.
+   * @throws A2AError with reason TOO_MANY_REQUESTS where too many come from there.
+   */
+  open(address: string): Account {
+    const source = this.#sources.get(address) ?? new Source();
+    const isProxy = address === "" || this.#isProxy(address);
+    if (source.requests >= this.#maxRequests && !isProxy) {
+      throw tooMany(`More than ${this.#maxRequests} requests are arriving from one address.`);
+    }
+    source.requests++;
+    this.#sources.set(address, source);
+    return new Account({
+      move: (from, to) => this.#move(source, isProxy ? 1 : 2, from, to),
+      close: (size) => {
+        this.#free(source, size);
+        if (--source.requests === 0) this.#sources.delete(address);
+      },
+    });
+  }
+
+  /** Makes room for a request that grows, if there is any. */
+  #move(source: Source, parts: number, from: Size, bytes: number): Size {
+    this.#free(source, from);
+    const all = this.#all;
+    const share = parts === 1 ? this.#maxShared : this.#share;
+    let size: Size | undefined;
+    if (all.shared + bytes <= this.#maxShared && source.shared + bytes <= share) {
+      size = { shared: bytes, reserved: 0 };
+    } else if (bytes <= this.#small && all.reserved + bytes <= this.#maxReserved) {
+      if (source.reserved + bytes <= this.#maxReserved / parts) size = { shared: 0, reserved: bytes };
+    }
+    const now = size ?? from;
+    for (const each of [all, source]) {
+      each.shared += now.shared;
+      each.reserved += now.reserved;
+    }
+    if (size === undefined) throw tooMany(`The requests that are arriving exceed ${this.#maxBytes} bytes.`);
+    return size;
+  }
+
+  #free(source: Source, { shared, reserved }: Size): void {
+    for (const each of [this.#all, source]) {
+      each.shared -= shared;
+      each.reserved -= reserved;
+    }
+  }
+}
+
+/** Where the bytes of a request are counted. */
+interface Size {
+  readonly shared: number;
+  readonly reserved: number;
+}
+
+interface Book {
+  readonly move: (from: Size, bytes: number) => Size;
+  readonly close: (size: Size) => void;
+}
+
+/** What is counted of one request. */
+export class Account {
+  readonly #book: Book;
+  #size: Size = { shared: 0, reserved: 0 };
+  #isOpen = true;
+
+  constructor(book: Book) {
+    this.#book = book;
+  }
+
+  /**
+   * Counts further bytes.
+   *
+   * @throws A2AError with reason TOO_MANY_REQUESTS where there is no room for them; they are not counted then.
+   */
+  take(bytes: number): void {
+    if (!this.#isOpen) return;
+    this.#size = this.#book.move(this.#size, this.#size.shared + this.#size.reserved + bytes);
+  }
+
+  /** It is here, or nobody waits for it any more. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#book.close(this.#size);
+  }
+}
+
+/** When a request that was refused may come again, in milliseconds. */
+const RETRY_AFTER_MS = 1_000;
+
+function tooMany(message: string): A2AError {
+  return new A2AError("TOO_MANY_REQUESTS", message, { retryAfterMs: RETRY_AFTER_MS });
+}
