@@ -43,7 +43,7 @@ function headOf(index: number, contextId: string = newId()): TaskHead {
 
 async function runTask(store: TaskStore, index: number, contextId?: string): Promise<void> {
   const head = headOf(index, contextId);
-  await store.append({ head, expected: 0, entries: some(1) });
+  await store.append({ head, expected: 0, creates: true, entries: some(1) });
   const ended = { ...head, state: 3, statusTime: Date.now(), position: 4, generation: 4, lease: null };
   await store.append({ head: ended, expected: 1, entries: some(3) });
 }
@@ -94,7 +94,7 @@ async function measureTasks(name: string, callers: number, count: number): Promi
 async function measureStream(name: string, count: number): Promise<void> {
   const store = open[name]?.() ?? memoryStore();
   const head = headOf(0);
-  await store.append({ head, expected: 0, entries: some(1) });
+  await store.append({ head, expected: 0, creates: true, entries: some(1) });
   const begin = performance.now();
   for (let position = 2; position <= count; position++) {
     const grown = { ...head, position, generation: position };

@@ -43,7 +43,7 @@ async function append(index: number): Promise<void> {
   const ids = { taskId, contextId, tenant: "", owner: "" };
   const place = { position: entries.length, generation: entries.length };
   const head = { ...ids, ...place, state: TaskState.COMPLETED, statusTime, lease: null };
-  await store.append({ head, expected: 0, entries });
+  await store.append({ head, expected: 0, creates: true, entries });
 }
 
 let next = 0;

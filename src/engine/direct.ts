@@ -56,6 +56,12 @@ export async function directReply(started: StartedTurn, contextId: string, logge
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
 }
 
+/** Stops an agent that began for a task which is not its own. */
+export async function giveUp({ iterator, interruptible }: StartedTurn, logger: Logger): Promise<void> {
+  interruptible.interrupt("canceled");
+  await leave(iterator, logger);
+}
+
 async function replyOf(started: StartedTurn, logger: Logger): Promise<ReplyEvent> {
   let result = started.first;
   try {

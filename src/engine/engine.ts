@@ -18,11 +18,12 @@ import { StoreError } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
-import { directReply, firstEvent, isReply } from "./direct.js";
+import { directReply, firstEvent, giveUp, isReply } from "./direct.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { foldStored } from "./fold-stored.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
+import { KeyedSends, keyReused } from "./keyed-sends.js";
 import { logTrouble, unavailable } from "./outage.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
@@ -98,6 +99,7 @@ export class Engine {
   readonly #holder = newId();
   readonly #shelf: Shelf;
   readonly #executions = new TransientMap<Execution>();
+  readonly #keyed = new KeyedSends();
   readonly #upkeep: Upkeep;
   /** What every execution needs of this engine. */
   readonly #runner: RunnerSource;
@@ -167,9 +169,17 @@ export class Engine {
    */
   async send(order: SendOrder): Promise<Sent> {
     if (this.#draining) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+    const { idempotency, tenant, caller } = order;
+    if (idempotency === undefined) return this.#send(order);
+    const key = JSON.stringify([tenant, caller.owner, idempotency.key]);
+    return this.#keyed.once(key, order, async () => {
+      const known = await this.#remembered(order);
+      return known === undefined ? this.#send(order) : { kind: "task", task: await this.#hold(order, known) };
+    });
+  }
+
+  async #send(order: SendOrder): Promise<Sent> {
     const message = order.request.message ?? create(MessageSchema);
-    const known = order.idempotency === undefined ? undefined : await this.#remembered(order);
-    if (known !== undefined) return { kind: "task", task: await this.#hold(order, known) };
     if (message.taskId !== "") return { kind: "task", task: await this.#followUp(order, message) };
     const kind = order.served.agent.responds ?? "task";
     if (order.ifGeneration !== undefined) {
@@ -307,15 +317,18 @@ export class Engine {
       lease: null,
     });
     const execution = this.#execution(log, order.served);
+    // The agent that decided for a task has said something already: it goes into the same commit. Under a key it does
+    // not go on before the store has said that this is the key's task.
+    const runs = started !== undefined && order.idempotency === undefined;
     try {
       const accepting = this.#accept(log, createdDraft(turn, now), order);
-      // The agent that decided for a task has said something already: it goes into the same commit.
-      if (started !== undefined) this.#run(execution, turn, started);
+      if (runs) this.#run(execution, turn, started);
       const held = await accepting;
-      if (started === undefined) this.#run(execution, turn);
+      if (!runs) this.#run(execution, turn, started);
       return held;
     } catch (error) {
       execution.abandon();
+      if (!runs && started !== undefined) void giveUp(started, this.#logger);
       this.#shelf.release(log);
       return this.#repeated(order, error);
     }
@@ -333,7 +346,9 @@ export class Engine {
       return await this.#accept(log, messageDraft(turn, this.#now()), order, turn);
     } catch (error) {
       this.#shelf.release(log);
-      return this.#repeated(order, error);
+      // What is refused now may be what was accepted a moment ago, at another process.
+      const known = isRefusal(error) ? await this.#remembered(order) : undefined;
+      return known === undefined ? this.#repeated(order, error) : this.#hold(order, known);
     }
   }
 
@@ -515,10 +530,12 @@ function isOf(head: TaskHead, scope: Scope): boolean {
   return head.tenant === scope.tenant && head.owner === scope.owner;
 }
 
-function notCancelable(taskId: string): A2AError {
-  return new A2AError("TASK_NOT_CANCELABLE", "The task is over and cannot be canceled.", { metadata: { taskId } });
+/** Whether a message was refused for what became of its task. */
+function isRefusal(error: unknown): boolean {
+  const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
+  return error instanceof A2AError && refusals.includes(error.reason);
 }
 
-function keyReused(): A2AError {
-  return new A2AError("IDEMPOTENCY_KEY_REUSED", "The idempotency key was used for another request.");
+function notCancelable(taskId: string): A2AError {
+  return new A2AError("TASK_NOT_CANCELABLE", "The task is over and cannot be canceled.", { metadata: { taskId } });
 }

@@ -323,6 +323,7 @@ export class TaskLog {
     return {
       head,
       expected,
+      creates: entries[0]?.event.case === "created",
       entries: bytes,
       ...(send === undefined ? {} : { send: { ...send, taskId: this.taskId, position: expected + 1 } }),
     };

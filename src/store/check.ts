@@ -15,10 +15,14 @@ export interface StoredTask {
  * @throws StoreError `failed`.
  */
 export function checkRequest(request: AppendRequest): void {
-  const { head, expected, entries } = request;
+  const { head, expected, entries, creates = false } = request;
   if (entries.length === 0) throw new StoreError("failed", "An append needs at least one entry.");
   if (!Number.isSafeInteger(expected) || expected < 0) {
     throw new StoreError("failed", `The expected position must be a whole number from 0, and is ${expected}.`);
+  }
+  if (creates !== (expected === 0)) {
+    const what = creates ? "creates a task" : "does not create a task";
+    throw new StoreError("failed", `An append that ${what} was expected at position ${expected}.`);
   }
   if (head.position !== expected + entries.length) {
     throw new StoreError(

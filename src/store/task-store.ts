@@ -157,8 +157,10 @@ export interface LeaseChange {
 export interface AppendRequest {
   /** The head after this append; `position` is `expected` plus the number of entries. */
   readonly head: TaskHead;
-  /** Position of the last entry that the caller knows of; 0 creates the task. */
+  /** Position of the last entry that the caller knows of; 0 with `creates`, and only then. */
   readonly expected: number;
+  /** The first entry is the one that a task begins with. No other append creates one. Default false. */
+  readonly creates?: boolean;
   /** The new entries, at least one, in order. */
   readonly entries: readonly Uint8Array[];
   /** Remembers a send in the same transaction. */

@@ -31,7 +31,7 @@ async function keep(
     const { position, generation } = fold;
     const place = { taskId, tenant: "", owner: "", contextId: "context", lease: null };
     const head = { ...place, state, statusTime, position, generation };
-    await store.append({ head, expected: at, entries: piece.map(encodeEntry) });
+    await store.append({ head, expected: at, creates: at === 0, entries: piece.map(encodeEntry) });
     const pieces = snapshot > 0 ? [...snapshotPieces(fold, snapshot)] : [];
     for (const [piece, bytes] of pieces.entries()) {
       await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: piece === pieces.length - 1 } });

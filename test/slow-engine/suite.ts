@@ -15,4 +15,5 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/stored-fold.test.js");
   await import("../engine/turn.test.js");
   await import("../engine/two-processes.test.js");
+  await import("../engine/idempotency.test.js");
 }

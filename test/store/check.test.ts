@@ -11,7 +11,8 @@ describe("checkRequest()", () => {
 
   it("takes a request that agrees with itself", () => {
     expect(() => checkRequest(request)).not.toThrow();
-    expect(() => checkRequest({ ...request, head: { ...request.head, position: 2 }, expected: 0 })).not.toThrow();
+    const first = { ...request, head: { ...request.head, position: 2 }, expected: 0, creates: true };
+    expect(() => checkRequest(first)).not.toThrow();
   });
 
   it("says what is wrong with any other", () => {
@@ -19,6 +20,8 @@ describe("checkRequest()", () => {
       [{ ...request, entries: [] }, "at least one entry"],
       [{ ...request, expected: -1 }, "a whole number"],
       [{ ...request, expected: 2.5 }, "a whole number"],
+      [{ ...request, expected: 0 }, "does not create a task"],
+      [{ ...request, creates: true }, "creates a task"],
       [{ ...request, expected: 4 }, "position 5, but 4 and 2"],
       [{ ...request, head: { ...request.head, position: 6 } }, "position 6, but 3 and 2"],
     ] as const;

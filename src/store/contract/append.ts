@@ -9,6 +9,7 @@ import {
   headOf,
   leaseOf,
   numbered,
+  OWNER,
   readAll,
   type StoreContract,
   scenario,
@@ -154,16 +155,27 @@ function mistakes(contract: StoreContract): void {
 
   scenario(contract, "refuses an append of nothing", async (store) => {
     const head = headOf({ taskId: "a", position: 0 });
-    await expect(store.append({ head, expected: 0, entries: [] })).rejects.toMatchObject(failed);
+    await expect(store.append({ head, expected: 0, creates: true, entries: [] })).rejects.toMatchObject(failed);
     expect(await store.head({ taskId: "a" })).toBeUndefined();
   });
 
   scenario(contract, "refuses a head whose position is not that of the last entry", async (store) => {
     for (const position of [0, 1, 3]) {
-      const request = { head: headOf({ taskId: "a", position }), expected: 0, entries: numbered(0, 2) };
+      const request = { head: headOf({ taskId: "a", position }), expected: 0, creates: true, entries: numbered(0, 2) };
       await expect(store.append(request)).rejects.toMatchObject(failed);
     }
     expect(await store.head({ taskId: "a" })).toBeUndefined();
+  });
+
+  scenario(contract, "creates a task by what says so alone, and nothing else by that", async (store) => {
+    const request = { head: headOf({ taskId: "a" }), expected: 0, entries: numbered(0, 1) };
+    await expect(store.append(request)).rejects.toMatchObject(failed);
+    expect(await store.head({ taskId: "a" })).toBeUndefined();
+    expect((await store.list({ ...OWNER, limit: 10 })).total).toBe(0);
+    await store.append({ ...request, creates: true });
+    const again = { head: headOf({ taskId: "a", position: 2 }), expected: 1, entries: numbered(1, 1) };
+    await expect(store.append({ ...again, creates: true })).rejects.toMatchObject(failed);
+    expect(await readAll(store, "a")).toEqual(["1"]);
   });
 
   scenario(contract, "refuses an expected position that is none", async (store) => {
@@ -189,7 +201,7 @@ function bytes(contract: StoreContract): void {
   scenario(contract, "keeps entries of 1 MB beside small ones, and empty ones", async (store) => {
     const large = new Uint8Array(1024 * 1024).map((_, index) => index * 7);
     const entries = [bytesOf("small"), large, new Uint8Array(0), large.subarray(1), bytesOf("end")];
-    await store.append({ head: headOf({ taskId: "a", position: 5 }), expected: 0, entries });
+    await store.append({ head: headOf({ taskId: "a", position: 5 }), expected: 0, creates: true, entries });
     const read: Uint8Array[] = [...((await store.load({ taskId: "a" }))?.entries ?? [])];
     while (read.length < entries.length)
       read.push(...(await store.read({ taskId: "a", after: read.length, limit: 9 })));
@@ -205,7 +217,7 @@ function bytes(contract: StoreContract): void {
   scenario(contract, "copies entries that their owner changes afterwards", async (store) => {
     const memory = bytesOf("..mine..");
     const entry = memory.subarray(2, 6);
-    const stored = store.append({ head: headOf({ taskId: "a" }), expected: 0, entries: [entry] });
+    const stored = store.append({ head: headOf({ taskId: "a" }), expected: 0, creates: true, entries: [entry] });
     memory.fill(0);
     await stored;
     expect(await readAll(store, "a")).toEqual(["mine"]);

@@ -32,7 +32,7 @@ function closing(contract: StoreContract): void {
     await store.close();
     const key = { taskId: "a", configId: "x" };
     const calls: (() => Promise<unknown>)[] = [
-      () => store.append({ head: headOf({ taskId: "b" }), expected: 0, entries: numbered(0, 1) }),
+      () => store.append({ head: headOf({ taskId: "b" }), expected: 0, creates: true, entries: numbered(0, 1) }),
       () => store.head({ taskId: "a" }),
       () => store.load({ taskId: "a" }),
       () => store.read({ taskId: "a", after: 0, limit: 1 }),
@@ -122,7 +122,7 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
     async (store) => {
       const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
       const head = headOf({ taskId: "a", lease: leaseOf({ until: 1 }) });
-      await store.append({ head, expected: 0, entries: numbered(0, 1), send });
+      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 1), send });
       await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
       await store.savePushPosition({ taskId: "a", configId: "x", position: 1 });
     },

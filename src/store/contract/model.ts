@@ -56,7 +56,7 @@ class Model {
     const contextId = `context-${task % 3}`;
     const position = Math.max(0, (this.tasks.get(taskId)?.head.position ?? 0) + off);
     const head = headOf({ taskId, ...this.place, contextId, state, statusTime, position: position + count });
-    const request = { head, expected: position, entries: numbered(position, count) };
+    const request = { head, expected: position, creates: position === 0, entries: numbered(position, count) };
     if (key === undefined) return request;
     const send = { ...this.place, key: `${task}-${key}`, fingerprint: `${off}`, taskId, position: position + count };
     return { ...request, send };

@@ -33,7 +33,7 @@ function reading(contract: StoreContract): void {
 
   scenario(contract, "comes to the end of large entries", async (store) => {
     const entries = Array.from({ length: 12 }, (_, index) => new Uint8Array(1024 * 1024).fill(index));
-    await store.append({ head: headOf({ taskId: "a", position: 12 }), expected: 0, entries });
+    await store.append({ head: headOf({ taskId: "a", position: 12 }), expected: 0, creates: true, entries });
     const first: (number | undefined)[] = [];
     while (first.length < 12) {
       const page = await store.read({ taskId: "a", after: first.length, limit: 100 });

@@ -64,7 +64,7 @@ function removing(contract: StoreContract): void {
       const state = taskId === "gone" ? TaskState.COMPLETED : TaskState.WORKING;
       const send = { ...OWNER, key: taskId, fingerprint: "f", taskId, position: 1 };
       const head = headOf({ taskId, state, position: 3, lease: leaseOf({ until: 1 }) });
-      await store.append({ head, expected: 0, entries: numbered(0, 3), send });
+      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 3), send });
       await store.saveSnapshot({ taskId, snapshot: { position: 2, bytes: bytesOf("fold") } });
       await store.putPushConfig({ taskId, configId: "x", config: { bytes: bytesOf("config"), position: 1 } });
     }
@@ -93,7 +93,7 @@ function removing(contract: StoreContract): void {
     async (store) => {
       const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
       const head = headOf({ taskId: "a", state: TaskState.COMPLETED });
-      const request = { head, expected: 0, entries: numbered(0, 1), send };
+      const request = { head, expected: 0, creates: true, entries: numbered(0, 1), send };
       await store.append(request);
       await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("fold") } });
       await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("config"), position: 1 } });

@@ -112,6 +112,7 @@ function creation(
   return {
     head: headOf({ taskId, ...place }),
     expected: 0,
+    creates: true,
     entries: numbered(0, 1),
     send: sendOf(key, { taskId, ...named }, place),
   };

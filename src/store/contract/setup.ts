@@ -71,7 +71,7 @@ export async function create(
   count = 1,
 ): Promise<TaskHead> {
   const head = headOf({ position: count, generation: count, ...named });
-  await store.append({ head, expected: 0, entries: numbered(0, count) });
+  await store.append({ head, expected: 0, creates: true, entries: numbered(0, count) });
   return head;
 }
 
@@ -91,7 +91,8 @@ export async function follow(
 export function followRequest(before: TaskHead, named: Partial<TaskHead> = {}, count = 1): AppendRequest {
   const position = before.position + count;
   const head = { ...before, position, generation: before.generation + count, ...named };
-  return { head, expected: before.position, entries: numbered(before.position, count) };
+  const entries = numbered(before.position, count);
+  return { head, expected: before.position, creates: before.position === 0, entries };
 }
 
 /** Every entry of a task as text, read in steps of `limit`. */

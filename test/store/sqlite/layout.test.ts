@@ -25,7 +25,7 @@ function rowsOf(path: string, table: string): number {
 /** A large task that is over, with a snapshot in so many pieces. */
 async function addLarge(store: SqliteStore, taskId: string, pieces: number): Promise<void> {
   const entries = Array.from({ length: 24 }, (_, index) => new Uint8Array(MB).fill(index));
-  await store.append({ head: headOf({ taskId, state: 3, position: 24 }), expected: 0, entries });
+  await store.append({ head: headOf({ taskId, state: 3, position: 24 }), expected: 0, creates: true, entries });
   for (let piece = 0; piece < pieces; piece++) {
     const snapshot = { position: 24, bytes: new Uint8Array(MB / 4).fill(piece), piece, last: piece === pieces - 1 };
     await store.saveSnapshot({ taskId, snapshot });
@@ -38,7 +38,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
     const store = sqliteStore(path);
     for (const size of [1, MAX_INLINE_BYTES - 2, MAX_INLINE_BYTES, 4_000, 16_000, 2 * MB]) {
       const taskId = `01a1fdef-a9b7-72bd-98a6-${String(size).padStart(12, "0")}`;
-      await store.append({ head: headOf({ taskId }), expected: 0, entries: [new Uint8Array(size)] });
+      await store.append({ head: headOf({ taskId }), expected: 0, creates: true, entries: [new Uint8Array(size)] });
       await store.saveSnapshot({ taskId, snapshot: { position: 1, bytes: new Uint8Array(size) } });
       const config = { bytes: new Uint8Array(size), position: 0 };
       await store.putPushConfig({ taskId, configId: "x", config });

@@ -17,6 +17,7 @@ afterEach(() => {
 const append = (taskId: string): AppendRequest => ({
   head: headOf({ taskId }),
   expected: 0,
+  creates: true,
   entries: numbered(0, 1),
 });
 

@@ -109,12 +109,14 @@ describe("MessageBuilder", () => {
     const builder = new MessageBuilder();
     const entry = bytesOf("entry");
     const fold = bytesOf("fold");
-    builder.addAppend({ head: headOf({ taskId: "a" }), expected: 0, entries: [entry] }, false);
+    builder.addAppend({ head: headOf({ taskId: "a" }), expected: 0, creates: true, entries: [entry] }, false);
     builder.addSnapshot("a", { position: 1, bytes: fold });
     entry.fill(0);
     fold.fill(0);
     const [append, snapshot] = readMessage(arrived(builder.take()));
-    check(append!, { append: { head: headOf({ taskId: "a" }), expected: 0, entries: [bytesOf("entry")] } });
+    check(append!, {
+      append: { head: headOf({ taskId: "a" }), expected: 0, creates: true, entries: [bytesOf("entry")] },
+    });
     check(snapshot!, { snapshot: { taskId: "a", snapshot: { position: 1, bytes: bytesOf("fold") } } });
   });
 
@@ -131,7 +133,7 @@ describe("MessageBuilder", () => {
   it("carries heads with and without a lease", () => {
     const builder = new MessageBuilder();
     const heads = [headOf({ taskId: "a", lease: leaseOf() }), headOf({ taskId: "b", lease: null })];
-    for (const head of heads) builder.addAppend({ head, expected: 0, entries: [bytesOf("x")] }, false);
+    for (const head of heads) builder.addAppend({ head, expected: 0, creates: true, entries: [bytesOf("x")] }, false);
     expect(readMessage(arrived(builder.take())).map((write) => write.method === "append" && write.head)).toEqual(heads);
   });
 });

@@ -30,7 +30,7 @@ describe("read()", () => {
     const entries = Array.from({ length: 20 }, (_, index) => new Uint8Array(size).fill(index));
     entries.push(new Uint8Array(READ_BYTES * 2).fill(20));
     const head = headOf({ taskId: "a", position: entries.length });
-    await store.append({ head, expected: 0, entries });
+    await store.append({ head, expected: 0, creates: true, entries });
     const seen: (number | undefined)[] = [];
     while (seen.length < entries.length) {
       const page = await store.read({ taskId: "a", after: seen.length, limit: 1_000 });
@@ -80,7 +80,13 @@ describe("the file", () => {
 
   it("keeps no row of a task that was removed", async () => {
     const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
-    await store.append({ head: headOf({ taskId: "a", state: 3 }), expected: 0, entries: [bytesOf("x")], send });
+    await store.append({
+      head: headOf({ taskId: "a", state: 3 }),
+      expected: 0,
+      creates: true,
+      entries: [bytesOf("x")],
+      send,
+    });
     await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
     await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
     await store.removeFinished({ before: 9_999, limit: 1 });
