@@ -46,6 +46,8 @@ export type Reason =
   | "METHOD_NOT_ALLOWED"
   | "MEDIA_TYPE_NOT_SUPPORTED"
   | "REQUEST_TOO_LARGE"
+  | "TASK_TOO_LARGE"
+  | "TASK_DAMAGED"
   | "TOO_MANY_REQUESTS"
   | "IDEMPOTENCY_KEY_REUSED"
   | "GENERATION_MISMATCH"
@@ -78,6 +80,8 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   METHOD_NOT_ALLOWED: own(Code.Unimplemented, 405, -32601),
   MEDIA_TYPE_NOT_SUPPORTED: own(Code.InvalidArgument, 415, -32005),
   REQUEST_TOO_LARGE: own(Code.ResourceExhausted, 413, -32600),
+  TASK_TOO_LARGE: own(Code.ResourceExhausted, 413, -32000),
+  TASK_DAMAGED: own(Code.DataLoss, 500, -32603),
   TOO_MANY_REQUESTS: own(Code.ResourceExhausted, 429, -32000),
   IDEMPOTENCY_KEY_REUSED: own(Code.AlreadyExists, 409, -32000),
   GENERATION_MISMATCH: own(Code.Aborted, 409, -32000),

@@ -13,6 +13,15 @@ export interface Limits {
   readonly maxRequestValues: number;
   /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
   readonly maxPageBytes: number;
+  /**
+   * One task, in bytes as JSON, the widest of its forms. What would make it larger is refused; an agent that does fails
+   * its task. Default 256 MiB; at most 448 MiB, since the longest text of V8 is little more.
+   */
+  readonly maxTaskBytes: number;
+  /** One artifact, in bytes as JSON. Default 256 MiB. */
+  readonly maxArtifactBytes: number;
+  /** One message of a client, in bytes as JSON. Default 16 MiB. */
+  readonly maxMessageBytes: number;
   /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
   readonly maxIdLength: number;
   /** Parts of one message. Default 1,000. */
@@ -68,6 +77,12 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
+/**
+ * The most that `maxTaskBytes` can be. The JSON of a task is one text, the longest text of V8 has 512 MiB, and the
+ * end of a task, and an answer around it, have to fit as well.
+ */
+export const MAX_TASK_BYTES: number = 448 * 1024 * 1024;
+
 /** The stated defaults. */
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
@@ -75,6 +90,9 @@ export const defaultLimits: Limits = {
   maxArrivingPerAddress: 4_096,
   maxRequestValues: 250_000,
   maxPageBytes: 16 * 1024 * 1024,
+  maxTaskBytes: 256 * 1024 * 1024,
+  maxArtifactBytes: 256 * 1024 * 1024,
+  maxMessageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,
   maxParts: 1_000,
   maxReferences: 100,

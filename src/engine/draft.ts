@@ -11,6 +11,7 @@ import { TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { newId } from "../core/ids.js";
 import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
+import { addedSize } from "../task/size.js";
 import { mayFollow } from "../task/state.js";
 import type { ArtifactEvent, Content } from "./event.js";
 import { agentMessage, artifactOf, type Place } from "./message.js";
@@ -26,13 +27,14 @@ export function createdDraft(turn: TurnRequest, now: number): Draft {
   task.status.state = TaskState.SUBMITTED;
   task.status.timestamp = timestampOf(now);
   task.history = [turn.message];
-  return { event: { case: "created", value: task }, turn: contextOf(turn), time: now, traceParent: turn.traceParent };
+  const event = { case: "created", value: task } as const;
+  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent, size: addedSize(event) };
 }
 
 /** The entry that accepts a further message. */
 export function messageDraft(turn: TurnRequest, now: number): Draft {
   const event = { case: "message", value: turn.message } as const;
-  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent };
+  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent, size: addedSize(event) };
 }
 
 function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
@@ -60,7 +62,8 @@ export function statusDraft(place: Place, state: TaskState, content: Content | u
   event.status.state = state;
   event.status.timestamp = timestampOf(now);
   if (content !== undefined) event.status.message = statusMessage(content, place);
-  return { event: { case: "status", value: event }, time: now };
+  const draft = { case: "status", value: event } as const;
+  return { event: draft, time: now, size: addedSize(draft) };
 }
 
 function statusMessage(content: Content, place: Place): Message {
@@ -90,7 +93,8 @@ export class ArtifactIds {
     update.append = event.append === true && this.#known.has(artifactId);
     update.lastChunk = event.lastChunk === true;
     this.#note(artifactId, name);
-    return { event: { case: "artifact", value: update }, time: now };
+    const draft = { case: "artifact", value: update } as const;
+    return { event: draft, time: now, size: addedSize(draft) };
   }
 
   #note(artifactId: string, name: string): void {

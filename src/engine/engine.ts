@@ -20,7 +20,6 @@ import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
 import { directReply, firstEvent, giveUp, isReply } from "./direct.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
-import { foldStored } from "./fold-stored.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
 import { KeyedSends, keyReused } from "./keyed-sends.js";
@@ -29,6 +28,7 @@ import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { Shelf } from "./shelf.js";
 import type { TaskLog } from "./task-log.js";
+import { type TaskPage, TaskReader } from "./task-reader.js";
 import type { TurnRequest } from "./turn.js";
 import { Upkeep } from "./upkeep.js";
 
@@ -78,14 +78,6 @@ export type Sent =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: HeldTask };
 
-/** A page of tasks. */
-export interface TaskPage {
-  readonly moments: readonly Moment[];
-  readonly total: number;
-  /** Where the next page begins; undefined on the last one. */
-  readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
-}
-
 /**
  * The engine: it accepts messages into tasks, runs agents on them, and lets calls read what happens. Protocol and
  * wire know nothing of it; it knows nothing of them.
@@ -98,6 +90,7 @@ export class Engine {
   readonly #now: () => number;
   readonly #holder = newId();
   readonly #shelf: Shelf;
+  readonly #tasks: TaskReader;
   readonly #executions = new TransientMap<Execution>();
   readonly #keyed = new KeyedSends();
   readonly #upkeep: Upkeep;
@@ -115,6 +108,12 @@ export class Engine {
     this.#now = options.now ?? Date.now;
     this.#leaseMs = options.leaseMs ?? 15_000;
     this.#shelf = new Shelf(options.store);
+    this.#tasks = new TaskReader({
+      store: options.store,
+      logger: this.#logger,
+      live: (taskId, position) => this.#live(taskId, position),
+      maxPageBytes: this.#limits.maxPageBytes,
+    });
     this.#runner = this.#makeRunner();
     // Whoever waits looks again whether there is still something to wait for.
     options.store.health.onChange(() => {
@@ -207,28 +206,14 @@ export class Engine {
 
   /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
   async get(scope: Scope, taskId: string, view?: View): Promise<Moment> {
-    const { head, fold } = this.#live(taskId, 1) ?? (await this.#fold(taskId)) ?? {};
-    if (head === undefined || fold === undefined || fold.position === 0 || !isOf(head, scope)) {
-      throw taskNotFound(taskId);
-    }
-    return momentOf({ fold }, view);
+    const found = await this.#tasks.get(taskId).catch((error: unknown) => Promise.reject(this.#trouble(error)));
+    if (found === undefined || found.fold.position === 0 || !isOf(found.head, scope)) throw taskNotFound(taskId);
+    return momentOf(found, view);
   }
 
   /** A page of the scope's tasks, newest status first (specification 3.1.4). */
-  async list(request: ListRequest, view: View): Promise<TaskPage> {
-    const page = await this.#store.list({ ...request, limit: request.limit + 1 });
-    const moments: Moment[] = [];
-    let last: TaskHead | undefined;
-    let bytes = 0;
-    for (const head of page.heads.slice(0, request.limit)) {
-      const found = await this.#listed(head, view);
-      // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
-      if (last !== undefined && bytes + (found?.size ?? 0) > this.#limits.maxPageBytes) break;
-      bytes += found?.size ?? 0;
-      last = head;
-      if (found !== undefined) moments.push(found.moment);
-    }
-    return { moments, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
+  list(request: ListRequest, view: View): Promise<TaskPage> {
+    return this.#tasks.list(request, view).catch((error: unknown) => Promise.reject(this.#trouble(error)));
   }
 
   /**
@@ -258,30 +243,10 @@ export class Engine {
     }
   }
 
-  /** A task that retention removed meanwhile, or that cannot be read, is left out: the others are still there. */
-  async #listed(head: TaskHead, view: View): Promise<{ moment: Moment; size: number } | undefined> {
-    try {
-      const folded = this.#live(head.taskId, head.position) ?? (await foldStored(this.#store, head.taskId));
-      return folded && { moment: momentOf(folded, view), size: folded.fold.size };
-    } catch (error) {
-      if (error instanceof StoreError) throw this.#trouble(error);
-      this.#logger.error({ err: error, taskId: head.taskId }, "a task cannot be read");
-      return undefined;
-    }
-  }
-
   /** A task in memory, unless it is behind a position that the store has: its commit is told of a moment later. */
   #live(taskId: string, position: number): TaskLog | undefined {
     const log = this.#store.shared ? undefined : this.#shelf.peek(taskId);
     return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
-  }
-
-  async #fold(taskId: string): ReturnType<typeof foldStored> {
-    try {
-      return await foldStored(this.#store, taskId);
-    } catch (error) {
-      throw this.#trouble(error);
-    }
   }
 
   async #take(scope: Scope, taskId: string): Promise<TaskLog> {
@@ -361,7 +326,9 @@ export class Engine {
   ): Promise<HeldTask> {
     let held: HeldTask | undefined;
     const { caller, tenant, idempotency, ifGeneration } = order;
+    if (draft.size > this.#limits.maxMessageBytes) throw messageTooLarge(this.#limits.maxMessageBytes);
     await log.append(draft, {
+      sizes: this.#limits,
       ifGeneration,
       ...(followUp === undefined ? {} : { maxWaiting: this.#limits.maxWaitingTurns }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
@@ -538,4 +505,9 @@ function isRefusal(error: unknown): boolean {
 
 function notCancelable(taskId: string): A2AError {
   return new A2AError("TASK_NOT_CANCELABLE", "The task is over and cannot be canceled.", { metadata: { taskId } });
+}
+
+function messageTooLarge(maxMessageBytes: number): A2AError {
+  const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
+  return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { maxMessageBytes: String(maxMessageBytes) } });
 }

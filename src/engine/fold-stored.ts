@@ -23,12 +23,8 @@ export interface FoldedTask {
  * one read; a large one comes in pieces, and the event loop goes on between them.
  */
 export async function foldStored(store: TaskStore, taskId: string): Promise<FoldedTask | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    const loaded = await store.load({ taskId });
-    if (loaded === undefined) return undefined;
-    const folded = foldSmall(loaded) ?? (await foldLarge(store, loaded, attempt < MAX_ATTEMPTS));
-    if (folded !== undefined) return folded;
-  }
+  const loaded = await store.load({ taskId });
+  return loaded && (foldSmall(loaded) ?? foldLarge(store, loaded));
 }
 
 /** Folds what came as a whole and is quick to fold; undefined for what is not. */
@@ -41,8 +37,22 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
   return { head, fold, snapshotAt: position };
 }
 
-/** Undefined when the task changed in a way that makes it necessary to begin anew. */
-async function foldLarge(store: TaskStore, loaded: LoadedTask, again: boolean): Promise<FoldedTask | undefined> {
+/** Folds what comes in pieces; undefined when retention removes the task meanwhile. */
+export async function foldLarge(store: TaskStore, loaded: LoadedTask): Promise<FoldedTask | undefined> {
+  const { taskId } = loaded.head;
+  for (let from: LoadedTask | undefined = loaded, attempt = 1; from !== undefined; attempt++) {
+    const folded = await foldPieces(store, from);
+    if (folded !== undefined) return folded;
+    if (attempt >= MAX_ATTEMPTS) {
+      throw new StoreError("damaged", `The log of task ${taskId} has nothing where an entry or a snapshot belongs.`);
+    }
+    from = await store.load({ taskId });
+  }
+  return undefined;
+}
+
+/** Undefined when something was not there any more, which a new snapshot or a removal explains. */
+async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedTask | undefined> {
   const { head, snapshot } = loaded;
   const { taskId } = head;
   const turn = new Slices();
@@ -52,7 +62,7 @@ async function foldLarge(store: TaskStore, loaded: LoadedTask, again: boolean): 
     for (let piece = 1; piece < (snapshot.pieces ?? 1); piece++) {
       await turn.pause();
       const bytes = await store.readSnapshot({ taskId, position: snapshot.position, piece });
-      if (bytes === undefined) return again ? undefined : unreadable(taskId);
+      if (bytes === undefined) return undefined;
       reader.add(bytes);
     }
     fold = reader.fold;
@@ -65,16 +75,9 @@ async function foldLarge(store: TaskStore, loaded: LoadedTask, again: boolean): 
     if (fold.position >= head.position) break;
     const limit = Math.min(PAGE_ENTRIES, head.position - fold.position);
     entries = await store.read({ taskId, after: fold.position, limit });
-    if (entries.length > 0) continue;
-    // Retention took it away meanwhile, or its log has an end before its end.
-    if ((await store.head({ taskId })) === undefined && again) return undefined;
-    return unreadable(taskId);
+    if (entries.length === 0) return undefined;
   }
   return { head, fold, snapshotAt: snapshot?.position ?? 0 };
-}
-
-function unreadable(taskId: string): never {
-  throw new StoreError("damaged", `The log of task ${taskId} has no entry where one belongs.`);
 }
 
 /** Lets the event loop go on in the middle of long work. */

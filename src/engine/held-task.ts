@@ -1,7 +1,10 @@
+import { constants } from "node:buffer";
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Departure } from "../core/departure.js";
+import { A2AError } from "../core/error.js";
 import { responseOf } from "../task/entry.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
+import { taskSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { type CursorSource, readLog, waitFor } from "./cursor.js";
 import { unavailable } from "./outage.js";
@@ -17,10 +20,19 @@ export interface Moment extends Place {
   readonly task: Task;
 }
 
-/** The task of a log at this moment. */
-export function momentOf(log: { readonly fold: TaskFold }, view?: View): Moment {
-  const { position, generation, task } = log.fold;
-  return { position, generation, task: viewTask(task, view) };
+/** A task of more bytes as JSON cannot be shown: it would be longer than the longest text. An older version took it. */
+const MAX_SHOWN_BYTES = constants.MAX_STRING_LENGTH - 16 * 1024 * 1024;
+
+/** The task of a log at this moment. @throws A2AError TASK_TOO_LARGE */
+export function momentOf({ fold }: { readonly fold: TaskFold }, view?: View): Moment {
+  const { position, generation } = fold;
+  const task = viewTask(fold.task, view);
+  if (fold.size > MAX_SHOWN_BYTES && taskSize(task) > MAX_SHOWN_BYTES) {
+    throw new A2AError("TASK_TOO_LARGE", "The task is too large to be shown as a whole.", {
+      metadata: { taskId: task.id, maxBytes: String(MAX_SHOWN_BYTES) },
+    });
+  }
+  return { position, generation, task };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
 import { countsAsGeneration, type Draft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { isTerminal, mayFollow } from "../task/state.js";
+import type { Unstored } from "./unstored.js";
 
 /** On which conditions an entry is accepted; all of them are looked at again when another process wrote first. */
 export interface Conditions {
@@ -12,7 +14,12 @@ export interface Conditions {
   readonly maxWaiting?: number;
   /** No message waits for its turn. */
   readonly ifNoneWaits?: boolean;
+  /** The task stays within these sizes. Without them it always fits: the end of a task has to. */
+  readonly sizes?: SizeLimits;
 }
+
+/** How large a task and an artifact may become. */
+export type SizeLimits = Pick<Limits, "maxTaskBytes" | "maxArtifactBytes">;
 
 /** An entry was to be accepted only if no message waits, and one does. */
 export class MessageWaits extends Error {
@@ -22,6 +29,7 @@ export class MessageWaits extends Error {
 /** What the task is planned to be: as stored, and with everything that was accepted since. Drafts are judged by it. */
 export class Plan {
   readonly #fold: TaskFold;
+  readonly #unstored: Pick<Unstored, "size" | "drafts">;
   #state: TaskState;
   #generation: number;
   /** Accepted messages, stored or not. */
@@ -29,8 +37,10 @@ export class Plan {
   /** Those of them that came after the entry of the generation. */
   #messagesSince: number;
 
-  constructor(fold: TaskFold) {
+  /** @param unstored what was accepted since, for its size alone: it is to be added here as well */
+  constructor(fold: TaskFold, unstored: Unstored) {
     this.#fold = fold;
+    this.#unstored = unstored;
     this.#state = fold.state;
     this.#generation = fold.generation;
     this.#messages = fold.messages.length;
@@ -65,12 +75,45 @@ export class Plan {
         metadata: { taskId: this.#fold.task.id },
       });
     }
+    if (conditions.sizes !== undefined) this.checkSize(draft, conditions.sizes);
     if (next !== undefined) this.#state = next;
     if (event.case === "message") this.#messagesSince++;
     if (event.case === "message" || event.case === "created") this.#messages++;
     if (!countsAsGeneration(event)) return;
     this.#generation++;
     this.#messagesSince = 0;
+  }
+
+  /**
+   * Refuses what would make the task, or one of its artifacts, too large. Nearly all are far from that, which is seen
+   * at once; otherwise what is on the way is looked at, which may replace what is there.
+   * @throws A2AError TASK_TOO_LARGE
+   */
+  checkSize(draft: Draft, { maxTaskBytes, maxArtifactBytes }: SizeLimits): void {
+    const most = this.#fold.size + this.#unstored.size + draft.size;
+    if (most <= maxTaskBytes && most <= maxArtifactBytes) return;
+    const changed = new Map<string, number>();
+    let total = this.#fold.size;
+    for (const { event, size } of [...this.#unstored.drafts(), draft]) {
+      total += size;
+      if (event.case !== "artifact") continue;
+      const { artifact, append } = event.value;
+      const artifactId = artifact?.artifactId ?? "";
+      const before = changed.get(artifactId) ?? this.#fold.artifactSize(artifactId);
+      changed.set(artifactId, append ? before + size : size);
+      if (!append) total -= before;
+    }
+    if (total > maxTaskBytes) throw this.#tooLarge("task", "maxTaskBytes", maxTaskBytes);
+    if (draft.event.case !== "artifact") return;
+    const weight = changed.get(draft.event.value.artifact?.artifactId ?? "") ?? 0;
+    if (weight > maxArtifactBytes) throw this.#tooLarge("artifact", "maxArtifactBytes", maxArtifactBytes);
+  }
+
+  #tooLarge(what: string, limit: string, bytes: number): A2AError {
+    const message = `The ${what} would be larger than it may be, ${bytes} bytes as JSON.`;
+    return new A2AError("TASK_TOO_LARGE", message, {
+      metadata: { taskId: this.#fold.task.id, [limit]: String(bytes) },
+    });
   }
 
   #check({ ifGeneration, maxWaiting, ifNoneWaits }: Conditions, turn: number | undefined): void {

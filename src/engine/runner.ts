@@ -215,6 +215,8 @@ export class Execution {
       if (this.#over) return;
       if (!result.done) await leave(iterator, this.#source.logger);
     } catch (error) {
+      // It may be an event that was refused, whose agent waits behind its `yield`.
+      void leave(iterator, this.#source.logger);
       if (this.#over) return;
       return this.#threw(error);
     }
@@ -245,6 +247,7 @@ export class Execution {
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#place, now)
         : statusDraft(this.#place, event.state, event.content, now);
+    this.log.checkSize(draft, this.#source.limits);
     const ends = event.kind === "status" && isTerminal(event.state);
     this.log.append(draft, ends ? { lease: () => null } : {}).catch(this.#note);
   }
@@ -368,6 +371,9 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   }
 }
 
+/** Characters of a reason for a failure: it is stored however large its task is. */
+const maxReason = 10_000;
+
 const invalidAnswer = "The agent's answer is not valid:";
 
 /** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
@@ -388,8 +394,10 @@ function isEvent(value: unknown): value is AgentEvent {
 /** An agent may throw anything, also what throws when it is looked at. */
 function textFor(error: unknown): string | undefined {
   try {
+    if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.rawMessage;
     if (error instanceof InvalidAgentEvent) return `${invalidAnswer} ${error.message}.`;
-    return error instanceof AgentError && typeof error.message === "string" ? error.message : undefined;
+    if (!(error instanceof AgentError) || typeof error.message !== "string") return undefined;
+    return error.message.length <= maxReason ? error.message : `${error.message.slice(0, maxReason)}…`;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import { snapshotPieces, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { unavailable } from "./outage.js";
 import { Pages } from "./pages.js";
-import { Plan } from "./plan.js";
+import { Plan, type SizeLimits } from "./plan.js";
 import { Tail } from "./tail.js";
 import { type AppendOptions, type Batch, Unstored } from "./unstored.js";
 
@@ -66,7 +66,7 @@ export class TaskLog {
     this.#head = options.head;
     this.fold = options.fold;
     this.#snapshotAt = options.snapshotAt;
-    this.#plan = new Plan(options.fold);
+    this.#plan = new Plan(options.fold, this.#unstored);
     this.tail = new Tail(options.fold.position);
     this.settledTurn = 0;
     if (endsBlockingSend(options.fold.state)) this.#noteLease();
@@ -119,6 +119,11 @@ export class TaskLog {
       this.#unstored.push({ draft, options, resolve, reject });
       if (!this.#writing) this.#schedule(draft);
     });
+  }
+
+  /** Refuses what would make the task too large, before it is appended. @throws A2AError TASK_TOO_LARGE */
+  checkSize(draft: Draft, sizes: SizeLimits): void {
+    this.#plan.checkSize(draft, sizes);
   }
 
   /** Position of the message at whose turn somebody works, here or elsewhere, as far as is known. */
@@ -257,7 +262,7 @@ export class TaskLog {
 
   /** Judges what waits by the task as stored, once more. What does not fit any more is refused. */
   #replan(): void {
-    this.#plan = new Plan(this.fold);
+    this.#plan = new Plan(this.fold, this.#unstored);
     for (const pending of this.#unstored.takeAll()) {
       try {
         this.#plan.add(pending.draft, pending.options, this.#turnAtWork);
@@ -331,10 +336,10 @@ export class TaskLog {
 
   #stored({ pending, entries, bytes }: Batch): void {
     this.#unstored.drop(pending.length);
-    pending.forEach(({ options, resolve, reject }, index) => {
+    pending.forEach(({ draft, options, resolve, reject }, index) => {
       const entry = entries[index];
       if (entry === undefined) return;
-      this.#publish(entry, bytes[index]?.length ?? 0);
+      this.#publish(entry, bytes[index]?.length ?? 0, draft.size);
       try {
         options.onStored?.(entry);
         resolve(entry);
@@ -348,8 +353,8 @@ export class TaskLog {
     this.#considerSnapshot();
   }
 
-  #publish(entry: LogEntry, size: number): void {
-    this.fold.apply(entry);
+  #publish(entry: LogEntry, size: number, added?: number): void {
+    this.fold.apply(entry, added);
     this.tail.push(entry, size);
     const state = stateAfter(entry.event);
     const before = this.#head;

@@ -39,6 +39,7 @@ export class Unstored {
   #weights: number[] = [];
   /** About how many bytes of memory wait; see `weightOf`. */
   #bytes = 0;
+  #size = 0;
 
   get length(): number {
     return this.#queue.length;
@@ -48,7 +49,18 @@ export class Unstored {
     return this.#bytes;
   }
 
+  /** What they add to the size of the task, at most. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What is to be stored, in order. */
+  drafts(): Draft[] {
+    return this.#queue.map(({ draft }) => draft);
+  }
+
   push(pending: Pending): void {
+    this.#size += pending.draft.size;
     const weight = weightOf(pending.draft);
     this.#queue.push(pending);
     this.#weights.push(weight);
@@ -61,6 +73,7 @@ export class Unstored {
     this.#queue = [];
     this.#weights = [];
     this.#bytes = 0;
+    this.#size = 0;
     return all;
   }
 
@@ -91,7 +104,7 @@ export class Unstored {
 
   /** Forgets the first ones. */
   drop(count: number): void {
-    this.#queue.splice(0, count);
+    for (const { draft } of this.#queue.splice(0, count)) this.#size -= draft.size;
     for (const weight of this.#weights.splice(0, count)) this.#bytes -= weight;
   }
 }

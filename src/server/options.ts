@@ -4,7 +4,7 @@ import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
-import { defaultLimits, type Limits } from "../core/limits.js";
+import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
@@ -234,8 +234,9 @@ function shown(value: unknown): string {
 
 function limitsOf(limits: Partial<Limits>, faults: string[]): Limits {
   for (const [name, value] of Object.entries(given(limits))) {
-    if (Object.hasOwn(defaultLimits, name))
-      whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, maxTime, faults);
+    if (!Object.hasOwn(defaultLimits, name)) continue;
+    const max = name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime;
+    whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, max, faults);
   }
   faults.push(...unknownNames("limits.", Object.keys(limits), Object.keys(defaultLimits)));
   return { ...defaultLimits, ...given(limits) };

@@ -19,7 +19,12 @@ export interface Draft {
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly traceParent?: string;
+  /** What it adds to the JSON of its task, in bytes (`addedSize`). */
+  readonly size: number;
 }
+
+/** Kept with an entry from here on, in bytes: smaller ones are counted again in no time. */
+const KEPT_SIZE = 4_096;
 
 /** Whether the entry counts in the generation: every event a client can see, so all but an accepted message. */
 export function countsAsGeneration(event: LogEntry["event"]): boolean {
@@ -41,6 +46,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   entry.traceParent = draft.traceParent ?? "";
   entry.event = draft.event;
   if (draft.turn !== undefined) entry.turn = draft.turn;
+  if (draft.size >= KEPT_SIZE) entry.size = draft.size;
   return entry;
 }
 

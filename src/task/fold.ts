@@ -112,9 +112,9 @@ export class TaskFold {
 
   /**
    * Adds the next entry. Entries must come in order and without a gap.
-   * @param size what it adds (`addedSize`), where that was counted before
+   * @param size what it adds to the task's size, where that was counted before
    */
-  apply(entry: LogEntry, size: number = addedSize(entry.event)): void {
+  apply(entry: LogEntry, size: number = entry.size || addedSize(entry.event)): void {
     if (entry.position !== this.position + 1) {
       throw new RangeError(`Entry ${entry.position} cannot follow entry ${this.position}.`);
     }

@@ -86,6 +86,6 @@ export const log: fc.Arbitrary<LogEntry[]> = fc
     let generation = 0;
     return [first, ...middle, ...(last === undefined ? [] : [last])].map((event, index) => {
       if (countsAsGeneration(event)) generation++;
-      return placeDraft({ event, time: 1_000 + index }, index + 1, generation);
+      return placeDraft({ event, time: 1_000 + index, size: 0 }, index + 1, generation);
     });
   });

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLaAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHRCBwoFZXZlbnQiewoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ6CghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA1iBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLoAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIoCgR0dXJuGAkgASgLMhoucGFybGV5LmxvZy52MS5UdXJuQ29udGV4dEIHCgVldmVudCJ7CgtUdXJuQ29udGV4dBIdChVhY2NlcHRlZF9vdXRwdXRfbW9kZXMYASADKAkSEgoKZXh0ZW5zaW9ucxgCIAMoCRIOCgZzY29wZXMYAyADKAkSKQoIbWV0YWRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0InoKCFNuYXBzaG90EhAKCHBvc2l0aW9uGAEgASgNEhIKCmdlbmVyYXRpb24YAiABKA0SHQoEdGFzaxgDIAEoCzIPLmxmLmEyYS52MS5UYXNrEhcKD3N0YXR1c19wb3NpdGlvbhgEIAEoDRIQCghtZXNzYWdlcxgFIAMoDWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -91,6 +91,13 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
     value: TaskArtifactUpdateEvent;
     case: "artifact";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * What the event adds to the JSON of its task, in bytes, where that is much; 0 is to be counted by whoever asks.
+   *
+   * @generated from field: uint32 size = 10;
+   */
+  size: number;
 
   /**
    * With `created` and `message`: what else the request said, so that a restarted turn is the same turn.

@@ -1,0 +1,209 @@
+import { A2AError } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import type { View } from "../task/fold.js";
+import { type FoldedTask, foldLarge, foldSmall, Slices } from "./fold-stored.js";
+import { type Moment, momentOf } from "./held-task.js";
+
+/** Folded tasks that are kept for the next list: each up to this size, in bytes as JSON, and all of them together. */
+const KEPT_TASK_BYTES = 16 * 1024;
+const KEPT_BYTES = 1024 * 1024;
+
+/** How long a large task is kept after it was read, in milliseconds: others often ask for it at the same time. */
+const LARGE_KEPT_MS = 1_000;
+
+/** A task as it stands. */
+type ReadTask = Pick<FoldedTask, "head" | "fold">;
+
+interface LargeTask {
+  readonly position: number;
+  readonly folded: Promise<ReadTask | undefined>;
+}
+
+/** A page of tasks. */
+export interface TaskPage {
+  readonly moments: readonly Moment[];
+  readonly total: number;
+  /** Where the next page begins; undefined on the last one. */
+  readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
+}
+
+export interface TaskReaderOptions {
+  readonly store: TaskStore;
+  readonly logger: Logger;
+  /** A task in memory, unless it is behind a position that the store has. */
+  readonly live: (taskId: string, position: number) => ReadTask | undefined;
+  /** A page of huge tasks ends early, after about this many bytes. */
+  readonly maxPageBytes: number;
+}
+
+/**
+ * Reads tasks as they stand. Those of a page are read in one go; small ones are kept folded for the next page, which
+ * mostly has them again. Whoever asks for a large task while it is being read shares what comes of it.
+ */
+export class TaskReader {
+  readonly #options: TaskReaderOptions;
+  /** The least recently used first. */
+  readonly #kept = new Map<string, ReadTask>();
+  #keptBytes = 0;
+  readonly #largeTasks = new Map<string, LargeTask>();
+
+  constructor(options: TaskReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One task; undefined when there is none.
+   * @throws StoreError; A2AError TASK_DAMAGED
+   */
+  async get(taskId: string): Promise<ReadTask | undefined> {
+    const live = this.#options.live(taskId, 1);
+    if (live !== undefined) return live;
+    try {
+      return await this.#read(taskId);
+    } catch (error) {
+      if (isTrouble(error)) throw error;
+      this.#options.logger.error({ err: error, taskId }, "a task cannot be read");
+      throw damaged(taskId, error);
+    }
+  }
+
+  /**
+   * A page of tasks. One that retention removed meanwhile, or that cannot be read or shown, is left out: the others are
+   * still there, and so is the next page.
+   * @throws StoreError
+   */
+  async list(request: ListRequest, view: View): Promise<TaskPage> {
+    const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
+    const heads = page.heads.slice(0, request.limit);
+    const moments: Moment[] = [];
+    let last: TaskHead | undefined;
+    let bytes = 0;
+    const slices = new Slices();
+    const ahead = new Map<string, LoadedTask | undefined>();
+    for (let index = 0; index < heads.length; index++) {
+      const head = heads[index] as TaskHead;
+      const folded = this.#known(head) ?? (await this.#listed(heads, index, ahead));
+      const size = folded?.fold.size ?? 0;
+      // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
+      if (last !== undefined && bytes + size > this.#options.maxPageBytes) break;
+      bytes += size;
+      last = head;
+      const moment = folded && this.#shown(folded, view);
+      if (moment !== undefined) moments.push(moment);
+      if (slices.isLong) await slices.pause();
+    }
+    return { moments, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
+  }
+
+  /** The task of a head, if it is in memory as that says. */
+  #known(head: TaskHead): ReadTask | undefined {
+    const live = this.#options.live(head.taskId, head.position);
+    if (live !== undefined) return live;
+    const kept = this.#kept.get(head.taskId);
+    if (kept === undefined) return undefined;
+    this.#forget(kept);
+    if (kept.fold.position !== head.position) return undefined;
+    this.#keep(kept);
+    return kept;
+  }
+
+  /** Reads a task of a page, with those behind it that are not known either. */
+  async #listed(
+    heads: readonly TaskHead[],
+    index: number,
+    ahead: Map<string, LoadedTask | undefined>,
+  ): Promise<ReadTask | undefined> {
+    const { taskId } = heads[index] as TaskHead;
+    try {
+      if (!ahead.has(taskId)) await this.#readAhead(heads, index, ahead);
+      const loaded = ahead.get(taskId);
+      ahead.delete(taskId);
+      if (loaded === undefined) return undefined;
+      const folded = foldSmall(loaded) ?? (await this.#large(loaded));
+      if (folded !== undefined && folded.fold.size <= KEPT_TASK_BYTES) this.#keep(folded);
+      return folded;
+    } catch (error) {
+      if (isTrouble(error)) throw error;
+      this.#options.logger.error({ err: error, taskId }, "a task cannot be read; it is left out of a list");
+      return undefined;
+    }
+  }
+
+  async #readAhead(
+    heads: readonly TaskHead[],
+    index: number,
+    ahead: Map<string, LoadedTask | undefined>,
+  ): Promise<void> {
+    const { store, live } = this.#options;
+    const taskIds: string[] = [];
+    for (let at = index; at < heads.length; at++) {
+      const { taskId, position } = heads[at] as TaskHead;
+      const known = at > index && (ahead.has(taskId) || this.#kept.has(taskId) || live(taskId, position) !== undefined);
+      if (!known) taskIds.push(taskId);
+    }
+    try {
+      const loaded = await store.loadMany({ taskIds });
+      for (const [at, each] of loaded.entries()) ahead.set(taskIds[at] as string, each);
+    } catch (error) {
+      // One of them is damaged: each by itself then.
+      if (isTrouble(error)) throw error;
+      const taskId = taskIds[0] as string;
+      ahead.set(taskId, await store.load({ taskId }));
+    }
+  }
+
+  #shown(folded: ReadTask, view: View): Moment | undefined {
+    try {
+      return momentOf(folded, view);
+    } catch (error) {
+      const { taskId } = folded.head;
+      this.#options.logger.error({ err: error, taskId }, "a task cannot be shown; it is left out of a list");
+      return undefined;
+    }
+  }
+
+  async #read(taskId: string): Promise<ReadTask | undefined> {
+    const loaded = await this.#options.store.load({ taskId });
+    return loaded && (foldSmall(loaded) ?? this.#large(loaded));
+  }
+
+  /** Folds a large task, once for all who ask for it as it stands. */
+  #large(loaded: LoadedTask): Promise<ReadTask | undefined> {
+    const { taskId, position } = loaded.head;
+    const known = this.#largeTasks.get(taskId);
+    if (known?.position === position) return known.folded;
+    const large: LargeTask = { position, folded: foldLarge(this.#options.store, loaded) };
+    this.#largeTasks.set(taskId, large);
+    const forget = (): void => {
+      if (this.#largeTasks.get(taskId) === large) this.#largeTasks.delete(taskId);
+    };
+    large.folded.then(() => setTimeout(forget, LARGE_KEPT_MS).unref(), forget);
+    return large.folded;
+  }
+
+  #keep(folded: ReadTask): void {
+    this.#kept.set(folded.head.taskId, folded);
+    this.#keptBytes += folded.fold.size;
+    for (const oldest of this.#kept.values()) {
+      if (this.#keptBytes <= KEPT_BYTES) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(folded: ReadTask): void {
+    if (this.#kept.delete(folded.head.taskId)) this.#keptBytes -= folded.fold.size;
+  }
+}
+
+/** Whether an error says that the store is out of order, and not only one task. */
+function isTrouble(error: unknown): boolean {
+  return error instanceof StoreError && error.kind !== "damaged";
+}
+
+function damaged(taskId: string, cause: unknown): A2AError {
+  return new A2AError("TASK_DAMAGED", "The task cannot be read: what is stored of it is damaged.", {
+    cause,
+    metadata: { taskId },
+  });
+}

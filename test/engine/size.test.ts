@@ -1,0 +1,279 @@
+import { create } from "@bufbuild/protobuf";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { MessageSchema, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
+import { foldStored } from "../../src/engine/fold-stored.js";
+import { TaskReader } from "../../src/engine/task-reader.js";
+import { headOf } from "../../src/store/contract/setup.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { encodeEntry } from "../../src/task/entry.js";
+import { TaskFold } from "../../src/task/fold.js";
+import { jsonWriter } from "../../src/wire/json-writer.js";
+import { temporaryFile } from "../store/sqlite/files.js";
+import { Bench, scope, settle } from "./support.js";
+
+const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxArtifactBytes: 12_000, maxMessageBytes: 6_000 };
+
+const jsonOf = (task: Task): number => Buffer.byteLength(jsonWriter(TaskSchema)(task));
+
+/** What the status says. */
+const said = (task: Task): string => {
+  const content = task.status?.message?.parts[0]?.content;
+  return content?.case === "text" ? content.value : "";
+};
+
+/** Runs an agent to its end and gives its task. */
+async function outcome(execute: Agent["execute"]): Promise<Task> {
+  const bench = new Bench({ execute }, { limits });
+  const held = await bench.send("go");
+  await settle(held);
+  const { task } = held.now();
+  held.release();
+  return task;
+}
+
+describe("a task that would become too large", { timeout: 60_000 }, () => {
+  it("takes no further message, stores nothing of it, and can still be read, listed and canceled", async () => {
+    const bench = new Bench(
+      {
+        async *execute() {
+          yield inputRequired("more?");
+        },
+      },
+      { limits },
+    );
+    const held = await bench.send("begin");
+    await settle(held);
+    const taskId = held.now().task.id;
+    let accepted = 0;
+    let refused: unknown;
+    for (; refused === undefined && accepted < 20; accepted++) {
+      try {
+        const next = await bench.send("x".repeat(5_000), { message: { taskId } });
+        await settle(next);
+        next.release();
+      } catch (error) {
+        refused = error;
+        accepted--;
+      }
+    }
+    expect(refused).toMatchObject({ reason: "TASK_TOO_LARGE", info: { taskId, maxTaskBytes: "20000" } });
+    expect(accepted).toBe(3);
+    const { task } = await bench.engine.get(scope, taskId);
+    expect(task.history.filter(({ parts }) => JSON.stringify(parts).length > 5_000)).toHaveLength(accepted);
+    expect(jsonOf(task)).toBeLessThanOrEqual(limits.maxTaskBytes);
+    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).moments).toHaveLength(1);
+    expect((await bench.engine.cancel(scope, taskId)).task.status?.state).toBe(TaskState.CANCELED);
+    held.release();
+  });
+
+  it("counts a text as JSON has it: six bytes for a control character", async () => {
+    const bench = new Bench({ execute: async function* () {} }, { limits });
+    await expect(bench.send("\u0001".repeat(1_100))).rejects.toMatchObject({ reason: "REQUEST_TOO_LARGE" });
+    const held = await bench.send("x".repeat(1_100));
+    held.release();
+  });
+
+  it("fails when its agent goes on, with the reason, and the agent may clean up", async () => {
+    let cleaned = false;
+    const task = await outcome(async function* () {
+      try {
+        for (let piece = 0; piece < 1_000; piece++) yield artifact({ name: `a${piece}`, text: "x".repeat(900) });
+        yield completed("never");
+      } finally {
+        cleaned = true;
+      }
+    });
+    expect(task.status?.state).toBe(TaskState.FAILED);
+    expect(said(task)).toBe("The task would be larger than it may be, 20000 bytes as JSON.");
+    expect(task.artifacts.length).toBeGreaterThan(10);
+    expect(jsonOf(task)).toBeLessThan(limits.maxTaskBytes + 1_000);
+    expect(cleaned).toBe(true);
+  });
+
+  it("fails for an artifact that grows too large, whichever way its agent yields", async () => {
+    for (const wait of [false, true]) {
+      const task = await outcome(async function* () {
+        for (let piece = 0; piece < 100; piece++) {
+          yield artifact({ name: "a", text: "x".repeat(500), append: true });
+          if (wait) await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      });
+      expect(said(task)).toBe("The artifact would be larger than it may be, 12000 bytes as JSON.");
+      expect(jsonOf(task)).toBeLessThan(limits.maxArtifactBytes + 2_000);
+    }
+  });
+
+  it("has room for an artifact that is replaced again and again", async () => {
+    const task = await outcome(async function* () {
+      for (let piece = 0; piece < 300; piece++) yield artifact({ id: "a", text: "x".repeat(5_000) });
+    });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+  });
+
+  it("fails with a short reason for a long error, and for an end that does not fit", async () => {
+    const long = await outcome(async function* () {
+      yield working();
+      yield completed("x".repeat(30_000));
+    });
+    expect(long.status?.state).toBe(TaskState.FAILED);
+    expect(jsonOf(long)).toBeLessThan(2_000);
+  });
+});
+
+describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
+  it("is left out of lists and named in the log, and the pages go on", async () => {
+    const path = temporaryFile();
+    const bench = new Bench({ execute: async function* () {} }, {}, sqliteStore(path));
+    const ids: string[] = [];
+    for (let task = 0; task < 9; task++) {
+      const held = await bench.send("go");
+      await settle(held);
+      ids.push(held.now().task.id);
+      held.release();
+    }
+    const [broken] = ids.slice(4);
+    const db = new Database(path);
+    db.prepare("UPDATE segment SET bytes = x'ff' WHERE task_id = ?").run(broken);
+    db.close();
+    const seen: string[] = [];
+    let after: { statusTime: number; taskId: string } | undefined;
+    do {
+      const page = await bench.engine.list({ ...scope, limit: 2, ...(after && { after }) }, {});
+      seen.push(...page.moments.map(({ task }) => task.id));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen.sort()).toEqual(ids.filter((id) => id !== broken));
+    const named = bench.logged.filter(({ facts }) => (facts as { taskId?: string }).taskId === broken);
+    expect(named.map(({ message }) => message)).toEqual(["a task cannot be read; it is left out of a list"]);
+    await expect(bench.engine.get(scope, broken!)).rejects.toMatchObject({ reason: "TASK_DAMAGED" });
+    await bench.store.close();
+  });
+
+  it("may be too large for any text: an older version took it", async () => {
+    const store = memoryStore();
+    const named: object[] = [];
+    const keep = (facts: object): void => void named.push(facts);
+    const logger = { debug: keep, info: keep, warn: keep, error: keep };
+    const fold = new TaskFold();
+    fold.apply(createdEntry("huge", "x".repeat(4 * 1024 * 1024), 140));
+    const live = (taskId: string) => (taskId === "huge" ? { head: headOf({ taskId }), fold } : undefined);
+    for (const taskId of ["a", "huge", "z"]) {
+      const entries = [encodeEntry(createdEntry(taskId, "hello", 1))];
+      await store.append({ head: headOf({ taskId, ...scope }), expected: 0, entries });
+    }
+    const reader = new TaskReader({ store, logger, live, maxPageBytes: 1_000 });
+    const page = await reader.list({ ...scope, limit: 1 }, {});
+    expect(page.moments.map(({ task }) => task.id)).toEqual(["z"]);
+    const next = await reader.list({ ...scope, limit: 1, after: page.next! }, {});
+    expect(next.moments).toEqual([]);
+    expect(named).toEqual([
+      expect.objectContaining({ taskId: "huge", err: expect.objectContaining({ reason: "TASK_TOO_LARGE" }) }),
+    ]);
+    const last = await reader.list({ ...scope, limit: 1, after: next.next! }, {});
+    expect(last.moments.map(({ task }) => task.id)).toEqual(["a"]);
+    // Without what makes it large it can be shown.
+    const short = await reader.list({ ...scope, limit: 1, after: page.next! }, { historyLength: 0 });
+    expect(short.moments.map(({ task }) => task.id)).toEqual(["huge"]);
+  });
+});
+
+describe("a large task", { timeout: 60_000 }, () => {
+  it("is folded in slices, between which others have their turn", async () => {
+    const store = sqliteStore(temporaryFile());
+    const head = headOf({ taskId: "a" });
+    await store.append({ head, expected: 0, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
+    for (let position = 2; position <= 31; position++) {
+      const value = { append: position > 2, artifact: { artifactId: "x", parts: partsOf("x".repeat(1024 * 1024), 1) } };
+      const place = { position, generation: position };
+      const entry = create(LogEntrySchema, { ...place, event: { case: "artifact", value } });
+      await store.append({ head: { ...head, ...place }, expected: position - 1, entries: [encodeEntry(entry)] });
+    }
+    let turns = 0;
+    let over = false;
+    const count = (): void => {
+      turns++;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    const folded = await foldStored(store, "a");
+    over = true;
+    expect(turns).toBeGreaterThan(3);
+    expect(folded?.fold.task.artifacts[0]?.parts).toHaveLength(30);
+    await store.close();
+  });
+
+  it("is read once for all who ask for it at the same time", async () => {
+    const store = memoryStore();
+    const head = headOf({ taskId: "a", ...scope, position: 4, generation: 4 });
+    const events = Array.from({ length: 3 }, (_, index) => {
+      const value = { append: index > 0, artifact: { artifactId: "x", parts: partsOf("x".repeat(1024 * 1024), 1) } };
+      return create(LogEntrySchema, { position: index + 2, generation: index + 2, event: { case: "artifact", value } });
+    });
+    const entries = [createdEntry("a", "hello", 1), ...events].map(encodeEntry);
+    await store.append({ head, expected: 0, entries });
+    let reads = 0;
+    const counting = {
+      ...spread(store),
+      read(request: Parameters<typeof store.read>[0]) {
+        reads++;
+        return store.read(request);
+      },
+    };
+    const reader = new TaskReader({ store: counting, logger: silentLogger, live: () => undefined, maxPageBytes: 1 });
+    const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a")));
+    expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
+    expect(reads).toBeLessThanOrEqual(4);
+    // What came meanwhile is seen by whoever asks afterwards.
+    const more = create(LogEntrySchema, {
+      position: 5,
+      generation: 5,
+      event: { case: "artifact", value: { artifact: { artifactId: "y" } } },
+    });
+    await store.append({ head: { ...head, position: 5, generation: 5 }, expected: 4, entries: [encodeEntry(more)] });
+    expect((await reader.get("a"))?.fold.position).toBe(5);
+  });
+});
+
+describe("list()", () => {
+  it("shows a task as it is now, whatever it was on the page before", async () => {
+    const store = memoryStore();
+    const reader = new TaskReader({ store, logger: silentLogger, live: () => undefined, maxPageBytes: 1_000_000 });
+    const head = headOf({ taskId: "a", ...scope, state: TaskState.SUBMITTED });
+    await store.append({ head, expected: 0, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
+    const state = async () => (await reader.list({ ...scope, limit: 9 }, {})).moments[0]?.task.status?.state;
+    expect([await state(), await state()]).toEqual([TaskState.SUBMITTED, TaskState.SUBMITTED]);
+    const value = { status: { state: TaskState.WORKING } };
+    const entry = create(LogEntrySchema, { position: 2, generation: 2, event: { case: "status", value } });
+    const changed = { ...head, state: TaskState.WORKING, position: 2, generation: 2 };
+    await store.append({ head: changed, expected: 1, entries: [encodeEntry(entry)] });
+    expect([await state(), await state()]).toEqual([TaskState.WORKING, TaskState.WORKING]);
+  });
+});
+
+function partsOf(value: string, count: number) {
+  return Array.from({ length: count }, () => ({ content: { case: "text" as const, value } }));
+}
+
+function createdEntry(taskId: string, text: string, count: number): LogEntry {
+  const history = [create(MessageSchema, { messageId: "m", parts: partsOf(text, count) })];
+  const value = { id: taskId, contextId: "c", status: { state: TaskState.SUBMITTED }, history };
+  return create(LogEntrySchema, { position: 1, generation: 1, event: { case: "created", value } });
+}
+
+/** The methods of a store as own properties. */
+function spread(store: TaskStore): TaskStore {
+  const bound = {} as Record<string, unknown>;
+  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(store))) {
+    const method = (store as unknown as Record<string, unknown>)[name];
+    if (typeof method === "function") bound[name] = method.bind(store);
+  }
+  return { ...bound, shared: false } as unknown as TaskStore;
+}
