@@ -167,7 +167,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
     const live = (taskId: string) => (taskId === "huge" ? { head: headOf({ taskId }), fold } : undefined);
     for (const taskId of ["a", "huge", "z"]) {
       const entries = [encodeEntry(createdEntry(taskId, "hello", 1))];
-      await store.append({ head: headOf({ taskId, ...scope }), expected: 0, entries });
+      await store.append({ head: headOf({ taskId, ...scope }), expected: 0, creates: true, entries });
     }
     const reader = new TaskReader({ store, logger, live, maxPageBytes: 1_000 });
     const page = await reader.list({ ...scope, limit: 1 }, {});
@@ -187,9 +187,9 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
 
 describe("a large task", { timeout: 60_000 }, () => {
   it("is folded in slices, between which others have their turn", async () => {
-    const store = sqliteStore(temporaryFile());
+    const store = sqliteStore({ path: temporaryFile(), stallMs: 60_000, writeTimeoutMs: 60_000 });
     const head = headOf({ taskId: "a" });
-    await store.append({ head, expected: 0, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
+    await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
     for (let position = 2; position <= 31; position++) {
       const value = { append: position > 2, artifact: { artifactId: "x", parts: partsOf("x".repeat(1024 * 1024), 1) } };
       const place = { position, generation: position };
@@ -218,7 +218,7 @@ describe("a large task", { timeout: 60_000 }, () => {
       return create(LogEntrySchema, { position: index + 2, generation: index + 2, event: { case: "artifact", value } });
     });
     const entries = [createdEntry("a", "hello", 1), ...events].map(encodeEntry);
-    await store.append({ head, expected: 0, entries });
+    await store.append({ head, expected: 0, creates: true, entries });
     let reads = 0;
     const counting = {
       ...spread(store),
@@ -247,7 +247,7 @@ describe("list()", () => {
     const store = memoryStore();
     const reader = new TaskReader({ store, logger: silentLogger, live: () => undefined, maxPageBytes: 1_000_000 });
     const head = headOf({ taskId: "a", ...scope, state: TaskState.SUBMITTED });
-    await store.append({ head, expected: 0, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
+    await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
     const state = async () => (await reader.list({ ...scope, limit: 9 }, {})).moments[0]?.task.status?.state;
     expect([await state(), await state()]).toEqual([TaskState.SUBMITTED, TaskState.SUBMITTED]);
     const value = { status: { state: TaskState.WORKING } };

@@ -22,6 +22,11 @@ function rowsOf(path: string, table: string): number {
   return rows;
 }
 
+/** However busy the disk is: what is written here is large. */
+function openPatiently(path: string): SqliteStore {
+  return sqliteStore({ path, synchronous: "NORMAL", stallMs: 60_000, writeTimeoutMs: 60_000 });
+}
+
 /** A large task that is over, with a snapshot in so many pieces. */
 async function addLarge(store: SqliteStore, taskId: string, pieces: number): Promise<void> {
   const entries = Array.from({ length: 24 }, (_, index) => new Uint8Array(MB).fill(index));
@@ -35,7 +40,7 @@ async function addLarge(store: SqliteStore, taskId: string, pieces: number): Pro
 describe("the layout of the file", { timeout: 60_000 }, () => {
   it("has nothing large where keys are compared: whoever looks for another row would read it", async () => {
     const path = temporaryFile();
-    const store = sqliteStore(path);
+    const store = openPatiently(path);
     for (const size of [1, MAX_INLINE_BYTES - 2, MAX_INLINE_BYTES, 4_000, 16_000, 2 * MB]) {
       const taskId = `01a1fdef-a9b7-72bd-98a6-${String(size).padStart(12, "0")}`;
       await store.append({ head: headOf({ taskId }), expected: 0, creates: true, entries: [new Uint8Array(size)] });
@@ -50,7 +55,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
 
   it("keeps the snapshot before until the last piece of the next one is there", async () => {
     const path = temporaryFile();
-    const store = sqliteStore(path);
+    const store = openPatiently(path);
     await create(store, { taskId: "a" }, 9);
     const save = (position: number, piece: number, last: boolean): Promise<void> =>
       store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(`${position}.${piece}`), piece, last } });
@@ -67,7 +72,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
     await save(8, 0, false);
     await save(8, 1, false);
     await store.close();
-    const again = sqliteStore(path);
+    const again = openPatiently(path);
     expect((await again.load({ taskId: "a" }))?.snapshot).toEqual({ position: 6, bytes: bytesOf("6.0"), pieces: 3 });
     await again.close();
     // What was replaced goes away with the pieces that follow; what is left of the unfinished one stays for now.
@@ -77,7 +82,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
 
   it("removes a large task in steps and leaves nothing of it, also when it is stopped on the way", async () => {
     const path = temporaryFile();
-    const store = sqliteStore(path);
+    const store = openPatiently(path);
     await addLarge(store, "a", 8);
     await addLarge(store, "b", 8);
     await create(store, { taskId: "small" }, 3);
@@ -94,13 +99,13 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
 
   it("goes on with what a removal that was cut off has left", async () => {
     const path = temporaryFile();
-    const store = sqliteStore(path);
+    const store = openPatiently(path);
     await addLarge(store, "a", 8);
     const removing = store.removeFinished({ before: 9_999, limit: 10 }).catch(() => undefined);
     await store.close();
     await removing;
     expect(rowsOf(path, "garbage")).toBe(1);
-    const again = sqliteStore(path);
+    const again = openPatiently(path);
     expect(await again.load({ taskId: "a" })).toBeUndefined();
     expect(await again.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
     await again.close();
