@@ -85,6 +85,24 @@ export const GOALS = {
     against: "what it missed",
     atMost: 0.1,
   },
+  sizeLatency: {
+    scenario: "size",
+    what: "p99 of small reads and sends beside a task of 200 MB that is written, read slowly, and listed",
+    against: "on an idle server",
+    atMost: 3,
+  },
+  sizeStop: {
+    scenario: "size",
+    what: "longest stop of the event loop meanwhile",
+    against: "absolute, in ms",
+    atMost: 50,
+  },
+  listPage: {
+    scenario: "size",
+    what: "ListTasks, page of 50 small tasks over REST, time of the server's main thread",
+    against: "absolute, in ms",
+    atMost: 0.5,
+  },
   finishedMemory: {
     scenario: "memory",
     what: "RSS after 100,000 finished tasks",

@@ -106,11 +106,52 @@ export interface LeaveJob {
   readonly kind: "leave";
 }
 
-export type Job = RateJob | AnswerJob | StreamJob | SubscribeJob | GatherJob | CatchUpJob | LeaveJob;
+/** Calls with a pause after each answer, for so many milliseconds. */
+export interface PacedJob {
+  readonly kind: "paced";
+  readonly call: WireCall;
+  readonly callers: number;
+  readonly pauseMs: number;
+  readonly ms: number;
+}
+
+/** How long answers took, in milliseconds. */
+export interface PacedResult {
+  readonly calls: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly most: number;
+}
+
+/** Readers that send a call and take its answer slowly, for so many milliseconds. */
+export interface SlowReadersJob {
+  readonly kind: "slow-readers";
+  readonly call: WireCall;
+  readonly readers: number;
+  readonly bytesPerSecond: number;
+  readonly ms: number;
+}
+
+export interface SlowReadersResult {
+  readonly bytes: number;
+}
+
+export type Job =
+  | PacedJob
+  | SlowReadersJob
+  | RateJob
+  | AnswerJob
+  | StreamJob
+  | SubscribeJob
+  | GatherJob
+  | CatchUpJob
+  | LeaveJob;
 
 /** What a job gives; nothing where it is not named here. */
 export interface JobResults {
   readonly rate: RateResult;
+  readonly paced: PacedResult;
+  readonly "slow-readers": SlowReadersResult;
   readonly answer: AnswerResult;
   readonly stream: StreamResult;
   readonly subscribe: Record<string, never>;
@@ -119,10 +160,11 @@ export interface JobResults {
   readonly leave: Record<string, never>;
 }
 
-/** What a server can be asked: what it has used so far, to let go the agents that wait for a sign, where its time goes. */
+/** What a server can be asked: what it has used so far, how long its event loop stood still, to let go the agents that wait for a sign, where its time goes. */
 export type ServerQuestion =
   | { readonly kind: "usage"; readonly settle: boolean }
   | { readonly kind: "go" }
+  | { readonly kind: "stops"; readonly phase: "begin" | "end" }
   | { readonly kind: "profile"; readonly phase: "begin" | "end" };
 
 export interface Usage {

@@ -21,6 +21,7 @@ import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
@@ -40,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   stalled,
   memory,
   idle,
+  size,
   startUp,
   crossCheck,
 ];

@@ -131,6 +131,16 @@ export class TestServer {
     return (await this.#child.ask({ kind: "profile", phase: "end" })) as Profile;
   }
 
+  /** Begins to look how long its event loop stands still. */
+  async beginStops(): Promise<void> {
+    await this.#child.ask({ kind: "stops", phase: "begin" });
+  }
+
+  /** The longest time that it stood still since, in milliseconds. */
+  async endStops(): Promise<number> {
+    return (await this.#child.ask({ kind: "stops", phase: "end" })) as number;
+  }
+
   /** Lets its waiting agents go on. */
   async go(): Promise<void> {
     await this.#child.ask({ kind: "go" });

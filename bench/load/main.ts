@@ -1,7 +1,8 @@
-/** The load generator, a process of its own. It does one job at a time, as its parent asks for them. */
+/** The load generator, a process of its own. It does what its parent asks for. */
 
 import type { Job } from "../protocol.js";
 import { answerQuestions } from "../servers/child.js";
+import { paced, slowReaders } from "./paced.js";
 import { answer, rate, stream } from "./rate.js";
 import { Subscribers } from "./subscribers.js";
 
@@ -11,6 +12,10 @@ async function work(job: Job): Promise<unknown> {
   switch (job.kind) {
     case "rate":
       return rate(job);
+    case "paced":
+      return paced(job);
+    case "slow-readers":
+      return slowReaders(job);
     case "stream":
       return stream(job.call, job.limitMs);
     case "answer":

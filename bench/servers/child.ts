@@ -58,12 +58,45 @@ async function settledUsage(): Promise<Usage> {
   return usage();
 }
 
+/** How often the event loop is looked at, in milliseconds. */
+const PROBE_MS = 2;
+
+/** The longest time between two looks, beyond what was asked for. */
+class Stops {
+  #timer: NodeJS.Timeout | undefined;
+  #last = 0;
+  #longest = 0;
+
+  begin(): void {
+    clearInterval(this.#timer);
+    this.#longest = 0;
+    this.#last = performance.now();
+    this.#timer = setInterval(() => this.#look(), PROBE_MS);
+  }
+
+  end(): number {
+    this.#look();
+    clearInterval(this.#timer);
+    return this.#longest;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#longest = Math.max(this.#longest, now - this.#last - PROBE_MS);
+    this.#last = now;
+  }
+}
+
+const stops = new Stops();
+
 /** What a server process does besides serving. `go` runs when the bench lets waiting agents go on. */
 export function serve(served: Served, go: () => void = () => {}): void {
   answerQuestions((question: ServerQuestion) => {
     switch (question.kind) {
       case "go":
         return go();
+      case "stops":
+        return question.phase === "begin" ? stops.begin() : stops.end();
       case "profile":
         return question.phase === "begin" ? beginProfile() : endProfile();
       case "usage":
