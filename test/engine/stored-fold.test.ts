@@ -51,7 +51,7 @@ const cuts = fc.array(fc.record({ size: fc.integer({ min: 1, max: 9 }), snapshot
   maxLength: 6,
 });
 
-describe.each(stores)("a log in the %s store", (_name, open) => {
+describe.each(stores)("a log in the %s store", { timeout: 60_000 }, (_name, open) => {
   it("folds to what the reference says, however it was cut and wherever snapshots lie (SRV-STRM-18)", async () => {
     const store = open();
     let run = 0;
