@@ -4,7 +4,8 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { apt, cache, hasApt, installed, run, succeed } from "./support/tool.js";
+import { pythonWith } from "./support/python.js";
+import { cache, succeed } from "./support/tool.js";
 
 const here = join(root, "test", "interop", "python");
 
@@ -13,19 +14,7 @@ const home = new Home();
 let seen: Readonly<Record<string, JsonValue>>;
 
 beforeAll(async () => {
-  const folder = await installed({
-    name: "python-grpcio-1.85.1",
-    needs: "Python 3.9 or later as python3, with its venv module (Debian: python3-venv), and access to PyPI",
-    install: async (into) => {
-      // Debian's Python comes without what makes environments.
-      const { code } = await run("python3", ["-c", "import ensurepip"]);
-      if (code !== 0 && hasApt()) await apt("python3-venv");
-      await succeed("python3", ["-m", "venv", into]);
-      const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-      await succeed(join(into, "bin", "python"), [...pip, "-r", join(here, "requirements.txt")]);
-    },
-  });
-  const python = join(folder, "bin", "python");
+  const python = await pythonWith("python-grpcio-1.85.1", join(here, "requirements.txt"));
   const generated = await generate(python);
   const server = await home.start();
   const environment = { ...process.env, PYTHONPATH: generated, PYTHONDONTWRITEBYTECODE: "1" };

@@ -21,8 +21,6 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
  * - Over HTTP+JSON it subscribes with POST (the contract says GET), cancels with POST, a content type and no body, and
  *   sends a content type with GET as well.
  * - Its methods for push notifications look at the card first and do not call an agent without them.
- * - It knows a validation error by its JSON-RPC code, and elsewhere by a reason (`INVALID_PARAMS`) that the specification
- *   does not name; over HTTP+JSON and gRPC such an error is an `A2AError` of no special kind, with the full text.
  * - Over HTTP+JSON it takes an error in the middle of a stream for one only in a frame of the type `error`. The
  *   specification names no such type; our last frame with an `error` object arrives as an event without a payload.
  * - Calls have no deadlines but an AbortSignal.
@@ -183,7 +181,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("the SDK's client over %s", (bin
     await expect(client.sendMessage(say("more", { taskId: id }))).rejects.toSatisfy(is(UnsupportedOperationError));
     const malformed = client.sendMessage(say("x", { messageId: "" }));
     await expect(malformed).rejects.toThrow("message.messageId");
-    if (binding === "JSONRPC") await expect(malformed).rejects.toSatisfy(is(RequestMalformedError));
+    await expect(malformed).rejects.toSatisfy(is(RequestMalformedError));
   });
 
   it("gives up a call", async () => {
