@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { removeHeadless } from "./headless.js";
 import { moveLargeValues, type Part } from "./large-values.js";
 
 /** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
@@ -135,11 +136,14 @@ const moved: Step = {
   sql: "DROP TABLE old_snapshot;",
 };
 
+/** Version 5 has no task whose log does not begin with being created. */
+const headless: Step = { inParts: (db) => removeHeadless(db), sql: "" };
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly Step[] = [tasks, counters, largeValues, moved];
+export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -1,0 +1,81 @@
+import type { Database } from "better-sqlite3";
+import type { Part } from "./large-values.js";
+
+/** A part looks at this many tasks. */
+const PART_TASKS = 1_024;
+
+/** How much of a task's first entry is looked at, in bytes: what an entry is stands near its beginning. */
+const PREFIX_BYTES = 4_096;
+
+/** Fields of an entry (parley.log.v1.LogEntry) that say what it is: the one that creates a task, and the others. */
+const CREATED = 5;
+const OTHERS: ReadonlySet<number> = new Set([6, 7, 8]);
+
+/**
+ * Removes tasks whose log does not begin with being created: a version before this one could leave some behind, of
+ * sends under one key at the same time. No client was ever told of them, and nobody can read them.
+ */
+export function removeHeadless(db: Database): Part {
+  const tasks = db
+    .prepare<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
+      "SELECT task_id, tenant, owner, state FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
+    )
+    .raw();
+  const first = db
+    .prepare<[string], Uint8Array>(
+      `SELECT substr(coalesce(b.bytes, s.bytes), 1, ${PREFIX_BYTES}) FROM segment s LEFT JOIN blob b ON b.id = s.blob ` +
+        "WHERE s.task_id = ? ORDER BY s.last LIMIT 1",
+    )
+    .pluck();
+  const removals = [
+    "DELETE FROM blob WHERE id IN (SELECT blob FROM segment WHERE task_id = ? AND blob IS NOT NULL)",
+    "DELETE FROM blob WHERE id IN (SELECT blob FROM snapshot_piece WHERE task_id = ?)",
+    ...["segment", "snapshot_piece", "snapshot", "send", "push_config", "head"].map(
+      (table) => `DELETE FROM ${table} WHERE task_id = ?`,
+    ),
+  ].map((sql) => db.prepare<[string]>(sql));
+  const count = db.prepare("UPDATE counter SET tasks = tasks - 1 WHERE tenant = ? AND owner = ? AND state = ?");
+  let last = "";
+  return () => {
+    const found = tasks.all(last, PART_TASKS);
+    if (found.length === 0) return undefined;
+    let bytes = 0;
+    for (const [taskId, ...place] of found) {
+      const segment = first.get(taskId);
+      bytes += segment?.length ?? 0;
+      last = taskId;
+      if (segment === undefined || !beginsOtherwise(segment)) continue;
+      for (const removal of removals) removal.run(taskId);
+      count.run(...place);
+    }
+    return bytes;
+  };
+}
+
+/** Whether a segment surely begins with an entry that does not create a task. What cannot be told is left alone. */
+export function beginsOtherwise(segment: Uint8Array): boolean {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = segment[at++];
+      if (byte === undefined) return Number.NaN;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+  };
+  const end = varint() + at;
+  // Every entry begins with its position, which is 1 here.
+  if (varint() !== 8 || varint() !== 1) return false;
+  while (at < end) {
+    const tag = varint();
+    const field = Math.floor(tag / 8);
+    if (tag % 8 === 2) {
+      const size = varint();
+      if (field === CREATED) return false;
+      if (OTHERS.has(field)) return at + size <= end;
+      at += size;
+    } else if (tag % 8 !== 0 || Number.isNaN(varint())) return false;
+  }
+  return false;
+}
