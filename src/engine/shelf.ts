@@ -50,9 +50,11 @@ export class Shelf {
     this.tidy(log);
   }
 
-  /** Forgets a log that nobody holds. */
+  /** Forgets a log that nobody holds, once nothing of it is on its way: whoever reads the task then reads all of it. */
   tidy(log: TaskLog): void {
-    if (log.holds <= 0 && this.#logs.get(log.taskId) === log) this.#logs.delete(log.taskId);
+    if (log.holds > 0 || this.#logs.get(log.taskId) !== log) return;
+    if (log.quiet) this.#logs.delete(log.taskId);
+    else void log.stored().then(() => this.tidy(log));
   }
 
   #load(taskId: string): Promise<TaskLog | undefined> {

@@ -1,0 +1,49 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { anonymous } from "../../src/core/caller.js";
+import { createdDraft } from "../../src/engine/draft.js";
+import { Shelf } from "../../src/engine/shelf.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { AppendRequest } from "../../src/store/task-store.js";
+import { gate } from "./support.js";
+
+const turn = {
+  message: create(MessageSchema, { messageId: "m", taskId: "t", contextId: "c" }),
+  position: 1,
+  attempt: 1,
+  caller: anonymous,
+  tenant: "",
+  extensions: new Set<string>(),
+  acceptedOutputModes: [],
+  metadata: {},
+  traceParent: "",
+};
+
+describe("Shelf", () => {
+  it("keeps a log that nobody holds until what it accepted is stored", async () => {
+    const letGo = gate();
+    const store = new Proxy(memoryStore(), {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "append") return value.bind(target);
+        return async (request: AppendRequest) => {
+          await letGo.opened;
+          return target.append(request);
+        };
+      },
+    });
+    const shelf = new Shelf(store);
+    const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
+    const log = shelf.create({ taskId: "t", ...place, lease: null });
+    const stored = log.append(createdDraft(turn, 1));
+    shelf.release(log);
+    expect(await shelf.take("t")).toBe(log);
+    shelf.release(log);
+    letGo.open();
+    await stored;
+    await expect.poll(() => shelf.peek("t")).toBeUndefined();
+    expect((await shelf.take("t"))?.fold.position).toBe(1);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { stays } from "../../src/core/departure.js";
+import { artifact } from "../../src/engine/event.js";
+import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
+import { openStore } from "./stores.js";
+import { Bench, quick, scope, settle } from "./support.js";
+
+const mib = 1024 * 1024;
+
+/** A store that notes how large its appends are, and how many bytes of events were yielded before each was stored. */
+function measured(store: TaskStore): { store: TaskStore; sizes: number[][] } {
+  const sizes: number[][] = [];
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "append") return value.bind(target);
+      return async (request: AppendRequest) => {
+        sizes.push(request.entries.map(({ length }) => length));
+        return target.append(request);
+      };
+    },
+  });
+  return { store: proxy, sizes };
+}
+
+/** Has an agent yield pieces without waiting for anything, and says by how many bytes it was ahead at most. */
+async function run(pieces: number, bytes: number) {
+  const { store, sizes } = measured(openStore());
+  let yielded = 0;
+  let most = 0;
+  const bench: Bench = new Bench(
+    {
+      async *execute() {
+        for (let i = 0; i < pieces; i++) {
+          yield artifact({ name: "a", parts: [{ raw: new Uint8Array(bytes) }], append: true });
+          yielded += bytes;
+          const stored = sizes
+            .slice(0, -1)
+            .flat()
+            .reduce((sum, size) => sum + size, 0);
+          most = Math.max(most, yielded - stored);
+        }
+      },
+    },
+    { limits: { ...quick, maxUnstoredEvents: 10_000, maxUnstoredBytes: 4 * mib } },
+    store,
+  );
+  const held = await bench.send("x");
+  expect(await settle(held)).toBe("COMPLETED");
+  const { artifacts } = (await bench.engine.get(scope, held.accepted!.task.id)).task;
+  expect(artifacts[0]?.parts).toHaveLength(pieces);
+  held.release();
+  return { most, sizes };
+}
+
+describe("an agent that yields without waiting", () => {
+  it("is slowed down by the bytes that wait, however few events they are", async () => {
+    const { most, sizes } = await run(30, mib);
+    // Four wait, one more was accepted before the look.
+    expect(most).toBeLessThanOrEqual(6 * mib);
+    expect(Math.max(...sizes.map(({ length }) => length))).toBe(1);
+  });
+
+  it("has its appends cut at 1 MiB, and whatever is larger goes alone", async () => {
+    const { sizes } = await run(60, 300_000);
+    const large = sizes.filter((sizesOfOne) => sizesOfOne.length > 1);
+    expect(large.length).toBeGreaterThan(0);
+    for (const entries of large) expect(entries.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(mib);
+    for (const entries of (await run(3, 3 * mib)).sizes) {
+      if (entries.some((size) => size > mib)) expect(entries).toHaveLength(1);
+    }
+  });
+
+  it("tells its story whole when a burst is cut in many appends", async () => {
+    const bench = new Bench({
+      async *execute() {
+        for (let i = 0; i < 200; i++) yield artifact({ name: "a", text: `${i} ${"x".repeat(20_000)}`, append: true });
+      },
+    });
+    const held = await bench.send("x");
+    const numbers: number[] = [];
+    for await (const { payload } of held.events(held.accepted!, stays)) {
+      if (payload.case !== "artifactUpdate") continue;
+      numbers.push(Number.parseInt(String(payload.value.artifact?.parts[0]?.content.value), 10));
+    }
+    expect(numbers).toEqual(Array.from({ length: 200 }, (_, i) => i));
+  });
+});
