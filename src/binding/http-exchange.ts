@@ -1,6 +1,7 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Call, type CallStart, type Peer } from "../core/call.js";
+import { callAll } from "../core/call-all.js";
 import type { Departure } from "../core/departure.js";
 import { type NextRound, nextRound } from "../core/next-round.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
@@ -139,7 +140,7 @@ export class HttpExchange implements Departure {
     if (this.#ended) return;
     this.#gone = true;
     this.#controller?.abort();
-    for (const callback of this.#callbacks ?? []) callback();
+    if (this.#callbacks !== undefined) callAll(this.#callbacks);
   }
 }
 

@@ -1,3 +1,5 @@
+import { reportThrown } from "./call-all.js";
+
 /** Something that has to go on in the next round of the event loop. */
 export interface NextRound {
   run(): void;
@@ -24,7 +26,7 @@ function fail(one: NextRound, error: unknown): void {
     one.failed(error);
   } catch (second) {
     // Nobody is left who could say what is to be done; the others of the round go on all the same.
-    process.emitWarning(second instanceof Error ? second : new Error("what failed in a round could not be ended"));
+    reportThrown(second);
   }
 }
 

@@ -1,5 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { callAll } from "../core/call-all.js";
 import { nextRound } from "../core/next-round.js";
 import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, stateAfter } from "../task/entry.js";
@@ -194,7 +195,7 @@ export class TaskLog {
     this.#head = { ...this.#head, lease };
   }
 
-  /** Calls back once, at the next entry or at `wake`: what it does must not throw. The result takes the wish back. */
+  /** Calls back once, at the next entry or at `wake`. The result takes the wish back. */
   onChange(callback: () => void): () => void {
     this.#waiters.add(callback);
     return () => this.#waiters.delete(callback);
@@ -211,7 +212,7 @@ export class TaskLog {
     const waiters = this.#waiters;
     // Not clear(): V8 would let the table of every wake refer to the next one's (see core/transient.ts).
     this.#waiters = new Set();
-    for (const waiter of waiters) waiter();
+    callAll(waiters);
   }
 
   /** Whether the store has the task; retention removes it when it is over. */

@@ -1,3 +1,4 @@
+import { callAll } from "../core/call-all.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -74,7 +75,7 @@ export class Lifecycle {
     const { readiness } = this;
     if (readiness === this.#told) return;
     this.#told = readiness;
-    for (const listener of [...this.#listeners]) listener(readiness);
+    callAll([...this.#listeners], readiness);
   }
 
   /** One line of the log for each change, however many calls it concerns. */

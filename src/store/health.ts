@@ -1,3 +1,5 @@
+import { callAll } from "../core/call-all.js";
+
 /** Whether what is written to a store now would be kept, as far as the store knows. */
 export type StoreStatus = HealthyStore | UnhealthyStore;
 
@@ -47,7 +49,7 @@ export class HealthSource implements StoreHealth {
       if (!before.healthy && before.reason === reason && before.restartHelps === restartHelps) return;
       this.#status = { healthy: false, reason, restartHelps };
     }
-    for (const listener of [...this.#listeners]) listener(this.#status);
+    callAll([...this.#listeners], this.#status);
   }
 
   onChange(listener: (status: StoreStatus) => void): () => void {
