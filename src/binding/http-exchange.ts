@@ -255,11 +255,20 @@ class HttpCallStart implements CallStart {
   }
 }
 
+/** Where a connection keeps its other end: it is asked for with every call, and Node asks the system. */
+const peerKey: unique symbol = Symbol("peer");
+
 /** The other end of the connection. An IPv4 address in IPv6 dress is given as IPv4. */
-export function peerOf({ socket }: NodeServerRequest): Peer {
+export function peerOf(request: NodeServerRequest): Peer {
+  const socket: Socket & { [peerKey]?: Peer } = request.socket;
+  socket[peerKey] ??= readPeer(socket);
+  return socket[peerKey];
+}
+
+function readPeer(socket: Socket): Peer {
   const address = socket.remoteAddress ?? "";
-  return {
+  return Object.freeze({
     address: address.startsWith("::ffff:") ? address.slice(7) : address,
     encrypted: "encrypted" in socket && socket.encrypted === true,
-  };
+  });
 }

@@ -30,9 +30,13 @@ export async function firstEvent({ agent, turn, client, source }: DirectTurn): P
 }
 
 /** Whether the agent answers directly. */
-export function isReply({ first }: StartedTurn): boolean {
+export function isReply(started: StartedTurn): started is Replied {
+  const { first } = started;
   return first !== undefined && !first.done && isReplyEvent(first.value);
 }
+
+/** An agent that has given a direct answer as its first event. */
+type Replied = StartedTurn & { readonly first: IteratorYieldResult<ReplyEvent> };
 
 /** An agent without a type checker may yield anything, also what throws when it is looked at. */
 function isReplyEvent(value: unknown): value is ReplyEvent {
@@ -48,7 +52,7 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
  */
 export async function directReply(started: StartedTurn, contextId: string, logger: Logger): Promise<Message> {
-  const event = await replyOf(started, logger);
+  const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = agentMessage(event.content, { contextId, taskId: "" });
   await leave(started.iterator, logger);
   started.interruptible.unfollow();

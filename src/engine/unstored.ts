@@ -87,7 +87,8 @@ export class Unstored {
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
     const alone = this.#queue[0]?.options.send !== undefined;
-    for (const [index, { draft, options }] of this.#queue.entries()) {
+    for (let index = 0; index < this.#queue.length; index++) {
+      const { draft, options } = this.#queue[index] as Pending;
       const more = index > 0;
       if (more && (alone || options.send !== undefined)) break;
       if (more && size + (this.#weights[index] ?? 0) > maxAppendBytes) break;
@@ -104,6 +105,10 @@ export class Unstored {
 
   /** Forgets the first ones. */
   drop(count: number): void {
+    if (count === this.#queue.length) {
+      this.takeAll();
+      return;
+    }
     for (const { draft } of this.#queue.splice(0, count)) this.#size -= draft.size;
     for (const weight of this.#weights.splice(0, count)) this.#bytes -= weight;
   }

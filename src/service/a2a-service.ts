@@ -75,7 +75,8 @@ export function createInvoke(options: ServiceOptions): Invoke {
     extensions(limits),
     validate(limits),
   ];
-  return chain(interceptors, async ({ method, request, call, served }): Promise<Answer> => {
+  // Passes on the promise of a method as it is, like the interceptors: the guard catches what is thrown at once.
+  return chain(interceptors, ({ method, request, call, served }): Promise<Answer> => {
     const run = methods[method.localName as keyof ServiceMethods] as
       | ((request: Message, context: Context) => Answer | Promise<Answer>)
       | undefined;
@@ -83,7 +84,8 @@ export function createInvoke(options: ServiceOptions): Invoke {
     if (method.methodKind !== "unary" && served.card.capabilities?.streaming !== true) {
       throw new A2AError("UNSUPPORTED_OPERATION", "The agent does not support streaming.");
     }
-    return run(request, { call, served });
+    const answer = run(request, { call, served });
+    return answer instanceof Promise ? answer : Promise.resolve(answer);
   });
 }
 

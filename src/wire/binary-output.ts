@@ -15,7 +15,8 @@ export class BinaryOutput {
 
   /** A copy of what was written, and an empty output. A short one shares memory that Node keeps ready. */
   take(): Buffer {
-    const bytes = Buffer.from(this.#buffer.subarray(0, this.#at));
+    const bytes = Buffer.allocUnsafe(this.#at);
+    this.#buffer.copy(bytes, 0, 0, this.#at);
     this.clear();
     return bytes;
   }

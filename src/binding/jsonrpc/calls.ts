@@ -36,12 +36,12 @@ export class Calls {
   }
 
   /** The answer to a request object that came alone; undefined when there is none or it has been sent as a stream. */
-  async alone(json: unknown): Promise<Outcome | undefined> {
+  alone(json: unknown): Promise<Outcome | undefined> {
     const asked = this.#resolve(json);
-    if (!("method" in asked)) return asked.answer;
+    if (!("method" in asked)) return Promise.resolve(asked.answer);
     const { request, method } = asked;
     if (!method.isStream) return this.#run(request, method);
-    if (request.id === undefined) return invalidRequest(null, `a stream needs an id to answer to`);
+    if (request.id === undefined) return Promise.resolve(invalidRequest(null, "a stream needs an id to answer to"));
     return this.#stream(request.id, request, method);
   }
 
@@ -71,10 +71,10 @@ export class Calls {
   }
 
   /** Runs a unary method. Nobody waits for a notification: it has no answer. */
-  async #run(request: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
+  #run(request: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
     if (request.id !== undefined) return this.#unary(request.id, request, method);
     void this.#notify(request, method);
-    return undefined;
+    return Promise.resolve(undefined);
   }
 
   async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome> {
