@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { exit } from "./ending.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
 
@@ -24,5 +25,5 @@ try {
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);
   if (text !== "") process.stderr.write(text);
-  process.exit(exitCode);
+  exit(exitCode);
 }

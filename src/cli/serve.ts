@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { setLogger } from "@grpc/grpc-js";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { destination, pino } from "pino";
+import { defaultLimits } from "../core/limits.js";
 import { createServer, type Server } from "../server/create-server.js";
 import type { ServerOptions } from "../server/options.js";
 import type { CardGrpc } from "../server/public-address.js";
@@ -9,6 +10,7 @@ import { memoryStore } from "../store/memory/index.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { loadAgents } from "./agent-module.js";
+import { leave, noteUnexpectedEnd, RESTART_CODE } from "./ending.js";
 import { greeting } from "./greeting.js";
 import { endOnSignals } from "./signals.js";
 import { UsageError } from "./usage-error.js";
@@ -84,27 +86,42 @@ async function serve(module: string, flags: ServeFlags): Promise<void> {
   // What grpc-js has to say about a port that is taken, this program says itself.
   const grpcSays = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
   setLogger({ error: grpcSays, info: grpcSays, debug: grpcSays });
-  let server: Server | undefined;
-  endOnSignals(async (signal) => {
-    logger.info({ signal }, "asked to end");
-    // Whoever is stopped while starting leaves things as a crash would, and the next start takes care of that.
-    return server === undefined ? 0 : close(server, logger);
-  });
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an error that nobody caught ends the process");
-    process.exit(1);
+    void leave(1);
   });
   const agents = await loadAgents(module);
   const options = optionsOf(flags);
   const store = storeOf(flags, logger);
+  noteUnexpectedEnd(store);
+  let server: Server | undefined;
+  // Not before the store is open, which holds up this thread, by a hanging disk for ever: until then a signal ends the
+  // process by itself.
+  endOnSignals(latestEnd(flags), async (signal) => {
+    logger.info({ signal }, "asked to end");
+    // Whoever is stopped while starting leaves things as a crash would, and the next start takes care of that.
+    return server === undefined ? leave(0, signal) : close(server, logger, { code: 0, signal });
+  });
   try {
     server = await createServer({ ...options, ...agents, store, logger });
   } catch (error) {
-    await store.close();
+    await store.close().catch(() => {});
     throw error;
   }
-  const { url, grpcAddress, card } = server;
+  const { url, grpcAddress, card, failure } = server;
+  const running = server;
+  void failure.then((error) => {
+    logger.error({ err: error }, "the server ends, to be started again");
+    return close(running, logger, { code: RESTART_CODE, graceMs: 0 });
+  });
   process.stdout.write(greeting({ url, grpcAddress, card, store: flags.store }));
+}
+
+/** What a server needs beyond the grace that its work gets, in milliseconds: it gives up by itself before. */
+const END_MS = defaultLimits.cancelGraceMs + 5_000;
+
+function latestEnd({ graceMs = defaultLimits.shutdownGraceMs }: ServeFlags): number {
+  return graceMs + END_MS;
 }
 
 /** Whether a variable switches an option on that has no value. @throws UsageError for a word that says neither. */
@@ -115,14 +132,22 @@ function isOn(variable: string): boolean {
   throw new UsageError(`${variable} is ${JSON.stringify(word)}, not true or false`);
 }
 
-async function close(server: Server, logger: pino.Logger): Promise<number> {
+interface Close {
+  /** Exit code of an orderly end. */
+  readonly code: number;
+  /** What the process dies of when something hangs. */
+  readonly signal?: NodeJS.Signals;
+  readonly graceMs?: number;
+}
+
+async function close(server: Server, logger: pino.Logger, { code, signal, graceMs }: Close): Promise<never> {
   try {
-    await server.close();
-    return 0;
+    await server.close(graceMs === undefined ? {} : { graceMs });
   } catch (error) {
     logger.error({ err: error }, "the server did not end in order");
-    return 1;
+    return leave(code === 0 ? 1 : code, signal);
   }
+  return leave(code, signal);
 }
 
 function storeOf({ store, shared = false }: ServeFlags, logger: pino.Logger): TaskStore {

@@ -218,7 +218,7 @@ export class Engine {
 
   /**
    * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification
-   * 3.1.5). @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE
+   * 3.1.5). @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE
    */
   async cancel(scope: Scope, taskId: string): Promise<Moment> {
     const log = await this.#take(scope, taskId);
@@ -233,6 +233,8 @@ export class Engine {
         await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()), { lease: () => null });
       }
       await log.stored();
+      // Somebody else's cancel was under way, and could not be stored.
+      if (!isTerminal(log.fold.state)) throw unavailable(undefined);
       return momentOf(log);
     } catch (error) {
       // Somebody else ended it between the look and the act.

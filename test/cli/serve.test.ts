@@ -286,7 +286,7 @@ describe("a signal", () => {
     await sleep(600);
     expect(server.child.exitCode).toBeNull();
     server.child.kill("SIGTERM");
-    expect(await server.exited).toBe(143);
+    expect(await server.exited).toBe("SIGTERM");
     const again = await serve(["--lease-ms", "500"]);
     await expect.poll(() => stateOf(again.url, id), { timeout: 15_000 }).toBe("TASK_STATE_COMPLETED");
   });

@@ -116,7 +116,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     server.signal("SIGTERM");
     const exit = await within(5_000, server.exited, () => "The server does not end.");
-    expect(exit).toEqual({ code: 128 + 15, signal: null });
+    expect(exit).toEqual({ code: null, signal: "SIGTERM" });
     await startAgain();
     for (const [i, { story }] of following.entries()) {
       const driver = drivers[i] as Driver;
