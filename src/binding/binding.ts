@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
+import type { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Invoke } from "../service/invoke.js";
@@ -44,4 +45,6 @@ export interface HttpBinding {
   matches(verb: string, path: string): boolean;
   /** Answers it. Never throws and never rejects: whatever goes wrong is written to the response. */
   handle(request: NodeServerRequest, response: NodeServerResponse, target: Target): Promise<void>;
+  /** Answers it with an error without looking further at it, as a client of this binding reads errors. */
+  refuse(request: NodeServerRequest, response: NodeServerResponse, target: Target, error: A2AError): void;
 }

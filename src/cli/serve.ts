@@ -29,6 +29,7 @@ interface ServeFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly cors?: string | true;
+  readonly allowedHosts?: string;
   readonly trustProxy?: string | true;
   readonly retentionMs?: number;
   readonly leaseMs?: number;
@@ -64,6 +65,7 @@ export function addServe(program: Command): void {
     .addOption(option("--tls-cert <file>", "certificate chain (PEM), for TLS on both ports"))
     .addOption(option("--tls-key <file>", "its private key (PEM)"))
     .addOption(option("--cors [origins]", "origins whose scripts may call, with commas between; every one without"))
+    .addOption(option("--allowed-hosts <names>", "hosts that requests may name, with commas between; * for every one"))
     .addOption(option("--trust-proxy [networks]", "proxies whose Forwarded headers to believe; every peer without"))
     .addOption(
       option("--retention-ms <number>", "how long finished tasks are kept; for ever without").argParser(millis),
@@ -169,6 +171,7 @@ function optionsOf(flags: ServeFlags): Omit<ServerOptions, "store"> {
     ...(cardGrpc !== undefined && { cardGrpc }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } }),
     ...(cors !== undefined && { cors: listOf(cors) }),
+    ...(flags.allowedHosts !== undefined && { allowedHosts: namesIn(flags.allowedHosts) }),
     ...(trustProxy !== undefined && { trustProxy: listOf(trustProxy) }),
     ...(retentionMs !== undefined && { retentionMs }),
     ...(leaseMs !== undefined && { leaseMs }),
@@ -189,6 +192,10 @@ function pem(file: string): Buffer {
 function listOf(value: string | true): boolean | string[] {
   if (value === true || value === "true") return true;
   if (value === "false") return false;
+  return namesIn(value);
+}
+
+function namesIn(value: string): string[] {
   return value
     .split(",")
     .map((entry) => entry.trim())

@@ -42,6 +42,7 @@ export type Reason =
   | "PARSE_ERROR"
   | "UNAUTHENTICATED"
   | "PERMISSION_DENIED"
+  | "HOST_NOT_ALLOWED"
   | "METHOD_NOT_FOUND"
   | "METHOD_NOT_ALLOWED"
   | "MEDIA_TYPE_NOT_SUPPORTED"
@@ -76,6 +77,7 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   PARSE_ERROR: a2a(Code.InvalidArgument, 400, -32700),
   UNAUTHENTICATED: a2a(Code.Unauthenticated, 401, -32000),
   PERMISSION_DENIED: own(Code.PermissionDenied, 403, -32000),
+  HOST_NOT_ALLOWED: own(Code.PermissionDenied, 421, -32000),
   METHOD_NOT_FOUND: a2a(Code.Unimplemented, 404, -32601),
   METHOD_NOT_ALLOWED: own(Code.Unimplemented, 405, -32601),
   MEDIA_TYPE_NOT_SUPPORTED: own(Code.InvalidArgument, 415, -32005),

@@ -4,6 +4,7 @@ import { Arrivals } from "../binding/arrivals.js";
 import type { BindingOptions, NodeServerRequest } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { contextValues } from "../binding/connect/call.js";
+import { isGrpc } from "../binding/connect/refusal.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
@@ -17,6 +18,7 @@ import type { Arrival } from "./arrival.js";
 import { cardAt, createCardPage } from "./card-page.js";
 import { createCors } from "./cors.js";
 import { createDispatch, type NodeHandler, type Page } from "./dispatch.js";
+import { createHostCheck } from "./hosts.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import { createProxies } from "./proxies.js";
@@ -69,6 +71,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const connect = createConnectBinding(binding);
   const rest = createRestBinding(binding);
   const handler = createDispatch({
+    hosts: createHostCheck({ allowed: settings.allowedHosts }),
     pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
     bindings: [connect, createJsonRpcBinding(binding), rest],
     fallback: {
@@ -76,6 +79,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
       handle: async (request, response, target) => {
         if (!connect.unserved(request, response, target)) await rest.handle(request, response, target);
       },
+      refuse: (request, ...how) => (isGrpc(request) ? connect : rest).refuse(request, ...how),
     },
     basePath: settings.basePath,
     cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),

@@ -1,8 +1,10 @@
 import type { HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding/binding.js";
 import { setHeaders } from "../binding/headers.js";
+import type { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { send, type WholeAnswer } from "./answer.js";
 import type { Cors } from "./cors.js";
+import type { HostCheck } from "./hosts.js";
 import { withBody } from "./parsed-body.js";
 
 /** Called when a request is for nobody here, as in Express. */
@@ -15,6 +17,8 @@ export type NodeHandler = (request: NodeServerRequest, response: NodeServerRespo
 export type Page = (target: Target, request: NodeServerRequest) => WholeAnswer | undefined;
 
 export interface DispatchOptions {
+  /** Asked before all others. */
+  readonly hosts: HostCheck;
   /** Asked in this order, before the bindings. */
   readonly pages: readonly Page[];
   /** Asked in this order; the first that matches answers. */
@@ -35,15 +39,12 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
   const dispatch: NodeHandler = (request, response, next) => {
     const all = options.cors === undefined ? headers : [...headers, ...options.cors.headersFor(request)];
     const target = targetOf(request, options.basePath, all);
+    const fault = options.hosts(request);
+    if (fault !== undefined) return refuse(options, { request, response, target, headers: all }, fault, next);
     let answered = target === undefined ? undefined : answer(options, request, response, target);
     if (answered === undefined) {
       if (next !== undefined) return next();
-      // Stands for every target beside the base path: none of the bindings has such a one.
-      answered = options.fallback.handle(
-        request,
-        response,
-        target ?? { path: "*", query: "", mount: options.basePath, headers: all },
-      );
+      answered = options.fallback.handle(request, response, target ?? nowhere(options, all));
     }
     void settle(answered, options.logger, response, all);
   };
@@ -55,6 +56,27 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
       void settle(Promise.reject(error), options.logger, response, headers);
     }
   };
+}
+
+/** Stands for every target beside the base path: none of the bindings has such a one. */
+function nowhere({ basePath }: DispatchOptions, headers: readonly string[]): Target {
+  return { path: "*", query: "", mount: basePath, headers };
+}
+
+interface Refused {
+  readonly request: NodeServerRequest;
+  readonly response: NodeServerResponse;
+  readonly target: Target | undefined;
+  readonly headers: readonly string[];
+}
+
+/** Refuses what somebody here would have answered, as they would; what is for others is none of our business. */
+function refuse(options: DispatchOptions, refused: Refused, error: A2AError, next: NextHandler | undefined): void {
+  const { request, response, target = nowhere(options, refused.headers) } = refused;
+  const binding = options.bindings.find(({ matches }) => matches(request.method ?? "", target.path));
+  const isPage = (): boolean => options.pages.some((page) => page(target, request) !== undefined);
+  if (binding === undefined && next !== undefined && !isPage()) return next();
+  (binding ?? options.fallback).refuse(request, response, target, error);
 }
 
 /** Answers by the first who knows the target; undefined when nobody does. */

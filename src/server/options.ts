@@ -12,6 +12,7 @@ import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 import { isHost, type Trust } from "./arrival.js";
+import { type HostRules, isLoopback } from "./hosts.js";
 import type { TlsFiles } from "./listen.js";
 import type { CardGrpc } from "./public-address.js";
 
@@ -57,6 +58,12 @@ export interface A2AOptions extends AgentsInput {
    * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
    */
   readonly trustProxy?: boolean | string | readonly string[];
+  /**
+   * Hosts that requests on the HTTP port may name: names, `*.example.com` for all below one; true for every one.
+   * `localhost`, addresses and the host of `publicUrl` need no permission. Default: none where only this machine reaches
+   * the server, so that no page on the web does by a name that leads here ("DNS rebinding"), and every one elsewhere.
+   */
+  readonly allowedHosts?: true | readonly string[];
   /** Origins whose scripts may call, such as `https://app.example.org`; true for every one. Default: none. */
   readonly cors?: boolean | readonly string[];
   /** For how long a card may be kept without asking again, in seconds. Default 300. */
@@ -88,6 +95,7 @@ export interface Settings {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly trust: Trust | undefined;
+  readonly allowedHosts: true | readonly string[];
   readonly cors: true | readonly string[] | undefined;
   readonly publicUrl: string | undefined;
   readonly grpcPublicUrl: string | undefined;
@@ -118,6 +126,7 @@ const embeddedOptions: Record<keyof A2AOptions, true> = {
   grpcPublicUrl: true,
   cardGrpc: true,
   trustProxy: true,
+  allowedHosts: true,
   cors: true,
   cardMaxAgeSeconds: true,
   basePath: true,
@@ -153,13 +162,14 @@ export function settle(options: ServerOptions, listens = true): Settings {
     limits: limitsOf(options.limits ?? {}, faults),
     logger: guardedLogger(options.logger ?? silentLogger),
     trust: trustOf(options.trustProxy ?? false, faults),
+    allowedHosts: hostsOf(options, listens, faults),
     cors: corsOf(options.cors ?? false, faults),
     publicUrl: publicUrlOf(options.publicUrl, faults),
     grpcPublicUrl: grpcPublicUrlOf(options.grpcPublicUrl, faults),
     cardGrpc: cardGrpcOf(options.cardGrpc ?? "address", faults),
     cardMaxAgeSeconds: whole("cardMaxAgeSeconds", options.cardMaxAgeSeconds ?? 300, 0, maxTime, faults),
     basePath: basePathOf(options.basePath ?? "", faults),
-    host: options.host ?? "127.0.0.1",
+    host: options.host ?? DEFAULT_HOST,
     port: whole("port", options.port ?? 8080, 0, 65_535, faults),
     grpcPort: grpcPortOf(options.grpcPort ?? 50_051, faults),
     tls: tlsOf(options.tls, faults),
@@ -207,6 +217,8 @@ function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], u
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
+const DEFAULT_HOST = "127.0.0.1";
+
 /** The longest time of a timer, in milliseconds. */
 const maxTime = 2 ** 31 - 1;
 
@@ -252,6 +264,24 @@ function trustOf(proxies: boolean | string | readonly string[], faults: string[]
     faults.push(`trustProxy: ${(error as Error).message}`);
     return undefined;
   }
+}
+
+function hostsOf(options: ServerOptions, listens: boolean, faults: string[]): HostRules["allowed"] {
+  const { allowedHosts, host = DEFAULT_HOST, publicUrl = "" } = options;
+  if (allowedHosts === undefined && !(listens && isLoopback(host))) return true;
+  const hosts = allowedHosts ?? [];
+  if (hosts === true) return true;
+  if (!Array.isArray(hosts)) {
+    faults.push(`allowedHosts is ${shown(hosts)}, not true or a list of names`);
+    return [];
+  }
+  if (hosts.includes("*")) return true;
+  for (const name of hosts) {
+    const bare = name.replace(/^\*\./, "");
+    if (!isHost(bare) || bare.includes(":"))
+      faults.push(`allowedHosts: "${name}" is not a name such as agents.example.com`);
+  }
+  return URL.canParse(publicUrl) ? [...hosts, new URL(publicUrl).hostname] : hosts;
 }
 
 function corsOf(given: boolean | readonly string[], faults: string[]): Settings["cors"] {

@@ -47,7 +47,7 @@ const texts: Readonly<Record<string, Text>> = {
 async function breakOff(served: Served, phase: Phase, gate: string, text: Text): Promise<void> {
   const { path, type, body } = text(phase, gate);
   const head = Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`,
   );
   const whole = Buffer.concat([head, body]);
   const cut = phase === "headers" ? head.length - 10 : phase === "body" ? whole.length - 10 : whole.length;
@@ -122,7 +122,7 @@ describe("a request that its client breaks off", () => {
         reached.clear();
         const { path, type, body } = text(phase, "stuck");
         const socket = net.connect(served.port, "127.0.0.1").on("error", () => {});
-        const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`;
+        const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`;
         socket.write(Buffer.concat([Buffer.from(head), body]));
         await until(() => reached.size > 0);
         socket.resetAndDestroy();
@@ -211,7 +211,7 @@ describe("requests that were sent ahead on one connection", () => {
     const served = await serve({ limits: { maxStreams: 5 } });
     const body = JSON.stringify(messageOf("gate ahead"));
     const one =
-      "POST /message:stream HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n" +
+      "POST /message:stream HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n" +
       `content-length: ${body.length}\r\n\r\n${body}`;
     const socket = net.connect(served.port, "127.0.0.1");
     cleanup(() => socket.destroy());

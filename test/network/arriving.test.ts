@@ -25,7 +25,9 @@ function half(target: string, type: string, bytes = part.length): Begin {
     const socket = net.connect(port, "127.0.0.1");
     cleanup(() => socket.destroy());
     socket.on("error", () => {});
-    socket.write(`POST ${target} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: 60000\r\n\r\n`);
+    socket.write(
+      `POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: 60000\r\n\r\n`,
+    );
     socket.write(part.subarray(0, bytes));
     return () => socket.destroy();
   };

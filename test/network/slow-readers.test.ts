@@ -47,7 +47,9 @@ function overSocket({ port }: Served, taskId: string): Slow {
   const socket = net.connect(port, "127.0.0.1");
   cleanup(() => socket.destroy());
   socket.on("error", () => {});
-  socket.write(`GET /tasks/${taskId}:subscribe HTTP/1.1\r\nhost: a\r\nconnection: close\r\nlast-event-id: 1\r\n\r\n`);
+  socket.write(
+    `GET /tasks/${taskId}:subscribe HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nlast-event-id: 1\r\n\r\n`,
+  );
   return slow(socket, () => socket.destroy());
 }
 

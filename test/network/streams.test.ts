@@ -142,7 +142,7 @@ async function overSockets(served: Served, taskId: string): Promise<Group> {
   const sockets = Array.from({ length: 8 }, () => net.connect(served.port, "127.0.0.1"));
   const answers = sockets.map(async (socket) => {
     cleanup(() => socket.destroy());
-    socket.on("error", () => {}).write(`GET /tasks/${taskId}:subscribe HTTP/1.1\r\nhost: a\r\n\r\n`);
+    socket.on("error", () => {}).write(`GET /tasks/${taskId}:subscribe HTTP/1.1\r\nhost: localhost\r\n\r\n`);
     const [first] = (await once(socket, "data")) as [Buffer];
     return first.toString().startsWith("HTTP/1.1 200");
   });

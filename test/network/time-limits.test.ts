@@ -34,14 +34,14 @@ const grpcHeaders = fields({
   ":method": "POST",
   ":scheme": "http",
   ":path": path,
-  ":authority": "a",
+  ":authority": "localhost",
   "content-type": "application/grpc",
   te: "trailers",
 });
 const [END_STREAM, END_HEADERS] = [1, 4];
 const begun = Buffer.concat([preface, settings]);
 const post = (target: string, type: string): string =>
-  `POST ${target} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n\r\n{"a":`;
+  `POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n\r\n{"a":`;
 
 /** What a client says before it says nothing more, and on which port. */
 const silences: [name: string, port: "port" | "grpcPort", said: Buffer | string][] = [
@@ -50,7 +50,7 @@ const silences: [name: string, port: "port" | "grpcPort", said: Buffer | string]
   ["half a request line", "port", "GET /tas"],
   ["half a preface", "port", preface.subarray(0, 9)],
   ["half a preface", "grpcPort", preface.subarray(0, 9)],
-  ["half the headers of HTTP/1.1", "port", "GET /tasks HTTP/1.1\r\nhost: a\r\nx-a:"],
+  ["half the headers of HTTP/1.1", "port", "GET /tasks HTTP/1.1\r\nhost: localhost\r\nx-a:"],
   ["a preface and no more", "port", begun],
   ["a preface and no more", "grpcPort", begun],
   ["headers that do not end", "port", Buffer.concat([begun, frame(1, 0, 1, grpcHeaders)])],

@@ -9,6 +9,7 @@ import { silentLogger } from "../../src/core/log.js";
 import { createCors } from "../../src/server/cors.js";
 import { createDispatch, type DispatchOptions, type NodeHandler } from "../../src/server/dispatch.js";
 import { healthAnswer } from "../../src/server/health.js";
+import { createHostCheck } from "../../src/server/hosts.js";
 
 const opened: http.Server[] = [];
 afterEach(() => {
@@ -27,6 +28,10 @@ function binding(name: string, matches: HttpBinding["matches"]): HttpBinding {
       (response as http.ServerResponse).writeHead(200, ["content-type", "application/json", ...headers]);
       response.end(JSON.stringify({ name, path, query, body, length: request.headers["content-length"] ?? null }));
     },
+    refuse: (_request, response, _target, { row }) => {
+      response.statusCode = row.http;
+      response.end(name);
+    },
   };
 }
 
@@ -35,6 +40,7 @@ const rpc = binding("rpc", (verb, path) => verb === "POST" && path === "/");
 
 function dispatcher(more: Partial<DispatchOptions> = {}): NodeHandler {
   return createDispatch({
+    hosts: createHostCheck({ allowed: true }),
     pages: [({ path }) => healthAnswer(path, "ready")],
     bindings: [rpc, rest],
     fallback: binding("fallback", () => false),
@@ -125,6 +131,7 @@ describe("createDispatch()", () => {
         if (write) (response as http.ServerResponse).write("begun");
         throw new Error("a fault of the binding");
       },
+      refuse: () => {},
     });
     const url = await serve(dispatcher({ bindings: [broken(false)] }));
     const failed = await fetch(`${url}/tasks`);

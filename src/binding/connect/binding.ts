@@ -3,13 +3,15 @@ import { type ConnectRouter, createConnectRouter, type HandlerContext, type Meth
 import { createMethodUrl, type UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
 import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
 import { setHeaders } from "../headers.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
-import { answer, isGrpc, refuseGrpc } from "./node.js";
+import { answer } from "./node.js";
+import { isGrpc, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
 
@@ -59,11 +61,14 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
     routes,
     unserved: (request, response, { headers }) => {
       const mine = isGrpc(request);
-      if (mine) refuseGrpc(request, setHeaders(response, headers));
+      if (mine) refuse(request, setHeaders(response, headers), unserved);
       return mine;
     },
+    refuse: (request, response, { headers }, error) => refuse(request, setHeaders(response, headers), error),
   };
 }
+
+const unserved = new A2AError("METHOD_NOT_FOUND", "No such method is served here.");
 
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
 function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {

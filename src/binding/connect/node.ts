@@ -1,11 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { A2AError } from "../../core/error.js";
 import type { Arrivals } from "../arrivals.js";
-import type { BindingOptions, NodeServerRequest, NodeServerResponse } from "../binding.js";
+import type { BindingOptions, NodeServerResponse } from "../binding.js";
 import { discard, type Exchange, readBody } from "../http-body.js";
 import { contextValues } from "./call.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
+import { refuse as refuseAs } from "./refusal.js";
 
 /**
  * Answers a request of node:http or node:http2 by one of Connect's handlers; never rejects. What connectNodeAdapter()
@@ -24,7 +26,7 @@ export async function answer(
     return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
   }
   const universal = universalRequestOf(exchange, mount, options);
-  if (universal === undefined) return refuse(response, 400);
+  if (universal === undefined) return refuseAs(request, response, noHost);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
     const answered = handler(universal).then((result) => universalResponseToNodeResponse(result, response));
@@ -66,24 +68,7 @@ async function* bodyOf(exchange: Exchange, max: number, arrivals: Arrivals): Asy
   yield await readBody(exchange, { max, framing: ENVELOPE_BYTES }, arrivals);
 }
 
-/** Whether a request says that it is gRPC or gRPC-Web, wherever it goes. */
-export function isGrpc(request: NodeServerRequest): boolean {
-  return /^application\/grpc(?:$|[-+;])/i.test(request.headers["content-type"] ?? "");
-}
-
-/**
- * Answers a call of gRPC to what is not served as gRPC wants it: with a status and nothing else (PROTOCOL-HTTP2,
- * "Trailers-Only"). Clients that get a status of HTTP instead can only guess.
- */
-export function refuseGrpc(request: NodeServerRequest, response: NodeServerResponse): void {
-  discard({ request, response });
-  response.writeHead(200, {
-    "content-type": request.headers["content-type"] ?? "",
-    "grpc-status": `${Code.Unimplemented}`,
-    "grpc-message": "Method%20not%20found",
-  });
-  response.end();
-}
+const noHost = new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed.");
 
 function refuse(response: NodeServerResponse, status: number, headers: Record<string, string> = {}): void {
   response.writeHead(status, headers);

@@ -22,6 +22,11 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
       if (outcome !== undefined) exchange.reply({ type: JSON_TYPE, ...outcome });
       else if (!response.headersSent) exchange.reply({ status: 204 });
     },
+    refuse: (request, response, target, error) => {
+      const exchange = new HttpExchange(request, response, target);
+      discard(exchange);
+      exchange.reply({ type: JSON_TYPE, ...failed(null, error), status: error.row.http });
+    },
   };
 }
 

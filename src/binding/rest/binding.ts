@@ -39,6 +39,11 @@ export function createRestBinding(options: BindingOptions): HttpBinding {
       if (match !== undefined && "route" in match) await serve({ exchange, ...match, target, options });
       else refuse(exchange, match?.allow);
     },
+    refuse: (request, response, target, error) => {
+      const exchange = new HttpExchange(request, response, target);
+      discard(exchange);
+      replyError(exchange, error);
+    },
   };
 }
 

@@ -281,7 +281,7 @@ describe("HTTP/1.1", () => {
     });
     const socket = net.connect(served.port, "127.0.0.1");
     const request = (line: string, body = "") =>
-      `${line} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      `${line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     socket.write(
       request("GET /tasks/slow") +
         request("POST /message:send", "{oops") +
