@@ -49,7 +49,7 @@ export interface Limits {
   readonly maxWaitingTurns: number;
   /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
   readonly maxUnstoredEvents: number;
-  /** Bytes of such events, about, before the agent is slowed down; one event may be larger. Default 4 MiB. */
+  /** Bytes of such events, as `maxTaskBytes` counts them, before the agent is slowed down. Default 4 MiB. */
   readonly maxUnstoredBytes: number;
   /** The longest a blocking call may wait, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;

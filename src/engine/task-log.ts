@@ -100,9 +100,12 @@ export class TaskLog {
     return this.#pages;
   }
 
-  /** Whether so much waits to be stored that whoever appends should wait: that many entries, or that many bytes. */
+  /**
+   * Whether so much waits that whoever appends should wait: so many entries that no append has taken yet, or so many bytes
+   * that are not stored.
+   */
   isBehind(maxEntries: number, maxBytes: number): boolean {
-    return this.#unstored.length >= maxEntries || this.#unstored.bytes >= maxBytes;
+    return this.#unstored.waiting >= maxEntries || this.#unstored.size >= maxBytes;
   }
 
   /**

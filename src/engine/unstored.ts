@@ -3,7 +3,6 @@ import type { Lease, SendKey } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
-import { weightOf } from "./weight.js";
 
 /** Bytes of entries that one append has at most; an entry that is larger goes alone. */
 const maxAppendBytes = 1024 * 1024;
@@ -36,20 +35,19 @@ export interface Batch {
 /** The entries of a task that wait to be stored, in the order in which they were accepted. */
 export class Unstored {
   #queue: Pending[] = [];
-  #weights: number[] = [];
-  /** About how many bytes of memory wait; see `weightOf`. */
-  #bytes = 0;
   #size = 0;
+  #taken = 0;
 
   get length(): number {
     return this.#queue.length;
   }
 
-  get bytes(): number {
-    return this.#bytes;
+  /** How many of them no append has taken yet. */
+  get waiting(): number {
+    return this.#queue.length - this.#taken;
   }
 
-  /** What they add to the size of the task, at most. */
+  /** What they add to the size of the task, at most: about as many bytes as they take in memory. */
   get size(): number {
     return this.#size;
   }
@@ -61,19 +59,15 @@ export class Unstored {
 
   push(pending: Pending): void {
     this.#size += pending.draft.size;
-    const weight = weightOf(pending.draft);
     this.#queue.push(pending);
-    this.#weights.push(weight);
-    this.#bytes += weight;
   }
 
   /** Takes all of them out. */
   takeAll(): Pending[] {
     const all = this.#queue;
     this.#queue = [];
-    this.#weights = [];
-    this.#bytes = 0;
     this.#size = 0;
+    this.#taken = 0;
     return all;
   }
 
@@ -91,7 +85,7 @@ export class Unstored {
       const { draft, options } = this.#queue[index] as Pending;
       const more = index > 0;
       if (more && (alone || options.send !== undefined)) break;
-      if (more && size + (this.#weights[index] ?? 0) > maxAppendBytes) break;
+      if (more && size + draft.size > maxAppendBytes) break;
       if (countsAsGeneration(draft.event)) generation++;
       const entry = placeDraft(draft, ++position, generation);
       const encoded = encodeEntry(entry);
@@ -100,6 +94,7 @@ export class Unstored {
       entries.push(entry);
       bytes.push(encoded);
     }
+    this.#taken = entries.length;
     return { pending: this.#queue.slice(0, entries.length), entries, bytes };
   }
 
@@ -110,6 +105,6 @@ export class Unstored {
       return;
     }
     for (const { draft } of this.#queue.splice(0, count)) this.#size -= draft.size;
-    for (const weight of this.#weights.splice(0, count)) this.#bytes -= weight;
+    this.#taken = 0;
   }
 }

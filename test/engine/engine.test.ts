@@ -138,28 +138,6 @@ describe("an agent of kind `task`", () => {
     expect(await story(await bench.send("x"))).toEqual(["REJECTED no"]);
     await left.opened;
   });
-
-  it("slows a fast agent down instead of buffering without end", async () => {
-    let ahead = 0;
-    let stored = 0;
-    let most = 0;
-    const bench = new Bench(
-      {
-        async *execute() {
-          for (let i = 0; i < 2_000; i++) {
-            ahead++;
-            most = Math.max(most, ahead - stored);
-            yield artifact({ name: "a", text: "x", append: true });
-          }
-        },
-      },
-      { limits: { ...quick, maxUnstoredEvents: 32 } },
-    );
-    const held = await bench.send("x");
-    for await (const _ of held.events(held.accepted!, stays)) stored++;
-    expect(stored).toBe(2_001);
-    expect(most).toBeLessThan(2_000);
-  });
 });
 
 describe("an agent of kind `message`", () => {

@@ -62,6 +62,28 @@ describe("an agent that yields without waiting", () => {
     expect(Math.max(...sizes.map(({ length }) => length))).toBe(1);
   });
 
+  it("is slowed down by the events that wait, however small they are", async () => {
+    const { store, sizes } = measured(openStore());
+    const limits = { ...quick, maxUnstoredEvents: 32 };
+    let yielded = 0;
+    let most = 0;
+    const agent = {
+      async *execute() {
+        for (let i = 0; i < 2_000; i++) {
+          yield artifact({ name: "a", text: "x", append: true });
+          // All but the append that may be under way is stored.
+          most = Math.max(most, ++yielded - sizes.slice(0, -1).flat().length);
+        }
+      },
+    };
+    const held = await new Bench(agent, { limits }, store).send("x");
+    expect(await settle(held)).toBe("COMPLETED");
+    // As many wait behind an append that has as many.
+    expect(most).toBeLessThanOrEqual(2 * 33);
+    expect(sizes.flat()).toHaveLength(2_002);
+    held.release();
+  });
+
   it("has its appends cut at 1 MiB, and whatever is larger goes alone", async () => {
     const { sizes } = await run(60, 300_000);
     const large = sizes.filter((sizesOfOne) => sizesOfOne.length > 1);

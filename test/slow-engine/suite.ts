@@ -16,4 +16,7 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/turn.test.js");
   await import("../engine/two-processes.test.js");
   await import("../engine/idempotency.test.js");
+  await import("../engine/outage.test.js");
+  await import("../engine/one-throw.test.js");
+  await import("../engine/unstored.test.js");
 }
