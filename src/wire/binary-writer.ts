@@ -50,6 +50,36 @@ export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: Me
   };
 }
 
+/** One field of a type: how it is written with its tag, if it is there. */
+export interface BinaryField {
+  readonly field: DescField;
+  readonly write: (message: Message) => Buffer;
+}
+
+/** The fields of a type by their numbers, for whoever writes a message in parts; undefined where the library writes it. */
+export function binaryFields(desc: DescMessage): readonly BinaryField[] | undefined {
+  if (compile(desc) === undefined) return undefined;
+  return byNumber(desc).map((field) => {
+    const write = fieldWriter(field) as Write;
+    return {
+      field,
+      write: (message) => {
+        try {
+          write(message, output);
+          return output.take();
+        } catch (error) {
+          output.clear();
+          throw error;
+        }
+      },
+    };
+  });
+}
+
+function byNumber(desc: DescMessage): DescField[] {
+  return desc.fields.toSorted((a, b) => a.number - b.number);
+}
+
 function writerOf(desc: DescMessage): Write {
   const known = writers.get(desc);
   if (known !== undefined) return known;
@@ -66,7 +96,7 @@ function writerOf(desc: DescMessage): Write {
 function compile(desc: DescMessage): Write | undefined {
   if (desc.file.edition !== Edition.EDITION_PROTO3) return undefined;
   const fields: Write[] = [];
-  for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
+  for (const field of byNumber(desc)) {
     const write = fieldWriter(field);
     if (write === undefined) return undefined;
     fields.push(write);

@@ -3,6 +3,7 @@ import {
   type DescField,
   type DescMessage,
   type DescOneof,
+  type Message,
   type MessageShape,
   ScalarType,
   toJson,
@@ -33,6 +34,32 @@ const MAX_KEPT_ID = 80;
 
 const writers = new WeakMap<DescMessage, Write>();
 
+/** One member of a type's JSON: what it stands for, and how it is appended to an object begun with `{`. */
+export interface JsonMember {
+  readonly of: DescField | DescOneof;
+  readonly write: (message: Message, out: string) => string;
+}
+
+const memberLists = new WeakMap<DescMessage, readonly JsonMember[]>();
+
+/** The members of a type in their order, for whoever writes a message in parts; undefined for a well-known type. */
+export function jsonMembers(desc: DescMessage): readonly JsonMember[] | undefined {
+  if (wellKnown(desc) !== undefined) return undefined;
+  let list = memberLists.get(desc);
+  if (list === undefined) {
+    list = desc.members.map((of) => {
+      const member = memberOf(of);
+      return { of, write: (message, out) => member(message as unknown as Fields, out) };
+    });
+    memberLists.set(desc, list);
+  }
+  return list;
+}
+
+function memberOf(member: DescField | DescOneof): Member {
+  return member.kind === "oneof" ? oneofMember(member) : fieldMember(member);
+}
+
 /**
  * The ProtoJSON writer of a message type, compiled once from its descriptor and kept. It makes the text itself,
  * without an object in between. REQUIRED fields are written even at their default, other fields without presence are
@@ -61,7 +88,7 @@ function writerOf(desc: DescMessage): Write {
   };
   // Known before its fields are compiled, so that a message may contain its own kind.
   writers.set(desc, write);
-  for (const member of desc.members) members.push(member.kind === "oneof" ? oneofMember(member) : fieldMember(member));
+  for (const member of desc.members) members.push(memberOf(member));
   return write;
 }
 

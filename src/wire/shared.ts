@@ -18,6 +18,11 @@ export function share<M extends Message>(message: M): M {
   return message;
 }
 
+/** Whether a message was marked so. */
+export function isShared(message: Message): boolean {
+  return (message as Shared)[textKey] !== undefined;
+}
+
 /** The JSON of a message, which is the same for every reader that uses the same type's writer. */
 export function sharedText(message: Message, write: (message: Message) => string): string {
   const shared = message as Shared;

@@ -1,0 +1,127 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.js";
+import type { PieceList, UnitOrList } from "./piece-list.js";
+import { cuts, isSpine, type Part, partOf } from "./spine.js";
+
+/** The units of a message with the number of their bytes, which are made again when their piece is. */
+export interface Row {
+  readonly units: UnitOrList[];
+  size: number;
+}
+
+/** The list of a message that others share, or undefined for one that is written here. */
+export type SharedLists = (desc: DescMessage, message: Message) => Promise<PieceList> | undefined;
+
+/** Units that are measured in one go. */
+const MEASURED_BYTES = 256 * 1024;
+
+/**
+ * A message in the binary format, the same bytes as `binaryWriter` makes. The length of each part stands before it, so
+ * all of them are measured first; the event loop has its turns meanwhile.
+ */
+export async function binaryUnits(desc: DescMessage, message: Message, shared: SharedLists): Promise<Row> {
+  const row: Row = { units: [], size: 0 };
+  let from = 0;
+  for (const wanted of measure(desc, message, { row, shared })) {
+    if (wanted !== undefined) {
+      const list = await wanted.list;
+      row.units[wanted.at] = list;
+      row.size += await list.length();
+      from = row.size;
+    } else if (row.size - from >= MEASURED_BYTES) {
+      from = row.size;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return row;
+}
+
+interface To {
+  readonly row: Row;
+  readonly shared: SharedLists;
+}
+
+/** Stops after everything that may have taken its time, and for a list that stands in its place when it is known. */
+type Steps = Generator<{ readonly at: number; readonly list: Promise<PieceList> } | undefined, void, undefined>;
+
+const fieldLists = new WeakMap<DescMessage, readonly BinaryField[] | null>();
+
+function fieldsOf(desc: DescMessage): readonly BinaryField[] | null {
+  let fields = fieldLists.get(desc);
+  if (fields === undefined) {
+    fields = binaryFields(desc) ?? null;
+    fieldLists.set(desc, fields);
+  }
+  return fields;
+}
+
+function* measure(desc: DescMessage, message: Message, to: To): Steps {
+  const { row } = to;
+  const fields = isSpine(desc, message) && message.$unknown === undefined ? fieldsOf(desc) : null;
+  if (fields === null) {
+    const write = (): Buffer => binaryWriter(desc)(message);
+    row.size += write().length;
+    row.units.push(write);
+    return yield;
+  }
+  for (const { field, write } of fields) {
+    const part = partOf(field, message);
+    if (part !== undefined) yield* measurePart(field, part, to);
+    else put(row, write(message));
+  }
+}
+
+function* measurePart(field: DescField, part: Part, to: To): Steps {
+  const { row } = to;
+  switch (part.kind) {
+    case "messages":
+      for (const item of part.items) yield* measureMessage(field, part.desc, item, to);
+      return;
+    case "message":
+      return yield* measureMessage(field, part.desc, part.message, to);
+    case "text":
+      put(row, headOf(field, Buffer.byteLength(part.text)));
+      row.size += Buffer.byteLength(part.text);
+      for (const [from, to] of cuts(part.text)) row.units.push(() => Buffer.from(part.text.slice(from, to)));
+      return yield;
+    case "bytes":
+      put(row, headOf(field, part.bytes.length));
+      row.size += part.bytes.length;
+      for (let from = 0; from < part.bytes.length; from += BYTES)
+        row.units.push(part.bytes.subarray(from, from + BYTES));
+      return yield;
+  }
+}
+
+/** Bytes are cut as they are; a piece holds them once more. */
+const BYTES = 32 * 1024;
+
+function* measureMessage(field: DescField, desc: DescMessage, message: Message, to: To): Steps {
+  const { row, shared } = to;
+  const at = row.units.push("") - 1;
+  const before = row.size;
+  const list = shared(desc, message);
+  if (list === undefined) yield* measure(desc, message, to);
+  else yield { at: row.units.push("") - 1, list };
+  const head = headOf(field, row.size - before);
+  row.units[at] = head;
+  row.size += head.length;
+}
+
+function put(row: Row, bytes: Buffer): void {
+  if (bytes.length === 0) return;
+  row.units.push(bytes);
+  row.size += bytes.length;
+}
+
+/** Tag and length of what is delimited by its length. */
+function headOf(field: DescField, length: number): Buffer {
+  const bytes: number[] = [];
+  for (const value of [(field.number << 3) | WireType.LengthDelimited, length]) {
+    let rest = value;
+    for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest & 0x7f) | 0x80);
+    bytes.push(rest);
+  }
+  return Buffer.from(bytes);
+}

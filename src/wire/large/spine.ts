@@ -1,0 +1,72 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { isLeftToLibrary } from "../field-rules.js";
+
+/** Texts and bytes of more than so many characters or bytes are cut. */
+export const CUT_AT: number = 64 * 1024;
+
+/** What has to be written in parts, because it may be large itself. */
+export type Part =
+  | { readonly kind: "messages"; readonly desc: DescMessage; readonly items: readonly Message[] }
+  | { readonly kind: "message"; readonly desc: DescMessage; readonly message: Message }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array };
+
+/** What a field holds of a message, where it may be large; undefined for what is written in one go. */
+export function partOf(field: DescField, message: Message): Part | undefined {
+  const value = fieldValue(field, message);
+  if (value === undefined || field.fieldKind === "map") return undefined;
+  if (field.message !== undefined) {
+    const desc = field.message;
+    if (isWhole(desc)) return undefined;
+    return field.fieldKind === "list"
+      ? { kind: "messages", desc, items: value as readonly Message[] }
+      : { kind: "message", desc, message: value as Message };
+  }
+  if (field.fieldKind !== "scalar") return undefined;
+  if (typeof value === "string") return value.length > CUT_AT ? { kind: "text", text: value } : undefined;
+  return value instanceof Uint8Array && value.length > CUT_AT ? { kind: "bytes", bytes: value } : undefined;
+}
+
+function fieldValue(field: DescField, message: Message): unknown {
+  const fields = message as unknown as Record<string, unknown>;
+  if (field.oneof === undefined) return fields[field.localName];
+  const chosen = fields[field.oneof.localName] as { case?: string; value?: unknown };
+  return chosen.case === field.localName ? chosen.value : undefined;
+}
+
+/** Types with a form of their own are written in one go. */
+function isWhole(desc: DescMessage): boolean {
+  return desc.typeName.startsWith("google.protobuf.") || isLeftToLibrary(desc);
+}
+
+const spines = new WeakMap<DescMessage, boolean>();
+
+/** Whether a message of this type is written in parts: it has lists of messages, or messages that have, or is long. */
+export function isSpine(desc: DescMessage, message: Message): boolean {
+  return hasLists(desc) || desc.fields.some((field) => field.message === undefined && partOf(field, message));
+}
+
+function hasLists(desc: DescMessage): boolean {
+  let known = spines.get(desc);
+  if (known === undefined) {
+    // A type that contains itself is asked about while it is being looked at.
+    spines.set(desc, false);
+    known = desc.fields.some(({ fieldKind, message }) => {
+      if (message === undefined || fieldKind === "map" || isWhole(message)) return false;
+      return fieldKind === "list" || hasLists(message);
+    });
+    spines.set(desc, known);
+  }
+  return known;
+}
+
+/** Where a text is cut, so that no surrogate pair is: [from, to) in turns. */
+export function* cuts(text: string): Generator<readonly [from: number, to: number], void, undefined> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + CUT_AT);
+    const last = text.charCodeAt(to - 1);
+    if (to < text.length && last >= 0xd800 && last <= 0xdbff) to--;
+    yield [from, to];
+    from = to;
+  }
+}
