@@ -55,6 +55,11 @@ export class Call {
   tenant = "";
   /** Extensions in force for this call: extensions interceptor. */
   extensions: ReadonlySet<string> = noExtensions;
+  /**
+   * Lets go of what is held for an answer that is one large message (`weightOf`): for the binding to call when the
+   * answer is written, or never will be. Streams do it themselves. Undefined for all other answers.
+   */
+  written: (() => void) | undefined;
 
   readonly #start: CallStart;
   #peer: Peer | undefined;

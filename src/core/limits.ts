@@ -32,6 +32,25 @@ export interface Limits {
   readonly maxExtensions: number;
   /** Calls in one JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
+  /** Bytes of the answers to one JSON-RPC batch; members beyond them are answered by an error. Default 64 MiB. */
+  readonly maxBatchBytes: number;
+  /**
+   * Bytes, as stored, of the large tasks and events that are held for readers who have not taken them yet, over all
+   * connections and bindings. What several of them read counts once. One that is larger is still served, alone.
+   * Default 256 MiB.
+   */
+  readonly maxOutgoingBytes: number;
+  /** The same for one caller: an authenticated owner, or else an address. Default 64 MiB. */
+  readonly maxOutgoingBytesPerCaller: number;
+  /** How long a large answer waits for room among the others before it is refused, in milliseconds. Default 10 seconds. */
+  readonly outgoingWaitMs: number;
+  /** A reader who takes nothing of a large answer for so long is cut off, in milliseconds. Default 60 seconds. */
+  readonly stalledReaderMs: number;
+  /**
+   * Largest message that is sent over gRPC, in bytes; a larger one is refused with an error that says what to do, which
+   * is kinder than what a client says of it whose own limit is lower. Default 2 GiB, which is where clients end.
+   */
+  readonly maxGrpcAnswerBytes: number;
   /** Streams open at once, over all bindings. Default 20,000. */
   readonly maxStreams: number;
   /** Unary calls in progress at once, over all bindings. Default 20,000. */
@@ -98,6 +117,12 @@ export const defaultLimits: Limits = {
   maxReferences: 100,
   maxExtensions: 32,
   maxBatch: 100,
+  maxBatchBytes: 64 * 1024 * 1024,
+  maxOutgoingBytes: 256 * 1024 * 1024,
+  maxOutgoingBytesPerCaller: 64 * 1024 * 1024,
+  outgoingWaitMs: 10_000,
+  stalledReaderMs: 60_000,
+  maxGrpcAnswerBytes: 2 ** 31 - 1,
   maxStreams: 20_000,
   maxCalls: 20_000,
   maxStreamsPerConnection: 256,

@@ -15,7 +15,7 @@ import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/transient.js";
 import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
 import { StoreError } from "../store/task-store.js";
-import type { View } from "../task/fold.js";
+import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
 import { directReply, firstEvent, giveUp, isReply } from "./direct.js";
@@ -206,9 +206,14 @@ export class Engine {
 
   /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
   async get(scope: Scope, taskId: string, view?: View): Promise<Moment> {
+    return momentOf(await this.#visible(scope, taskId), view);
+  }
+
+  /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
+  async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
     const found = await this.#tasks.get(taskId).catch((error: unknown) => Promise.reject(this.#trouble(error)));
     if (found === undefined || found.fold.position === 0 || !isOf(found.head, scope)) throw taskNotFound(taskId);
-    return momentOf(found, view);
+    return found;
   }
 
   /** A page of the scope's tasks, newest status first (specification 3.1.4). */
@@ -408,9 +413,10 @@ export class Engine {
   async #referenced(turn: TurnRequest): Promise<Task[]> {
     const scope = { tenant: turn.tenant, owner: turn.caller.owner };
     const found = await Promise.all(
-      turn.message.referenceTaskIds.map((taskId) => this.get(scope, taskId).catch(() => undefined)),
+      turn.message.referenceTaskIds.map((taskId) => this.#visible(scope, taskId).catch(() => undefined)),
     );
-    return found.flatMap((result) => (result === undefined ? [] : [result.task]));
+    // A copy of its own: what large tasks show is shared by calls, and an agent may do with this what it likes.
+    return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
   }
 
   async #remembered(order: SendOrder): Promise<RememberedSend | undefined> {

@@ -3,7 +3,8 @@ import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Departure } from "../core/departure.js";
 import { A2AError } from "../core/error.js";
 import { responseOf } from "../task/entry.js";
-import { type TaskFold, type View, viewTask } from "../task/fold.js";
+import type { TaskFold, View } from "../task/fold.js";
+import { viewOf } from "../task/shared-view.js";
 import { taskSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { type CursorSource, readLog, waitFor } from "./cursor.js";
@@ -26,7 +27,7 @@ const MAX_SHOWN_BYTES = constants.MAX_STRING_LENGTH - 16 * 1024 * 1024;
 /** The task of a log at this moment. @throws A2AError TASK_TOO_LARGE */
 export function momentOf({ fold }: { readonly fold: TaskFold }, view?: View): Moment {
   const { position, generation } = fold;
-  const task = viewTask(fold.task, view);
+  const task = viewOf(fold, view);
   if (fold.size > MAX_SHOWN_BYTES && taskSize(task) > MAX_SHOWN_BYTES) {
     throw new A2AError("TASK_TOO_LARGE", "The task is too large to be shown as a whole.", {
       metadata: { taskId: task.id, maxBytes: String(MAX_SHOWN_BYTES) },

@@ -1,6 +1,6 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { TaskStore } from "../store/task-store.js";
-import { decodeEntry } from "../task/entry.js";
+import { decodeEntry, noteSize } from "../task/entry.js";
 
 /** Entries that one page has at most. */
 const pageSize = 16;
@@ -42,6 +42,6 @@ export class Pages {
     const limit = pageSize - (after % pageSize);
     const read = await this.#store.read({ taskId: this.#taskId, after, limit });
     if (read.reduce((sum, bytes) => sum + bytes.length, 0) > keptBytes) this.#kept.delete(after);
-    return read.map(decodeEntry);
+    return read.map((bytes) => noteSize(decodeEntry(bytes), bytes.length));
   }
 }

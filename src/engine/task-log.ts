@@ -3,7 +3,7 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { callAll } from "../core/call-all.js";
 import { nextRound } from "../core/next-round.js";
 import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
-import { countsAsGeneration, type Draft, decodeEntry, millisOf, stateAfter } from "../task/entry.js";
+import { countsAsGeneration, type Draft, decodeEntry, millisOf, noteSize, stateAfter } from "../task/entry.js";
 import { snapshotPieces, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { unavailable } from "./outage.js";
@@ -359,7 +359,7 @@ export class TaskLog {
 
   #publish(entry: LogEntry, size: number, added?: number): void {
     this.fold.apply(entry, added);
-    this.tail.push(entry, size);
+    this.tail.push(noteSize(entry, size), size);
     const state = stateAfter(entry.event);
     const before = this.#head;
     const { taskId, tenant, owner, contextId, lease } = before;

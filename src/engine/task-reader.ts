@@ -1,7 +1,7 @@
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
-import type { View } from "../task/fold.js";
+import type { TaskFold, View } from "../task/fold.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "./fold-stored.js";
 import { type Moment, momentOf } from "./held-task.js";
 
@@ -11,6 +11,9 @@ const KEPT_BYTES = 1024 * 1024;
 
 /** How long a large task is kept after it was read, in milliseconds: others often ask for it at the same time. */
 const LARGE_KEPT_MS = 1_000;
+
+/** From so many on, large tasks that nobody holds any more are looked for. */
+const SWEEP_AT = 64;
 
 /** A task as it stands. */
 type ReadTask = Pick<FoldedTask, "head" | "fold">;
@@ -23,6 +26,8 @@ interface LargeTask {
 /** A page of tasks. */
 export interface TaskPage {
   readonly moments: readonly Moment[];
+  /** What is shown of these tasks weighs so much. */
+  readonly bytes: number;
   readonly total: number;
   /** Where the next page begins; undefined on the last one. */
   readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
@@ -47,6 +52,8 @@ export class TaskReader {
   readonly #kept = new Map<string, ReadTask>();
   #keptBytes = 0;
   readonly #largeTasks = new Map<string, LargeTask>();
+  /** Large tasks, for as long as anybody holds what came of them: slow readers share them with those that come later. */
+  readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
 
   constructor(options: TaskReaderOptions) {
     this.#options = options;
@@ -79,6 +86,7 @@ export class TaskReader {
     const moments: Moment[] = [];
     let last: TaskHead | undefined;
     let bytes = 0;
+    let shown = 0;
     const slices = new Slices();
     const ahead = new Map<string, LoadedTask | undefined>();
     for (let index = 0; index < heads.length; index++) {
@@ -91,9 +99,10 @@ export class TaskReader {
       last = head;
       const moment = folded && this.#shown(folded, view);
       if (moment !== undefined) moments.push(moment);
+      shown += (view.artifacts === false ? folded?.fold.sizeWithoutArtifacts : size) ?? 0;
       if (slices.isLong) await slices.pause();
     }
-    return { moments, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
+    return { moments, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
   }
 
   /** The task of a head, if it is in memory as that says. */
@@ -173,13 +182,25 @@ export class TaskReader {
     const { taskId, position } = loaded.head;
     const known = this.#largeTasks.get(taskId);
     if (known?.position === position) return known.folded;
+    // Somebody may still be reading what was made of it, however long that takes.
+    const held = this.#heldFolds.get(taskId)?.deref();
+    if (held?.position === position) return Promise.resolve({ head: loaded.head, fold: held });
     const large: LargeTask = { position, folded: foldLarge(this.#options.store, loaded) };
     this.#largeTasks.set(taskId, large);
     const forget = (): void => {
       if (this.#largeTasks.get(taskId) === large) this.#largeTasks.delete(taskId);
     };
-    large.folded.then(() => setTimeout(forget, LARGE_KEPT_MS).unref(), forget);
+    large.folded.then((folded) => {
+      if (folded !== undefined) this.#holdWeakly(taskId, folded.fold);
+      setTimeout(forget, LARGE_KEPT_MS).unref();
+    }, forget);
     return large.folded;
+  }
+
+  #holdWeakly(taskId: string, fold: TaskFold): void {
+    this.#heldFolds.set(taskId, new WeakRef(fold));
+    if (this.#heldFolds.size < SWEEP_AT) return;
+    for (const [id, held] of this.#heldFolds) if (held.deref() === undefined) this.#heldFolds.delete(id);
   }
 
   #keep(folded: ReadTask): void {

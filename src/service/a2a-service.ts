@@ -4,6 +4,7 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import {
   type A2AService,
   type ListTasksRequest,
+  type ListTasksResponse,
   ListTasksResponseSchema,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -17,10 +18,12 @@ import type { ServedAgent } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { A2AError, invalid } from "../core/error.js";
-import type { Scope, SendOrder, Sent } from "../engine/engine.js";
+import type { Engine, Scope, SendOrder, Sent } from "../engine/engine.js";
+import type { HeldTask, Moment } from "../engine/held-task.js";
 import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { markGeneration } from "../wire/generation.js";
+import { LARGE_BYTES, markWeight, weightOf } from "../wire/weight.js";
 import { authenticate } from "./interceptors/authenticate.js";
 import { extensions } from "./interceptors/extensions.js";
 import { guard } from "./interceptors/guard.js";
@@ -31,6 +34,7 @@ import { version } from "./interceptors/version.js";
 import { type Answer, chain, type Invoke } from "./invoke.js";
 import { checkMediaTypes } from "./media-types.js";
 import type { ServiceOptions } from "./options.js";
+import { Outgoing } from "./outgoing.js";
 import { type Filters, pageToken, placeOf } from "./page-token.js";
 import {
   eventWithGeneration,
@@ -92,6 +96,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
 /** The eleven operations of section 3.1. */
 export function createMethods(options: ServiceOptions): ServiceMethods {
   const { engine, limits } = options;
+  const outgoing = new Outgoing(limits);
   return {
     async sendMessage(request, context) {
       const sent = await send(options, orderOf(options, request, context), context);
@@ -107,7 +112,9 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
         }
         const { task, generation } = sent.task.now(sendView(request));
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
-        return response;
+        const weight = weightOf(task);
+        if (weight !== undefined) context.call.written = await outgoing.room(context.call, weight);
+        return weight === undefined ? response : markWeight(response, weight);
       } finally {
         sent.task.release();
       }
@@ -124,8 +131,14 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       }
       try {
         const begin = sent.task.accepted ?? sent.task.now(sendView(request));
-        yield taskResponse(call, begin.task, begin.generation);
-        for await (const event of sent.task.events(begin, call.departure)) yield eventWithGeneration(call, event);
+        const first = taskResponse(call, begin.task, begin.generation);
+        if (weightOf(first) === undefined) yield first;
+        else yield* outgoing.inStream(call, first);
+        for await (const event of sent.task.events(begin, call.departure)) {
+          const shown = eventWithGeneration(call, event);
+          if (weightOf(shown) === undefined) yield shown;
+          else yield* outgoing.inStream(call, shown);
+        }
       } finally {
         sent.task.release();
       }
@@ -135,18 +148,17 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       const { call } = context;
       const view = { historyLength: request.historyLength };
       const poll = longPoll(call, limits);
-      if (poll === undefined) {
-        const { task, generation } = await engine.get(scopeOf(call), request.id, view);
-        return withGeneration(call, task, generation);
+      if (poll !== undefined) {
+        const held = await engine.open(scopeOf(call), request.id);
+        try {
+          await held.passed(poll.after, call.departure, poll.waitMs);
+        } finally {
+          held.release();
+        }
       }
-      const held = await engine.open(scopeOf(call), request.id);
-      try {
-        await held.passed(poll.after, call.departure, poll.waitMs);
-        const { task, generation } = held.now(view);
-        return withGeneration(call, task, generation);
-      } finally {
-        held.release();
-      }
+      const answer = await taskOf(engine, call, request.id, view);
+      if (weightOf(answer) === undefined) return answer;
+      return outgoing.whole(call, answer, () => taskOf(engine, call, request.id, view));
     },
 
     async listTasks(request, { call }) {
@@ -154,34 +166,43 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       const limit = request.pageSize ?? pageSizes.default;
       const after = request.pageToken === "" ? {} : { after: placeOf(request.pageToken, filters) };
       const view = { historyLength: request.historyLength, artifacts: request.includeArtifacts === true };
-      const page = await engine.list({ ...filters, ...after, limit }, view);
-      const response = create(ListTasksResponseSchema);
-      response.tasks = page.moments.map(({ task, generation }) => withGeneration(call, task, generation));
-      response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);
-      response.pageSize = limit;
-      response.totalSize = page.total;
-      return response;
+      const read = async (): Promise<ListTasksResponse> => {
+        const page = await engine.list({ ...filters, ...after, limit }, view);
+        const response = create(ListTasksResponseSchema);
+        response.tasks = page.moments.map(({ task, generation }) => withGeneration(call, task, generation));
+        response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);
+        response.pageSize = limit;
+        response.totalSize = page.total;
+        return page.bytes < LARGE_BYTES ? response : markWeight(response, { bytes: page.bytes, source: response });
+      };
+      const response = await read();
+      return weightOf(response) === undefined ? response : outgoing.whole(call, response, read);
     },
 
     async cancelTask(request, { call }) {
       const { task, generation } = await engine.cancel(scopeOf(call), request.id);
+      const weight = weightOf(task);
+      if (weight !== undefined) call.written = await outgoing.room(call, weight);
       return withGeneration(call, task, generation);
     },
 
     async *subscribeToTask(request, { call }) {
-      const held = await engine.open(scopeOf(call), request.id);
+      const resume = resumeAfter(call);
+      const { held, now, release } = await outgoing.opened(call, () =>
+        beginSubscription(engine, call, request.id, resume),
+      );
       try {
-        const resume = resumeAfter(call);
-        const after = resume?.after;
-        const now = held.now(after === undefined ? {} : { historyLength: 0, artifacts: false });
-        const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
-        if (over && (after === undefined || after === now.generation)) throw overAlready(request.id);
-        if (resume !== undefined) checkReach(resume, now.generation);
         // Whoever resumes must find the same place again if this very frame is the last one to arrive.
-        const place = after === undefined ? now : { position: after, generation: after };
+        const place = resume === undefined ? now : { position: resume.after, generation: resume.after };
         yield taskResponse(call, now.task, place.generation);
-        for await (const event of held.events(place, call.departure)) yield eventWithGeneration(call, event);
+        release?.();
+        for await (const event of held.events(place, call.departure)) {
+          const shown = eventWithGeneration(call, event);
+          if (weightOf(shown) === undefined) yield shown;
+          else yield* outgoing.inStream(call, shown);
+        }
       } finally {
+        release?.();
         held.release();
       }
     },
@@ -266,6 +287,31 @@ function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, cal
   return { key: key === undefined ? `message:${messageId}` : `key:${key}`, fingerprint };
 }
 
+async function taskOf(engine: Engine, call: Call, taskId: string, view: View): Promise<Task> {
+  const { task, generation } = await engine.get(scopeOf(call), taskId, view);
+  return withGeneration(call, task, generation);
+}
+
+/** Takes hold of a task that somebody may subscribe to, as it stands. */
+async function beginSubscription(
+  engine: Engine,
+  call: Call,
+  taskId: string,
+  resume: ResumePoint | undefined,
+): Promise<{ readonly held: HeldTask; readonly now: Moment }> {
+  const held = await engine.open(scopeOf(call), taskId);
+  try {
+    const now = held.now(resume === undefined ? {} : { historyLength: 0, artifacts: false });
+    const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
+    if (over && (resume === undefined || resume.after === now.generation)) throw overAlready(taskId);
+    if (resume !== undefined) checkReach(resume, now.generation);
+    return { held, now };
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
 function filtersOf(request: ListTasksRequest, scope: Scope): Filters {
   const { contextId, status, statusTimestampAfter: from } = request;
   return {
@@ -280,6 +326,8 @@ function filtersOf(request: ListTasksRequest, scope: Scope): Filters {
 function taskResponse(call: Call, task: Task, generation: number): StreamResponse {
   const response = create(StreamResponseSchema);
   response.payload = { case: "task", value: withGeneration(call, task, generation) };
+  const weight = weightOf(task);
+  if (weight !== undefined) markWeight(response, weight);
   return markGeneration(response, generation);
 }
 

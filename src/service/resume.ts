@@ -5,6 +5,7 @@ import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
 import { generationOf, markGeneration } from "../wire/generation.js";
+import { markWeight, weightOf } from "../wire/weight.js";
 
 /** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
 export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
@@ -79,8 +80,16 @@ function whole(field: string, value: string): number {
 /** The task with its generation in the metadata, where the call activated the extension. */
 export function withGeneration(call: Call, task: Task, generation: number): Task {
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
-  return { ...task, metadata: noted(task.metadata, generation) };
+  const known = notedTasks.get(task);
+  if (known !== undefined) return known;
+  const copy = { ...task, metadata: noted(task.metadata, generation) };
+  // One for all who read the same large task, as the task itself is.
+  if (weightOf(task) !== undefined) notedTasks.set(task, copy);
+  return copy;
 }
+
+/** Large tasks with the generation that they stand at. */
+const notedTasks = new WeakMap<Task, Task>();
 
 /** The event of a stream with its generation in the metadata, where the call activated the extension. */
 export function eventWithGeneration(call: Call, response: StreamResponse): StreamResponse {
@@ -89,7 +98,9 @@ export function eventWithGeneration(call: Call, response: StreamResponse): Strea
   if (!call.extensions.has(RESUME_EXTENSION) || generation === undefined) return response;
   if (payload.case !== "statusUpdate" && payload.case !== "artifactUpdate") return response;
   const event = { ...payload.value, metadata: noted(payload.value.metadata, generation) };
-  return markGeneration(eventResponse(event), generation);
+  const shown = markGeneration(eventResponse(event), generation);
+  const weight = weightOf(response);
+  return weight === undefined ? shown : markWeight(shown, weight);
 }
 
 function noted(metadata: JsonObject | undefined, generation: number): JsonObject {

@@ -11,6 +11,7 @@ import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parle
 import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
 import { share } from "../wire/shared.js";
+import { LARGE_BYTES, markWeight } from "../wire/weight.js";
 
 /** What happened, before it has its place in the log. */
 export interface Draft {
@@ -76,11 +77,19 @@ export function millisOf(timestamp: Timestamp | undefined): number {
   return Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000);
 }
 
-/** Where an entry keeps its response: a WeakMap costs several times as much. */
+/** Where an entry keeps its response, and its size if it is large: a WeakMap costs several times as much. */
 const responseKey: unique symbol = Symbol("response");
+const sizeKey: unique symbol = Symbol("size");
 
 interface Shown {
   [responseKey]?: StreamResponse;
+  [sizeKey]?: number;
+}
+
+/** Notes on an entry how many bytes it has in the store, where they are many. Before anybody reads it. */
+export function noteSize(entry: LogEntry, bytes: number): LogEntry {
+  if (bytes >= LARGE_BYTES) (entry as Shown)[sizeKey] = bytes;
+  return entry;
 }
 
 /**
@@ -90,8 +99,13 @@ interface Shown {
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
   const shown = entry as Shown;
-  shown[responseKey] ??= share(markGeneration(eventResponse(entry.event.value), entry.generation));
-  return shown[responseKey];
+  const known = shown[responseKey];
+  if (known !== undefined) return known;
+  const response = share(markGeneration(eventResponse(entry.event.value), entry.generation));
+  const bytes = shown[sizeKey];
+  if (bytes !== undefined) markWeight(response, { bytes, source: entry });
+  shown[responseKey] = response;
+  return response;
 }
 
 /** A status or artifact event as a stream's message. */
