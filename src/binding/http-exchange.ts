@@ -6,6 +6,7 @@ import type { Departure } from "../core/departure.js";
 import { type NextRound, nextRound } from "../core/next-round.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { NodeServerRequest, NodeServerResponse, Target } from "./binding.js";
+import { type PieceTarget, writePieces } from "./piecewise.js";
 
 /** Header names and values, in the order in which they win over each other: the last one does. */
 export type Headers = Iterable<readonly [name: string, value: string]>;
@@ -17,6 +18,14 @@ export interface WholeReply {
   readonly type?: string | undefined;
   readonly body?: string | Uint8Array;
   readonly headers?: Headers;
+}
+
+/** An answer that is written piece by piece, without saying first how long it is. */
+export interface LargeReply {
+  readonly status: number;
+  readonly type: string;
+  readonly pieces: Iterable<Uint8Array | string>;
+  readonly headers: Headers;
 }
 
 /** What may stand in a header. */
@@ -110,6 +119,17 @@ export class HttpExchange implements Departure {
   /** Begins an answer whose body comes piece by piece. */
   begin(status: number, headers: Headers): void {
     writeHead(this.response, status, this.#head(headers));
+  }
+
+  /**
+   * Sends an answer that is large, at the pace of the client.
+   * @param stalledMs see `writePieces`
+   */
+  async replyInPieces(answer: LargeReply, stalledMs: number): Promise<void> {
+    if (this.#gone || this.#ended || this.response.headersSent) return;
+    this.begin(answer.status, [...answer.headers, ["content-type", answer.type]]);
+    const wanted = this.request.method !== "HEAD";
+    if (!wanted || (await writePieces(this.response as PieceTarget, answer.pieces, stalledMs))) this.end();
   }
 
   /** Writes a piece of an answer that was begun; false when the connection takes no more for the moment. */

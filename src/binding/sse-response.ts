@@ -1,13 +1,18 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
+import type { Limits } from "../core/limits.js";
 import { generationOf } from "../wire/generation.js";
 import { onOneLine, SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
+import { weightOf } from "../wire/weight.js";
 import type { HttpExchange } from "./http-exchange.js";
+import { framed, type PieceTarget, writePieces } from "./piecewise.js";
 
 /** What a binding puts into the events of a stream. */
 export interface EventFormat {
   /** One message, as JSON that stays on one line (`onOneLine`). */
   readonly data: (message: Message) => string;
+  /** The same of a large message, in pieces. */
+  readonly pieces: (message: Message) => Iterable<Uint8Array | string>;
   /** What is said, as JSON, when the stream fails after its first event. */
   readonly failure: (thrown: unknown) => string;
 }
@@ -17,7 +22,7 @@ export interface EventStream {
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
   /** Between two signs of life on a silent stream, in milliseconds. */
-  readonly heartbeatMs: number;
+  readonly limits: Pick<Limits, "heartbeatMs" | "stalledReaderMs">;
 }
 
 /** Characters that are put together at most before they are written, and other connections get their turn. */
@@ -39,7 +44,7 @@ const streamHeaders: readonly (readonly [string, string])[] = [
  */
 export async function sendEvents(exchange: HttpExchange, stream: EventStream): Promise<void> {
   const iterator = stream.messages[Symbol.asyncIterator]();
-  const sink = new EventSink(exchange, stream.heartbeatMs);
+  const sink = new EventSink(exchange, stream.limits.heartbeatMs);
   const gone = new Promise<void>((resolve) => {
     if (exchange.gone) resolve();
     else exchange.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -56,15 +61,22 @@ export async function sendEvents(exchange: HttpExchange, stream: EventStream): P
 }
 
 async function pump(iterator: AsyncIterator<Message>, sink: EventSink, stream: EventStream): Promise<void> {
-  const { format, call } = stream;
+  const {
+    format,
+    call,
+    limits: { stalledReaderMs },
+  } = stream;
   try {
     for (;;) {
       const next = await iterator.next();
       if (sink.isStopped) return;
       if (next.done === true) break;
-      const frame = sseFrame(format.data(next.value), generationOf(next.value));
+      const { value } = next;
+      const large = weightOf(value) !== undefined;
+      const frame = large ? "" : sseFrame(format.data(value), generationOf(value));
       sink.begin(call);
-      sink.write(frame);
+      if (large) await sink.writeLarge(sseFrameAround(format.pieces(value), generationOf(value)), stalledReaderMs);
+      else sink.write(frame);
       if (sink.isFull) await sink.room();
       if (sink.isStopped) return;
     }
@@ -75,6 +87,11 @@ async function pump(iterator: AsyncIterator<Message>, sink: EventSink, stream: E
   }
   sink.begin(call);
   sink.end();
+}
+
+function sseFrameAround(data: Iterable<Uint8Array | string>, id: number | undefined): Iterable<Uint8Array | string> {
+  const [before = "", after = ""] = sseFrame("\0", id).split("\0");
+  return framed(before, data, after);
 }
 
 /** Tells an iterator that nobody reads on. */
@@ -100,6 +117,8 @@ class EventSink {
   #isFlushDue = false;
   /** The connection takes no more for the moment. */
   #isBlocked = false;
+  /** A frame has begun and not ended. */
+  #isInside = false;
 
   constructor(exchange: HttpExchange, heartbeatMs: number) {
     this.#exchange = exchange;
@@ -129,6 +148,15 @@ class EventSink {
       this.#isFlushDue = false;
       this.#flush();
     });
+  }
+
+  /** Writes a large frame behind what is there, at the pace of the client; meanwhile no comment comes between. */
+  async writeLarge(frame: Iterable<Uint8Array | string>, stalledMs: number): Promise<void> {
+    this.#flush();
+    this.#isInside = true;
+    await writePieces(this.#exchange.response as PieceTarget, frame, stalledMs);
+    this.#isInside = false;
+    this.#timer?.refresh();
   }
 
   /** Waits until more may be written, and lets others have their turn meanwhile. */
@@ -164,6 +192,6 @@ class EventSink {
   }
 
   #heartbeat(): void {
-    if (!this.#isBlocked) this.#isBlocked = !this.#exchange.write(SSE_HEARTBEAT);
+    if (!this.#isBlocked && !this.#isInside) this.#isBlocked = !this.#exchange.write(SSE_HEARTBEAT);
   }
 }

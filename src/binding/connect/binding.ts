@@ -1,15 +1,25 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { type ConnectRouter, createConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
+import {
+  type ConnectRouter,
+  createConnectRouter,
+  createContextValues,
+  type HandlerContext,
+  type MethodImpl,
+} from "@connectrpc/connect";
 import { createMethodUrl, type UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
+import { checkGrpcAnswer } from "../grpc-answer.js";
 import { setHeaders } from "../headers.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
+import { putAside, withLarge } from "./large.js";
 import { answer } from "./node.js";
 import { isGrpc, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
@@ -85,10 +95,14 @@ function register(router: ConnectRouter, method: DescMethod, options: BindingOpt
   }
   const [binary, json] = router.handlers.splice(before);
   if (binary === undefined || json === undefined) return;
-  const choose = (request: UniversalServerRequest) =>
-    isJson(request)
+  const choose = (asked: UniversalServerRequest) => {
+    const values = asked.contextValues ?? createContextValues();
+    const request = { ...asked, contextValues: values };
+    const answered = isJson(request)
       ? json(checkedRequest(request, { max, arrivals, check: ofJson.check }))
       : binary(checkedRequest(request, { max, arrivals, check: ofBinary.check }));
+    return answered.then((response) => withLarge(request, values, response));
+  };
   // A handler is a function that carries what it is for; the two differ in their codec alone.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }
@@ -112,13 +126,15 @@ function implementation(
 type Unary = (request: Message, context: HandlerContext) => Promise<Message>;
 type ServerStreaming = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
 
-function unary(method: DescMethod, { read, write }: Registration, { invoke, logger }: BindingOptions): Unary {
+function unary(method: DescMethod, registration: Registration, { invoke, limits, logger }: BindingOptions): Unary {
+  const { read, write } = registration;
   return async (request, context) => {
     const call = begin(context);
     try {
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }));
       // The descriptor says unary, so this is a message; anything else cannot be written.
-      return write(answer as Message);
+      if (weightOf(answer as Message) === undefined) return write(answer as Message);
+      return await large(answer as Message, registration, { call, context, limits });
     } catch (thrown) {
       throw failureOf(thrown, context.signal, logger, factsOf(method, call));
     } finally {
@@ -141,7 +157,9 @@ function serverStreaming(method: DescMethod, registration: Registration, options
       for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {
         if (!begun) copyHeaders(call, context);
         begun = true;
-        yield write(message);
+        yield weightOf(message) === undefined
+          ? write(message)
+          : await large(message, registration, { call, context, limits: options.limits });
       }
     } catch (thrown) {
       throw failureOf(thrown, context.signal, options.logger, factsOf(method, call));
@@ -149,6 +167,31 @@ function serverStreaming(method: DescMethod, registration: Registration, options
       if (!begun) copyHeaders(call, context);
     }
   };
+}
+
+interface Answered {
+  readonly call: Call;
+  readonly context: HandlerContext;
+  readonly limits: Limits;
+}
+
+/** Puts a large message aside, and gives what goes through Connect in its place. */
+async function large(
+  message: Message,
+  registration: Registration,
+  { call, context, limits }: Answered,
+): Promise<Message> {
+  const { written } = call;
+  try {
+    const measured = await registration.pieces(message);
+    if (call.binding !== "connect") checkGrpcAnswer(measured.length, limits);
+    context.signal.throwIfAborted();
+    putAside(context.values, { ...measured, written });
+    return registration.placeholder;
+  } catch (error) {
+    written?.();
+    throw error;
+  }
 }
 
 function begin(context: HandlerContext): Call {

@@ -1,17 +1,18 @@
 import {
+  create,
   type DescMethod,
   fromJson,
-  getOption,
   type JsonReadOptions,
   type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { Limits } from "../../core/limits.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { binaryPieces, type MeasuredPieces, measuredJson } from "../../wire/large/large.js";
 import { protobufRequest } from "../../wire/page-size.js";
+import { isSideEffectFree } from "../../wire/side-effects.js";
 import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
 
 /** A method as it is registered with Connect, and how its messages there become those of the service, and back. */
@@ -21,6 +22,10 @@ export interface Registration {
   readonly check: Check;
   readonly read: (message: Message) => Message;
   readonly write: (message: Message) => Message;
+  /** A large message of the service, as it goes over the wire. */
+  readonly pieces: (message: Message) => Promise<MeasuredPieces>;
+  /** What goes through Connect in its place. */
+  readonly placeholder: Message;
 }
 
 /**
@@ -38,7 +43,14 @@ export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
 /** The method for binary messages: Connect's own codec is the one that everybody has. */
 export function binaryRegistration(method: DescMethod, limits: Limits): Registration {
   const read = protobufRequest(method.input);
-  return { method: withIdempotency(method), check: binaryCheck(method.input, limits), read, write: (answer) => answer };
+  return {
+    method: withIdempotency(method),
+    check: binaryCheck(method.input, limits),
+    read,
+    write: (answer) => answer,
+    pieces: (answer) => binaryPieces(method.output, answer),
+    placeholder: create(method.output),
+  };
 }
 
 /**
@@ -56,6 +68,8 @@ export function jsonRegistration(method: DescMethod, limits: Limits): Registrati
     // The method is registered with Value, so a Value is what arrives.
     read: (message) => readJson(plain(message as Value)),
     write: (message) => fromJson(ValueSchema, JSON.parse(writeJson(message)) as JsonValue, jsonOptions),
+    pieces: (answer) => measuredJson(method.output, answer),
+    placeholder: fromJson(ValueSchema, null),
   };
 }
 
@@ -70,11 +84,4 @@ function plain({ kind }: Value): unknown {
 function withIdempotency(method: DescMethod): DescMethod {
   if (!isSideEffectFree(method)) return method;
   return { ...method, idempotency: MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS };
-}
-
-/** Whether the contract says that a method only reads: by its idempotency level, or by an HTTP rule that is a GET. */
-export function isSideEffectFree(method: DescMethod): boolean {
-  if (method.methodKind !== "unary") return false;
-  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return true;
-  return getOption(method, http).pattern.case === "get";
 }

@@ -7,6 +7,7 @@ import type { BindingOptions, NodeServerResponse } from "../binding.js";
 import { discard, type Exchange, readBody } from "../http-body.js";
 import { contextValues } from "./call.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
+import { LargeBody } from "./large.js";
 import { refuse as refuseAs } from "./refusal.js";
 
 /**
@@ -29,7 +30,11 @@ export async function answer(
   if (universal === undefined) return refuseAs(request, response, noHost);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
-    const answered = handler(universal).then((result) => universalResponseToNodeResponse(result, response));
+    const answered = handler(universal).then((result) => {
+      const { body } = result;
+      if (body instanceof LargeBody) body.whenStalled(options.limits.stalledReaderMs, () => response.destroy());
+      return universalResponseToNodeResponse(result, response);
+    });
     // Writing does not settle while a client that is gone does not take what was written.
     await Promise.race([answered, closed]);
   } catch (error) {

@@ -3,12 +3,15 @@ import { EmptySchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import type { Call } from "../../core/call.js";
 import type { Limits } from "../../core/limits.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js";
 import { protobufRequest } from "../../wire/page-size.js";
+import { weightOf } from "../../wire/weight.js";
 import { messageOf } from "../answer.js";
 import type { BindingOptions, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
 import { readBody, tooManyValues } from "../http-body.js";
@@ -32,6 +35,8 @@ interface Codec {
   readonly type: string;
   readonly read: (bytes: Buffer) => Message;
   readonly write: (message: Message) => string | Buffer;
+  /** The same for a large one. */
+  readonly pieces: (message: Message) => Promise<Pieces> | Pieces;
 }
 
 /**
@@ -81,7 +86,9 @@ export class OrdinaryUnary {
     let errorHeaders: Iterable<[string, string]> = [];
     try {
       const message = codec.read(await readBody(exchange, { max: limits.maxRequestBytes, framing: 0 }, arrivals));
-      body = codec.write(messageOf(await invoke({ method: this.#method, request: message, call })));
+      const answer = messageOf(await invoke({ method: this.#method, request: message, call }));
+      if (weightOf(answer) !== undefined) return await this.#large(exchange, call, codec, answer);
+      body = codec.write(answer);
     } catch (thrown) {
       const facts = { binding: call.binding, method: this.#method.name, requestId: call.requestId };
       const error = failureOf(thrown, { aborted: exchange.gone, reason: undefined }, logger, facts);
@@ -99,6 +106,17 @@ export class OrdinaryUnary {
       headers.push(["content-encoding", compression.name]);
     }
     exchange.reply({ status, type, body, headers });
+  }
+
+  /** A large answer is written piece by piece, and not compressed. */
+  async #large(exchange: HttpExchange, call: Call, { type, pieces }: Codec, answer: Message): Promise<void> {
+    try {
+      const headers = [...call.responseHeaders].filter(([, value]) => isLegalValue(value));
+      const reply = { status: 200, type, headers, pieces: await pieces(answer) };
+      await exchange.replyInPieces(reply, this.#options.limits.stalledReaderMs);
+    } finally {
+      call.written?.();
+    }
   }
 
   #compressionFor({ headers }: NodeServerRequest, body: string | Uint8Array): Compression | undefined {
@@ -136,6 +154,7 @@ function binaryCodec({ input, output }: DescMethod, { maxRequestValues }: Limits
       return asMeant(message);
     },
     write: binaryWriter(output),
+    pieces: async (message) => (await binaryPieces(output, message)).pieces,
   };
 }
 
@@ -149,6 +168,7 @@ function jsonCodec({ input, output }: DescMethod, limits: Limits): Codec {
       return readJson(json);
     },
     write: jsonWriter(output),
+    pieces: (message) => jsonPieces(output, message),
   };
 }
 

@@ -1,19 +1,22 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type {
-  handleServerStreamingCall,
-  handleUnaryCall,
-  ServiceDefinition,
-  UntypedServiceImplementation,
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServiceDefinition,
+  status,
+  type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { sharedBytes } from "../../wire/shared.js";
+import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions } from "../binding.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { failureOf, statusOf } from "./error.js";
-import { type Encode, writeAll } from "./stream.js";
+import { writeLarge } from "./large.js";
+import { type Writing, writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<BindingOptions, "arrivals"> {
   /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
@@ -47,6 +50,9 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
     try {
       const answer = await options.invoke({ method, request: request(grpc), call });
       // The descriptor says unary, so this is a message; anything else fails to encode.
+      if (weightOf(answer as Message) !== undefined) {
+        return await largeUnary(grpc, callback, { method, options, call, start, answer: answer as Message });
+      }
       const bytes = write(answer as Message);
       sendHeaders(grpc, call);
       callback(null, bytes);
@@ -61,13 +67,12 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
 }
 
 function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handleServerStreamingCall<Incoming, Buffer> {
-  const write = binaryWriter(method.output);
   return async (grpc) => {
     const { start, call } = begin(grpc, options);
     try {
       const answer = await options.invoke({ method, request: request(grpc), call });
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
-      await writeAll(grpc, answer as AsyncIterable<Message>, encoder(write, grpc, call));
+      await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
     } catch (thrown) {
       const error = failureOf(thrown, start, options.logger, facts(method, call));
       if (start.gone) return;
@@ -80,15 +85,52 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
   };
 }
 
-/** Encodes the messages of a stream; the response's headers leave before the first. */
-function encoder(write: Encode<Message>, grpc: StreamCall, call: Call): Encode<Message> {
+/** Writes the messages of a stream; the response's headers leave before the first. */
+function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
+  const write = binaryWriter(method.output);
   let begun = false;
-  return (message) => {
+  const begin = (): void => {
     if (!begun) sendHeaders(grpc, call);
     begun = true;
-    return sharedBytes(message, write);
+  };
+  return {
+    encode: (message) => {
+      begin();
+      return sharedBytes(message, write);
+    },
+    isLarge: (message) => weightOf(message) !== undefined,
+    writeLarge: (message) => writeLarge(grpc, method.output, message, { limits, begin }),
   };
 }
+
+interface LargeAnswer {
+  readonly method: DescMethod;
+  readonly options: GrpcBindingOptions;
+  readonly call: Call;
+  readonly start: GrpcCallStart;
+  readonly answer: Message;
+}
+
+/** Answers with a large message. @throws what an ordinary answer throws, before anything is written */
+async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer): Promise<void> {
+  const { method, options, call, start, answer } = large;
+  const begin = (): void => sendHeaders(grpc, call);
+  try {
+    if (await writeLarge(grpc, method.output, answer, { limits: options.limits, begin })) {
+      // From here on the end of the call is no cancellation.
+      start.finish();
+      // The message is out; what is left is the status, which grpc-js takes as an error of the code OK.
+      callback({ code: status.OK, details: "OK" });
+    } else {
+      begin();
+      callback(null, binaryWriter(method.output)(answer));
+    }
+  } finally {
+    call.written?.();
+  }
+}
+
+type Respond = Parameters<handleUnaryCall<Incoming, Buffer>>[1];
 
 function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
   const start = new GrpcCallStart(grpc, options.encrypted ?? false);

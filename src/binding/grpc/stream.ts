@@ -1,17 +1,24 @@
 import type { StreamCall } from "./call.js";
 
-/** One message of a stream after the other, as bytes. */
-export type Encode<T> = (message: T) => Buffer;
+/** How the messages of a stream are written. */
+export interface Writing<T> {
+  /** A message as bytes. */
+  readonly encode: (message: T) => Buffer;
+  /** Whether a message is large. */
+  readonly isLarge: (message: T) => boolean;
+  /** Writes a large one piece by piece, when everything before it has left; false where that is not possible. */
+  readonly writeLarge: (message: T) => Promise<boolean>;
+}
 
 /**
  * Writes messages to a call, in their order, at the pace of the client: while what was written has not left (HTTP/2
  * flow control), nothing further is taken from the iterable. Ends the call with status OK after the last one.
  *
  * When the client leaves or its deadline passes, `return()` of the iterable is called at once, also while a message
- * is awaited, and the promise resolves. It rejects with what the iterable or the encoder throws; the call is then
+ * is awaited, and the promise resolves. It rejects with what the iterable or the writing throws; the call is then
  * open, for its status to be set.
  */
-export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, encode: Encode<T>): Promise<void> {
+export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, writing: Writing<T>): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
     // Nobody is left to be told what goes wrong while the iterable cleans up.
@@ -19,12 +26,15 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   };
   if (grpc.cancelled) return stop();
   grpc.once("cancelled", stop);
+  const sink = new Sink(grpc);
   try {
     for (;;) {
       const next = await iterator.next();
       if (grpc.cancelled) return;
       if (next.done === true) break;
-      if (!grpc.write(encoded(next.value, encode, stop))) await room(grpc);
+      if (writing.isLarge(next.value)) await largeOne(sink, next.value, writing, stop);
+      else if (!sink.write(encoded(next.value, writing, stop))) await sink.room();
+      if (grpc.cancelled) return;
     }
   } finally {
     grpc.off("cancelled", stop);
@@ -32,7 +42,18 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   grpc.end();
 }
 
-function encoded<T>(message: T, encode: Encode<T>, stop: () => void): Buffer {
+async function largeOne<T>(sink: Sink, message: T, writing: Writing<T>, stop: () => void): Promise<void> {
+  await sink.empty();
+  try {
+    if (await writing.writeLarge(message)) return;
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  if (!sink.write(encoded(message, writing, stop))) await sink.room();
+}
+
+function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffer {
   try {
     return encode(message);
   } catch (error) {
@@ -41,15 +62,50 @@ function encoded<T>(message: T, encode: Encode<T>, stop: () => void): Buffer {
   }
 }
 
-/** Until there is room for another message, or the call is over. */
-function room(grpc: StreamCall): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => {
-      grpc.off("drain", go);
-      grpc.off("close", go);
-      resolve();
-    };
-    grpc.once("drain", go);
-    grpc.once("close", go);
-  });
+/** Writes to a call and knows what has not left. */
+class Sink {
+  readonly #grpc: StreamCall;
+  #pending = 0;
+  #left: (() => void) | undefined;
+
+  constructor(grpc: StreamCall) {
+    this.#grpc = grpc;
+  }
+
+  write(bytes: Buffer): boolean {
+    this.#pending++;
+    return this.#grpc.write(bytes, this.#written);
+  }
+
+  readonly #written = (): void => {
+    if (--this.#pending === 0) this.#left?.();
+  };
+
+  /** Until everything that was written has left, or the call is over. */
+  async empty(): Promise<void> {
+    while (this.#pending > 0 && !this.#grpc.cancelled) {
+      await this.#until((go) => {
+        this.#left = go;
+      });
+    }
+  }
+
+  /** Until there is room for another message, or the call is over. */
+  room(): Promise<void> {
+    return this.#until(() => {});
+  }
+
+  #until(listen: (go: () => void) => void): Promise<void> {
+    const grpc = this.#grpc;
+    return new Promise((resolve) => {
+      const go = (): void => {
+        grpc.off("drain", go);
+        grpc.off("close", go);
+        resolve();
+      };
+      listen(go);
+      grpc.once("drain", go);
+      grpc.once("close", go);
+    });
+  }
 }

@@ -4,9 +4,10 @@ import { failureOf } from "../failure.js";
 import { discard, readJsonBody } from "../http-body.js";
 import { HttpExchange } from "../http-exchange.js";
 import { checkBodyType, JSON_TYPE } from "../media-type.js";
+import { Batch } from "./batch.js";
 import { Calls } from "./calls.js";
 import { methodsOf } from "./methods.js";
-import { failed, invalidRequest, joined, type Outcome } from "./outcome.js";
+import { failed, invalidRequest, type LargeBody, type Outcome } from "./outcome.js";
 
 /**
  * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those of the service by
@@ -19,7 +20,8 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding {
     handle: async (request, response, target) => {
       const exchange = new HttpExchange(request, response, target);
       const outcome = await answer(exchange, new Calls(exchange, methods, options), options);
-      if (outcome !== undefined) exchange.reply({ type: JSON_TYPE, ...outcome });
+      if (outcome?.large !== undefined) await replyLarge(exchange, outcome, outcome.large, options);
+      else if (outcome !== undefined) exchange.reply({ type: JSON_TYPE, ...outcome });
       else if (!response.headersSent) exchange.reply({ status: 204 });
     },
     refuse: (request, response, target, error) => {
@@ -45,7 +47,7 @@ async function answer(exchange: HttpExchange, calls: Calls, options: BindingOpti
       return failed(null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     return Array.isArray(body.json)
-      ? await answerBatch(body.json, calls, limits.maxBatch)
+      ? await answerBatch(body.json, new Batch(exchange, calls, options), limits.maxBatch)
       : await calls.alone(body.json);
   } catch (thrown) {
     return failed(null, failureOf(thrown, { exchange, logger, binding: "jsonrpc" }));
@@ -59,10 +61,24 @@ function checkRequest(exchange: HttpExchange): void {
   checkBodyType(exchange, "CONTENT_TYPE_NOT_SUPPORTED");
 }
 
-async function answerBatch(batch: readonly unknown[], calls: Calls, maxBatch: number): Promise<Outcome | undefined> {
-  if (batch.length === 0) return invalidRequest(null, "a batch must not be empty");
-  if (batch.length > maxBatch) return invalidRequest(null, `a batch has at most ${maxBatch} members`);
-  const outcomes = await Promise.all(batch.map((json) => calls.member(json)));
-  const answers = outcomes.filter((outcome) => outcome !== undefined);
-  return answers.length === 0 ? undefined : joined(answers);
+async function answerBatch(json: readonly unknown[], batch: Batch, maxBatch: number): Promise<Outcome | undefined> {
+  if (json.length === 0) return invalidRequest(null, "a batch must not be empty");
+  if (json.length > maxBatch) return invalidRequest(null, `a batch has at most ${maxBatch} members`);
+  return batch.answer(json);
+}
+
+async function replyLarge(
+  exchange: HttpExchange,
+  { status, headers }: Outcome,
+  { pieces, written }: LargeBody,
+  { limits, logger }: BindingOptions,
+): Promise<void> {
+  try {
+    await exchange.replyInPieces({ status, headers, pieces, type: JSON_TYPE }, limits.stalledReaderMs);
+  } catch (thrown) {
+    // A part of it is out: all that can be done is to break off, and to say why in the log.
+    failureOf(thrown, { exchange, logger, binding: "jsonrpc" });
+  } finally {
+    written();
+  }
 }

@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import {
@@ -7,13 +8,16 @@ import {
   type RpcRequest,
   resultPrefix,
 } from "../../wire/jsonrpc-envelope.js";
+import { jsonPieces } from "../../wire/large/large.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { sharedText } from "../../wire/shared.js";
 import { onOneLine } from "../../wire/sse.js";
+import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf, type Place } from "../failure.js";
 import type { HttpExchange } from "../http-exchange.js";
+import { framed } from "../piecewise.js";
 import { sendEvents } from "../sse-response.js";
 import type { RpcMethod } from "./methods.js";
 import { failed, invalidRequest, type Outcome } from "./outcome.js";
@@ -22,6 +26,15 @@ const BINDING = "jsonrpc";
 
 /** These method names exist since 1.0, so they tell the version without doubt (specification 3.6.2). */
 const IMPLIED_VERSION = "1.0";
+
+/** A member of a batch, before it is run. */
+export interface Member {
+  readonly id: RequestId;
+  /** Whether it changes nothing, so that it can wait for others, or be left. */
+  readonly isRead: boolean;
+  /** Its answer, undefined when there is none. */
+  readonly run: () => Promise<Outcome | undefined>;
+}
 
 /** Answers the request objects of one HTTP request. */
 export class Calls {
@@ -45,13 +58,17 @@ export class Calls {
     return this.#stream(request.id, request, method);
   }
 
-  /** The answer to a member of a batch, undefined when there is none. A batch has one answer, so it cannot stream. */
-  async member(json: unknown): Promise<Outcome | undefined> {
+  /** A member of a batch. A batch has one answer, so that none of its members can stream. */
+  member(json: unknown): Member {
     const asked = this.#resolve(json);
-    if (!("method" in asked)) return asked.answer;
+    if (!("method" in asked)) return { id: null, isRead: false, run: async () => asked.answer };
     const { request, method } = asked;
-    if (!method.isStream) return this.#run(request, method);
-    return request.id === undefined ? undefined : invalidRequest(request.id, "a stream cannot be part of a batch");
+    const id = request.id ?? null;
+    // Nobody waits for a notification, and none is left out.
+    const isRead = method.isRead && request.id !== undefined;
+    if (!method.isStream) return { id, isRead, run: () => this.#run(request, method) };
+    const refused = request.id === undefined ? undefined : invalidRequest(id, "a stream cannot be part of a batch");
+    return { id, isRead: false, run: async () => refused };
   }
 
   /** The method that is asked for, or the answer where there is none to run. */
@@ -80,8 +97,9 @@ export class Calls {
   async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome> {
     const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
     try {
-      const answer = await this.#options.invoke({ method: method.desc, request: method.read(params), call });
-      const body = `${resultPrefix(id)}${method.write(messageOf(answer))}}`;
+      const answer = messageOf(await this.#options.invoke({ method: method.desc, request: method.read(params), call }));
+      if (weightOf(answer) !== undefined) return large(id, method, answer, call);
+      const body = `${resultPrefix(id)}${method.write(answer)}}`;
       return { status: 200, body, headers: call.responseHeaders };
     } catch (thrown) {
       return failed(id, this.#failure(thrown, method, call), call);
@@ -92,6 +110,7 @@ export class Calls {
     const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
     try {
       await this.#options.invoke({ method: method.desc, request: method.read(params), call });
+      call.written?.();
     } catch (thrown) {
       const { reason, row, rawMessage } = this.#failure(thrown, method, call);
       // Those of the server itself are in the log already.
@@ -110,9 +129,10 @@ export class Calls {
       await sendEvents(this.#exchange, {
         call,
         messages: messagesOf(answer),
-        heartbeatMs: limits.heartbeatMs,
+        limits,
         format: {
           data: (message) => `${prefix}${sharedText(message, method.write)}}`,
+          pieces: (message) => framed(prefix, jsonPieces(method.desc.output, message), "}"),
           failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
         },
       });
@@ -132,4 +152,12 @@ export class Calls {
     };
     return failureOf(thrown, place);
   }
+}
+
+/** A result that is written piece by piece. */
+function large(id: RequestId, method: RpcMethod, answer: Message, call: Call): Outcome {
+  const pieces = framed(resultPrefix(id), jsonPieces(method.desc.output, answer), "}");
+  const bytes = weightOf(answer)?.bytes ?? 0;
+  const written = (): void => call.written?.();
+  return { status: 200, body: "", headers: call.responseHeaders, large: { id, pieces, bytes, written } };
 }

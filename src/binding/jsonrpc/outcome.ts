@@ -9,6 +9,20 @@ export interface Outcome {
   readonly status: number;
   readonly body: string;
   readonly headers: Headers;
+  /** Whether it is an error; those are small. */
+  readonly isError?: boolean;
+  /** In the place of a body that is large. */
+  readonly large?: LargeBody;
+}
+
+/** A response object that is written piece by piece. */
+export interface LargeBody {
+  readonly id: RequestId;
+  readonly pieces: Iterable<Uint8Array | string>;
+  /** About as many as there will be. */
+  readonly bytes: number;
+  /** To be called when it is written, or never will be. */
+  readonly written: () => void;
 }
 
 /** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
@@ -18,7 +32,7 @@ const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 export function failed(id: RequestId, error: A2AError, call?: Call): Outcome {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
-  return { status, body: errorEnvelope(id, error), headers: errorHeaders(error, call) };
+  return { status, body: errorEnvelope(id, error), headers: errorHeaders(error, call), isError: true };
 }
 
 /** The response object for what is no valid request (specification 9.5: -32600). */

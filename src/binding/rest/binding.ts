@@ -1,10 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { jsonPieces } from "../../wire/large/large.js";
 import { restError } from "../../wire/rest-error.js";
 import { type RouteMatch, Router } from "../../wire/router.js";
 import { routesOf } from "../../wire/routes.js";
 import { sharedText } from "../../wire/shared.js";
+import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding, Target } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
@@ -76,10 +78,15 @@ async function serve(serving: Serving): Promise<void> {
   try {
     const request = await read(serving);
     const answer = await invoke({ method: route.method, request, call });
-    if (!route.isStream) return reply(exchange, route, call, messageOf(answer));
+    if (!route.isStream) {
+      const sent = reply(serving, call, messageOf(answer));
+      if (sent !== undefined) await sent;
+      return;
+    }
     const data = (message: Message): string => sharedText(message, route.write);
-    const format = { data, failure: (thrown: unknown) => restError(failed(thrown)) };
-    await sendEvents(exchange, { call, messages: messagesOf(answer), format, heartbeatMs: limits.heartbeatMs });
+    const pieces = (message: Message) => jsonPieces(route.method.output, message);
+    const format = { data, pieces, failure: (thrown: unknown) => restError(failed(thrown)) };
+    await sendEvents(exchange, { call, messages: messagesOf(answer), format, limits });
   } catch (thrown) {
     replyError(exchange, failed(thrown), call);
   }
@@ -102,10 +109,17 @@ async function read({ exchange, route, values, target, options }: Serving): Prom
   return route.read({ values, query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 
-function reply(exchange: HttpExchange, route: Endpoint, call: Call, answer: Message): void {
-  const body = route.write(answer);
+function reply({ exchange, route, options }: Serving, call: Call, answer: Message): Promise<void> | undefined {
   const type = answerType(exchange.header("accept"));
-  exchange.reply({ status: 200, type, body, headers: [...headersOfRead, ...call.responseHeaders] });
+  const headers = [...headersOfRead, ...call.responseHeaders];
+  if (weightOf(answer) !== undefined) {
+    const pieces = jsonPieces(route.method.output, answer);
+    const sent = exchange.replyInPieces({ status: 200, type, pieces, headers }, options.limits.stalledReaderMs);
+    return sent.finally(call.written);
+  }
+  const body = route.write(answer);
+  exchange.reply({ status: 200, type, body, headers });
+  return undefined;
 }
 
 function replyError(exchange: HttpExchange, error: A2AError, call?: Call): void {

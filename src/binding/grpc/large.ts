@@ -1,0 +1,48 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { Metadata } from "@grpc/grpc-js";
+import type { Limits } from "../../core/limits.js";
+import { binaryPieces } from "../../wire/large/large.js";
+import { checkGrpcAnswer } from "../grpc-answer.js";
+import { type PieceTarget, writePieces } from "../piecewise.js";
+import type { StreamCall, UnaryCall } from "./call.js";
+import { streamOf } from "./http2-stream.js";
+
+/** What stands before a message: a flag for compression, and its length (PROTOCOL-HTTP2, "Length-Prefixed-Message"). */
+const PREFIX_BYTES = 5;
+
+export interface LargeOptions {
+  readonly limits: Limits;
+  /** Sends the headers of the response, if they are not out. */
+  readonly begin: () => void;
+}
+
+/**
+ * Writes a large message piece by piece, behind everything that was written before, with the headers before it. grpc-js
+ * would copy it as a whole for each of its readers.
+ *
+ * @returns false where that is not possible here; nothing is written then.
+ * @throws A2AError with reason TOO_MANY_REQUESTS for a message beyond `maxGrpcAnswerBytes`, before anything is written.
+ */
+export async function writeLarge(
+  grpc: UnaryCall | StreamCall,
+  desc: DescMessage,
+  message: Message,
+  { limits, begin }: LargeOptions,
+): Promise<boolean> {
+  const { length, pieces } = await binaryPieces(desc, message);
+  checkGrpcAnswer(length, limits);
+  const stream = streamOf(grpc);
+  if (stream === undefined) return false;
+  begin();
+  // Does nothing where headers of ours were sent.
+  grpc.sendMetadata(new Metadata());
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(length, 1);
+  await writePieces(stream as PieceTarget, prefixed(prefix, pieces), limits.stalledReaderMs);
+  return true;
+}
+
+function* prefixed(prefix: Buffer, pieces: Iterable<Buffer>): Generator<Buffer, void, undefined> {
+  yield prefix;
+  yield* pieces;
+}

@@ -1,0 +1,72 @@
+import { ServerResponse } from "node:http";
+
+/** What pieces are written to: a response of either version of HTTP, or a stream of HTTP/2. */
+export interface PieceTarget {
+  write(piece: Uint8Array | string): boolean;
+  on(event: "drain" | "close", listener: () => void): unknown;
+  off(event: "drain" | "close", listener: () => void): unknown;
+  destroy(): unknown;
+  readonly destroyed?: boolean;
+  /** Where a response over HTTP/2 says whether it is destroyed. */
+  readonly stream?: { readonly destroyed: boolean } | undefined;
+}
+
+function isOver(target: PieceTarget): boolean {
+  return target.destroyed ?? target.stream?.destroyed ?? true;
+}
+
+/**
+ * Writes what is large at the pace of its reader: a piece is asked for when the one before has gone, and others have
+ * their turn of the event loop between two. A reader who takes nothing for `stalledMs` milliseconds is cut off.
+ *
+ * @returns whether all was written; otherwise the reader is gone.
+ * @throws what the pieces throw; the target is destroyed then, because a part of the message is out already.
+ */
+export async function writePieces(
+  target: PieceTarget,
+  pieces: Iterable<Uint8Array | string>,
+  stalledMs: number,
+): Promise<boolean> {
+  try {
+    for (const piece of pieces) {
+      if (isOver(target)) return false;
+      if (target.write(piece)) await new Promise((resolve) => setImmediate(resolve));
+      else await drained(target, stalledMs);
+    }
+    return !isOver(target);
+  } catch (error) {
+    target.destroy();
+    throw error;
+  }
+}
+
+/** Until the target takes more, or is closed, by its reader or because that has stalled. */
+function drained(target: PieceTarget, stalledMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      // It is not its turn yet: there is another answer before it on the connection.
+      if (target instanceof ServerResponse && target.socket === null && !isOver(target)) return;
+      target.destroy();
+      end();
+    }, stalledMs);
+    const end = (): void => {
+      clearInterval(timer);
+      target.off("drain", end);
+      target.off("close", end);
+      resolve();
+    };
+    target.on("drain", end);
+    target.on("close", end);
+  });
+}
+
+/** What stands around the pieces of a message. */
+export function* framed(
+  before: string,
+  pieces: Iterable<Uint8Array | string>,
+  after: string,
+): Generator<Uint8Array | string, void, undefined> {
+  yield before;
+  yield* pieces;
+  yield after;
+}
