@@ -20,17 +20,18 @@ const shown = new WeakMap<TaskFold, Shown>();
  * at the same position for the same view, so that what is written of it is, too.
  */
 export function viewOf(fold: TaskFold, view: View = {}): Task {
+  const bytes = view.artifacts === false ? fold.sizeWithoutArtifacts : fold.size;
   const nothing = view.artifacts === false && view.historyLength === 0;
-  return fold.size < LARGE_BYTES || nothing ? viewTask(fold.task, view) : sharedView(fold, view);
+  return bytes < LARGE_BYTES || nothing ? viewTask(fold.task, view) : sharedView(fold, view, bytes);
 }
 
-function sharedView(fold: TaskFold, view: View): Task {
+function sharedView(fold: TaskFold, view: View, bytes: number): Task {
   const { historyLength = "all", artifacts = true } = view;
   const key = `${historyLength} ${artifacts}`;
   const at = shownAt(fold);
   const known = at.views.get(key)?.deref();
   if (known !== undefined) return known;
-  const task = markWeight(share(viewTask(fold.task, view)), { bytes: fold.size, source: at });
+  const task = markWeight(share(viewTask(fold.task, view)), { bytes, source: at });
   at.views.set(key, new WeakRef(task));
   if (at.views.size > maxViews) at.views.delete(at.views.keys().next().value as string);
   return task;

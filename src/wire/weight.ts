@@ -8,14 +8,14 @@ interface Weighed {
 
 /** What a large message weighs. */
 export interface Weight {
-  /** About as many bytes as it has in the store. */
+  /** About as many bytes as its JSON has, or as it has in the store. */
   readonly bytes: number;
   /** What is held in memory for it: messages with the same source share it, and it counts once. */
   readonly source: object;
 }
 
 /**
- * From this many stored bytes on a message is large: it is written piece by piece, each piece when its reader has taken
+ * From this many bytes on a message is large: it is written piece by piece, each piece when its reader has taken
  * the one before, and counts among what waits for readers. Below it an answer is one write.
  */
 export const LARGE_BYTES: number = 128 * 1024;

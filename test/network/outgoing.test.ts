@@ -1,17 +1,18 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import type { ClientHttp2Session } from "node:http2";
 import * as net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { create, fromBinary } from "@bufbuild/protobuf";
-import { describe, expect, it, vi } from "vitest";
-import { A2AService, GetTaskRequestSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { temporaryFile } from "../store/sqlite/files.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, until } from "./serve.js";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const MIB = 1024 * 1024;
 
@@ -30,19 +31,23 @@ interface Child {
   memory(): Promise<Memory>;
   /** Whether it has ended, which it never should. */
   readonly ended: () => boolean;
+  end(): Promise<void>;
 }
 
 async function start(heapMib: number, limits: object = {}): Promise<Child> {
+  const folder = mkdtempSync(join(tmpdir(), "parley-outgoing-"));
+  const file = join(folder, "tasks.db");
   const script = fileURLToPath(new URL("./outgoing-server.ts", import.meta.url));
   const execArgv = ["--import", "tsx", "--expose-gc", `--max-old-space-size=${heapMib}`];
-  const child = fork(script, [temporaryFile(), JSON.stringify(limits)], { execArgv, stdio: "ignore" });
+  const child = fork(script, [file, JSON.stringify(limits)], { execArgv, stdio: ["ignore", "ignore", "inherit", "ipc"] });
   let ended = false;
   child.once("exit", () => (ended = true));
-  cleanup(async () => {
+  const end = async (): Promise<void> => {
     if (ended) return;
     child.kill("SIGKILL");
     await once(child, "exit");
-  });
+    rmSync(folder, { recursive: true, force: true });
+  };
   const answer = async <T>(): Promise<T> => {
     const gone = once(child, "exit").then(() => Promise.reject(new Error("the server has ended")));
     gone.catch(() => {});
@@ -52,6 +57,7 @@ async function start(heapMib: number, limits: object = {}): Promise<Child> {
   return {
     ...ports,
     ended: () => ended,
+    end,
     memory: () => {
       child.send("memory");
       return answer<Memory>();
@@ -160,11 +166,17 @@ const ways: readonly [name: string, ask: (child: Child, id: string) => void][] =
 ];
 
 describe("readers of a large task who never read", () => {
+  let child: Child;
+  let id: string;
+  beforeAll(async () => {
+    child = await start(512, { maxOutgoingBytesPerCaller: 2 ** 30 });
+    // As its client sees it, it has 24 MiB.
+    id = await task(child, "pause 48 524288");
+  });
+  afterAll(() => child.end());
+
   it.each(ways)("cost the task once, over %s", async (_name, ask) => {
-    const child = await start(512);
-    // As its client sees it, it is 24 MiB.
-    const id = await task(child, "pause 48 524288");
-    const before = await settled(child);
+    const before = await child.memory();
     for (let i = 0; i < 12; i++) ask(child, id);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const after = await settled(child);
