@@ -39,7 +39,10 @@ async function start(heapMib: number, limits: object = {}): Promise<Child> {
   const file = join(folder, "tasks.db");
   const script = fileURLToPath(new URL("./outgoing-server.ts", import.meta.url));
   const execArgv = ["--import", "tsx", "--expose-gc", `--max-old-space-size=${heapMib}`];
-  const child = fork(script, [file, JSON.stringify(limits)], { execArgv, stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = fork(script, [file, JSON.stringify(limits)], {
+    execArgv,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
   let ended = false;
   child.once("exit", () => (ended = true));
   const end = async (): Promise<void> => {
