@@ -6,6 +6,8 @@ import { createConnectBinding } from "../binding/connect/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { isGrpc } from "../binding/connect/refusal.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
+import type { Infrastructure } from "../binding/grpc/infrastructure.js";
+import { infrastructureRoutes } from "../binding/grpc/infrastructure-routes.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import type { ServedAgent } from "../card/agents.js";
@@ -42,6 +44,8 @@ export interface Assembly {
 export interface Extras {
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Health and reflection, for gRPC on the HTTP port. */
+  readonly infrastructure?: Infrastructure;
   /** A page before the card, made with the lifecycle that it tells of. */
   readonly page?: (lifecycle: Lifecycle) => Page;
 }
@@ -68,7 +72,7 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
-  const connect = createConnectBinding(binding);
+  const connect = createConnectBinding(binding, extras.infrastructure && infrastructureRoutes(extras.infrastructure));
   const rest = createRestBinding(binding);
   const handler = createDispatch({
     hosts: createHostCheck({ allowed: settings.allowedHosts }),

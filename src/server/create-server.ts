@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Infrastructure } from "../binding/grpc/infrastructure.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { type Assembly, assemble } from "./assemble.js";
 import { Connections } from "./connections.js";
@@ -53,7 +54,11 @@ const HSTS_SECONDS = 31_536_000;
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const settings = settle(options);
+  // Like `/readyz`, its health says so when calls are served.
+  const infrastructure = new Infrastructure({ service: A2AService });
+  infrastructure.setServing(false);
   const assembly = assemble(settings, {
+    infrastructure,
     headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
     page:
       (lifecycle) =>
@@ -75,10 +80,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   });
   let grpc: OpenGrpc | undefined;
   try {
-    grpc = await openGrpc(settings, assembly, connections);
+    grpc = await openGrpc(settings, assembly, { connections, infrastructure });
     const listening = { host, encrypted: tls !== undefined };
     assembly.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
-    assembly.lifecycle.onReadiness((readiness) => grpc?.server.setServing(readiness === "ready"));
+    assembly.lifecycle.onReadiness((readiness) => {
+      infrastructure.setServing(readiness === "ready");
+      if (readiness === "draining") infrastructure.end();
+    });
     await assembly.lifecycle.start();
   } catch (error) {
     await Promise.allSettled([listener.close(0), grpc?.server.drain(0), assembly.lifecycle.stop(0)]);
@@ -97,15 +105,15 @@ interface OpenGrpc {
 async function openGrpc(
   settings: Settings,
   assembly: Assembly,
-  connections: Connections,
+  { connections, infrastructure }: { connections: Connections; infrastructure: Infrastructure },
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
   const { grpc: binding, arrivals } = assembly;
   const admit = (socket: Socket): boolean => connections.admit(socket);
-  const server = createGrpcServer({ binding, service: A2AService, host, port, tls, limits, arrivals, logger, admit });
-  // Like `/readyz`, its health says so when calls are served.
-  server.setServing(false);
+  const listening = { host, port, tls, admit };
+  const serving = { binding, service: A2AService, infrastructure };
+  const server = createGrpcServer({ ...listening, ...serving, limits, arrivals, logger });
   try {
     return { server, port: await server.listen() };
   } catch (error) {
@@ -120,7 +128,8 @@ async function openGrpc(
 function after(opened: Promise<void>, { handler, lifecycle }: Assembly): NodeHandler {
   return (request, response) => {
     const pathOf = (): string => request.url?.split("?", 1)[0] ?? "";
-    const now = lifecycle.readiness !== "starting" || healthAnswer(pathOf(), "starting") !== undefined;
+    const asks = (path: string): boolean => healthAnswer(path, "starting") !== undefined || path.startsWith("/grpc.");
+    const now = lifecycle.readiness !== "starting" || asks(pathOf());
     if (now) handler(request, response);
     else void opened.then(() => handler(request, response));
   };

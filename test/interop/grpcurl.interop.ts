@@ -46,6 +46,25 @@ function documents(text: string): unknown[] {
     .map((part) => JSON.parse(part));
 }
 
+describe("grpcurl on the HTTP port", () => {
+  const there = (...what: readonly string[]): Promise<Printed> => {
+    const address = new URL(server.url).host;
+    const flags = what.slice(0, -1);
+    return run(program, ["-plaintext", ...flags, address, what.at(-1) ?? "list"]);
+  };
+
+  it("finds the same services, calls them, and asks for health", async () => {
+    const { stdout } = await there("list");
+    expect(stdout.trim().split("\n")).toEqual(
+      expect.arrayContaining([service, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"]),
+    );
+    const answer = await there("-d", JSON.stringify(say("echo hello")), `${service}/SendMessage`);
+    expect(JSON.parse(answer.stdout)).toMatchObject({ task: { status: { state: "TASK_STATE_COMPLETED" } } });
+    const health = await there("-d", "{}", "grpc.health.v1.Health/Check");
+    expect(JSON.parse(health.stdout)).toEqual({ status: "SERVING" });
+  });
+});
+
 describe("grpcurl", () => {
   it("lists the services", async () => {
     const { stdout } = await grpcurl([], "list");

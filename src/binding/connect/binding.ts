@@ -45,8 +45,10 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
  * The Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2 (specification 5.8, 12).
  * Methods that the contract marks as reading only answer to Connect's GET form as well. Methods that take a stream
  * of requests have no place in `invoke` and are left out.
+ *
+ * @param more registers what else is to be served in the same way, but not mounted elsewhere.
  */
-export function createConnectBinding(options: BindingOptions): ConnectBinding {
+export function createConnectBinding(options: BindingOptions, more?: (router: ConnectRouter) => void): ConnectBinding {
   const routes = (router: ConnectRouter): void => {
     for (const method of options.service.methods) {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") register(router, method, options);
@@ -54,6 +56,7 @@ export function createConnectBinding(options: BindingOptions): ConnectBinding {
   };
   const router = createConnectRouter();
   routes(router);
+  more?.(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const unaries = options.service.methods.filter(({ methodKind }) => methodKind === "unary");
   const ordinary = new Map(

@@ -26,7 +26,7 @@ export async function answer(
   if (!handler.allowedMethods.includes(request.method ?? "")) {
     return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
   }
-  const universal = universalRequestOf(exchange, mount, options);
+  const universal = universalRequestOf(handler, exchange, mount, options);
   if (universal === undefined) return refuseAs(request, response, noHost);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
@@ -54,6 +54,7 @@ export async function answer(
 }
 
 function universalRequestOf(
+  handler: UniversalHandler,
   exchange: Exchange,
   mount: string | undefined,
   { limits, arrivals }: BindingOptions,
@@ -61,6 +62,9 @@ function universalRequestOf(
   const { request, response } = exchange;
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues(request, mount));
+    // A conversation goes on while it is read. Whoever stops half-way must leave the rest to be discarded.
+    if (handler.method.methodKind === "bidi_streaming")
+      return { ...universal, body: request.iterator({ destroyOnReturn: false }) };
     return { ...universal, body: bodyOf(exchange, limits.maxRequestBytes, arrivals) };
   } catch {
     // Neither Host nor :authority, or one that is no host.

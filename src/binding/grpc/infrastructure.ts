@@ -1,37 +1,39 @@
-import type {
-  Server,
-  ServerWritableStream,
-  ServiceDefinition,
-  UntypedHandleCall,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
-
-/** A service ready to be added to a server. */
-export interface Addable {
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
-}
-
-/** The services that a package would add to a server. */
-export function addablesOf(add: (server: Pick<Server, "addService">) => void): Addable[] {
-  const services: Addable[] = [];
-  add({ addService: (definition, implementation) => services.push({ definition, implementation }) });
-  return services;
-}
+import type { DescService } from "@bufbuild/protobuf";
+import type { ServerWritableStream, UntypedHandleCall } from "@grpc/grpc-js";
+import { HealthImplementation } from "grpc-health-check";
+import { type Addable, addablesOf } from "./addable.js";
+import { reflectionServices } from "./reflection.js";
 
 type OpenCall = Pick<ServerWritableStream<unknown, unknown>, "end" | "once">;
 
+export interface InfrastructureOptions {
+  readonly service: DescService;
+  /** Server reflection, v1 and v1alpha. Default true. */
+  readonly reflection?: boolean | undefined;
+}
+
 /**
- * Streams of services that serve the server itself, such as watching its health or reading its descriptors. Clients
- * keep them open for as long as they are connected, so a server that waited for them would never drain.
+ * The services that serve the server itself: its health, and its descriptors by reflection. Clients keep their streams
+ * open for as long as they are connected, so a server that waited for them would never drain.
  */
 export class Infrastructure {
+  /** To be added to a server; their streams are noted while they are open. */
+  readonly services: readonly Addable[];
   readonly #open = new Set<OpenCall>();
+  readonly #health: HealthImplementation;
+  readonly #name: string;
 
-  /** The same service, its streams noted while they are open. */
-  watched({ definition, implementation }: Addable): Addable {
-    const handlers = Object.entries(implementation).map(([name, handler]) => [name, this.#watched(handler)]);
-    return { definition, implementation: Object.fromEntries(handlers) };
+  constructor({ service, reflection = true }: InfrastructureOptions) {
+    this.#name = service.typeName;
+    this.#health = new HealthImplementation({ "": "SERVING", [service.typeName]: "SERVING" });
+    const own = addablesOf((target) => this.#health.addToServer(target));
+    if (reflection) own.push(...reflectionServices(service.file, own));
+    this.services = own.map((addable) => this.#watched(addable));
+  }
+
+  /** What the health service says of the server as a whole and of its service. It begins with true. */
+  setServing(serving: boolean): void {
+    for (const name of ["", this.#name]) this.#health.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
   }
 
   /** Ends all open streams. */
@@ -39,7 +41,12 @@ export class Infrastructure {
     for (const call of this.#open) call.end();
   }
 
-  #watched(handler: UntypedHandleCall): (call: OpenCall, ...rest: unknown[]) => void {
+  #watched({ definition, implementation }: Addable): Addable {
+    const handlers = Object.entries(implementation).map(([name, handler]) => [name, this.#noted(handler)]);
+    return { definition, implementation: Object.fromEntries(handlers) };
+  }
+
+  #noted(handler: UntypedHandleCall): (call: OpenCall, ...rest: unknown[]) => void {
     return (call, ...rest) => {
       if ("end" in call) {
         this.#open.add(call);

@@ -4,7 +4,7 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
-import { type Addable, addablesOf } from "./infrastructure.js";
+import { type Addable, addablesOf } from "./addable.js";
 import { nameMapEntries } from "./map-entry.js";
 
 /** Serialized `google.protobuf.FileDescriptorProto`s by file name. */
@@ -63,7 +63,7 @@ function packageOf(files: Files): PackageDefinition {
 }
 
 /** The files that proto-loader leaves in a service definition. */
-function filesOf(definition: ServiceDefinition): readonly Uint8Array[] {
+export function filesOf(definition: ServiceDefinition): readonly Uint8Array[] {
   return Object.values(definition).flatMap(
     (method: object & LoadedMethod) => method.requestType?.fileDescriptorProtos ?? [],
   );

@@ -1,14 +1,12 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
-import { HealthImplementation } from "grpc-health-check";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
-import { addablesOf, Infrastructure } from "./infrastructure.js";
+import { Infrastructure } from "./infrastructure.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
-import { reflectionServices } from "./reflection.js";
 
 export interface GrpcServerOptions extends PortOptions {
   readonly binding: GrpcBinding;
@@ -19,6 +17,8 @@ export interface GrpcServerOptions extends PortOptions {
   readonly logger: Logger;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
+  /** Health and reflection, where another port serves them as well. Default: made for this one. */
+  readonly infrastructure?: Infrastructure | undefined;
 }
 
 /** A gRPC server with a port of its own. */
@@ -39,29 +39,21 @@ const PING_TIMEOUT_MS = 20_000;
 
 /** Creates the server; it serves the binding, the standard health service, and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { binding, service, logger } = options;
+  const { binding, logger } = options;
   const server = new Server(serverOptions(options));
-  const health = new HealthImplementation({ "": "SERVING", [service.typeName]: "SERVING" });
-  const infrastructure = new Infrastructure();
-  const own = addablesOf((target) => health.addToServer(target));
-  if (options.reflection ?? true) own.push(...reflectionServices(service.file, own));
-  for (const { definition, implementation } of own.map((addable) => infrastructure.watched(addable))) {
+  const infrastructure = options.infrastructure ?? new Infrastructure(options);
+  for (const { definition, implementation } of [...infrastructure.services, binding]) {
     server.addService(definition, implementation);
   }
-  server.addService(binding.definition, binding.implementation);
-
-  const setServing = (serving: boolean): void => {
-    for (const name of ["", service.typeName]) health.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
-  };
   // The connections that it is given are secure already, where they are to be.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const port = openPort(options, options.limits.requestTimeoutMs, (socket) => connections.injectConnection(socket));
   let drained: Promise<void> | undefined;
   return {
     listen: () => port.listen(),
-    setServing,
+    setServing: (serving) => infrastructure.setServing(serving),
     drain: (graceMs) => {
-      setServing(false);
+      infrastructure.setServing(false);
       infrastructure.end();
       if (drained === undefined) connections.drain(graceMs);
       drained ??= end(port, graceMs, logger).then(() => server.forceShutdown());

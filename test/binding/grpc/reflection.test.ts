@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.js";
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { addablesOf } from "../../../src/binding/grpc/infrastructure.js";
+import { addablesOf } from "../../../src/binding/grpc/addable.js";
 import { serve, taskEvent } from "./support.js";
 
 interface Answer {
