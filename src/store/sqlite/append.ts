@@ -2,8 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { refusal, type StoredTask } from "../check.js";
 import type { Lease, RememberedSend, TaskHead } from "../task-store.js";
 import type { Counters } from "./counters.js";
-import { MAX_INLINE_BYTES } from "./large-values.js";
-import type { Segment } from "./segment.js";
+import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
 
 const NO_BYTES = new Uint8Array(0);

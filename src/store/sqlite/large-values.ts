@@ -1,11 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/fold.js";
-
-/**
- * The largest value that lies in its row, in bytes. A row of a table without rowid may take a quarter of a page, some
- * 1,000 bytes, before SQLite puts the rest elsewhere and has to fetch it for each comparison of its key.
- */
-export const MAX_INLINE_BYTES = 900;
+import { MAX_INLINE_BYTES } from "./segment.js";
 
 /** A part of the move looks at this many rows, and moves about this many bytes. */
 const PART_ROWS = 4_096;

@@ -1,9 +1,7 @@
 import type { Database } from "better-sqlite3";
+import { APPLICATION_ID } from "./connection.js";
 import { removeHeadless } from "./headless.js";
 import { moveLargeValues, type Part } from "./large-values.js";
-
-/** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
-export const APPLICATION_ID: number = 0x5041524c;
 
 /**
  * Version 1. Every table is its primary key's index (`WITHOUT ROWID`), ids compare by their bytes.

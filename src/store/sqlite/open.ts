@@ -3,35 +3,17 @@ import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
+import { APPLICATION_ID, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { codeOf, toStoreError } from "./errors.js";
 import { endLeases } from "./leases.js";
 import { type FileLock, lockFile } from "./lock.js";
-import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "./migrations.js";
-import type { Place } from "./place.js";
+import { migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
 export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
 
-/** How long a write waits for another process that writes, in milliseconds. */
-export const WRITE_TIMEOUT_MS = 10_000;
-
-/** How long a read waits, in milliseconds. It hardly ever does: readers do not wait for writers in WAL mode. */
-const READ_TIMEOUT_MS = 1_000;
-
-/** Pages in the log before the writer moves them into the file, 16 MiB: a commit that does takes some 10 ms more. */
-const CHECKPOINT_PAGES = 4_000;
-
-/** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
-const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
-
-/** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
-const WRITER_CACHE_KIB = 8 * 1024;
-
 /** Between two lines about a migration, in milliseconds. */
 const PROGRESS_MS = 2_000;
-
-/** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
-export type Synchronous = "FULL" | "NORMAL";
 
 /** What `prepareFile` did. */
 export interface Prepared {
@@ -63,32 +45,6 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
     lock.release();
     throw error;
   }
-}
-
-/** The connection that reads, never in the way of the writer. */
-export function openReader(path: string): Database.Database {
-  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
-  // The first read makes the log file, which tells others of this process that the file is in use (see `inspect`).
-  db.pragma("user_version");
-  return db;
-}
-
-/** What the writer's thread is told when it starts. */
-export interface WriterData {
-  readonly path: string;
-  readonly synchronous: Synchronous;
-  /** The files that the rest of the store has open, to be the same ones. */
-  readonly place: Place;
-}
-
-/** The connection that writes. */
-export function openWriter({ path, synchronous }: Omit<WriterData, "place">): Database.Database {
-  const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
-  db.pragma(`synchronous = ${synchronous}`);
-  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
-  db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
-  return db;
 }
 
 function checkPlace(path: string): void {

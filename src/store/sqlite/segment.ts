@@ -8,6 +8,12 @@ import { StoreError } from "../task-store.js";
 /** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
 export const MAX_SEGMENT_BYTES: number = 16 * 1024;
 
+/**
+ * The largest value that lies in its row, in bytes. A row of a table without rowid may take a quarter of a page, some
+ * 1,000 bytes, before SQLite puts the rest elsewhere and has to fetch it for each comparison of its key.
+ */
+export const MAX_INLINE_BYTES = 900;
+
 /** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
 export interface SegmentSize {
   readonly count: number;

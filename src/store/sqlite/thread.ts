@@ -1,5 +1,5 @@
 import { Worker, type WorkerOptions } from "node:worker_threads";
-import type { WriterData } from "./open.js";
+import type { WriterData } from "./connection.js";
 
 /** Starts the writer's thread, from the file beside this one: TypeScript when run from source, JavaScript when built. */
 export function startWriter(data: WriterData): Worker {

@@ -2,10 +2,9 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import type { Database } from "better-sqlite3";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
+import { APPLICATION_ID, openWriter, type WriterData } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
-import { APPLICATION_ID } from "./migrations.js";
-import { openWriter, type WriterData } from "./open.js";
 import { lookNow } from "./place.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 

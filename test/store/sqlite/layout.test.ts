@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { bytesOf, create, headOf, readAll } from "../../../src/store/contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
-import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/large-values.js";
+import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/segment.js";
 import { temporaryFile } from "./files.js";
 
 const MB = 1024 * 1024;

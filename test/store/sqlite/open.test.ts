@@ -3,9 +3,9 @@ import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { countTo, create, readAll } from "../../../src/store/contract/setup.js";
+import { APPLICATION_ID, openWriter } from "../../../src/store/sqlite/connection.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
-import { openWriter } from "../../../src/store/sqlite/open.js";
+import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { StoreError } from "../../../src/store/task-store.js";
 import { contentsOf, temporaryDirectory, temporaryFile } from "./files.js";
 

@@ -1,0 +1,51 @@
+import Database from "better-sqlite3";
+import type { Place } from "./place.js";
+
+// What the writer's thread loads: nothing of the protocol, whose code would be in memory twice.
+
+/** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
+export const APPLICATION_ID: number = 0x5041524c;
+
+/** How long a write waits for another process that writes, in milliseconds. */
+export const WRITE_TIMEOUT_MS = 10_000;
+
+/** How long a read waits, in milliseconds. It hardly ever does: readers do not wait for writers in WAL mode. */
+export const READ_TIMEOUT_MS = 1_000;
+
+/** Pages in the log before the writer moves them into the file, 16 MiB: a commit that does takes some 10 ms more. */
+const CHECKPOINT_PAGES = 4_000;
+
+/** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
+const WRITER_CACHE_KIB = 8 * 1024;
+
+/** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
+export type Synchronous = "FULL" | "NORMAL";
+
+/** The connection that reads, never in the way of the writer. */
+export function openReader(path: string): Database.Database {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+  // The first read makes the log file, which tells others of this process that the file is in use (see `inspect`).
+  db.pragma("user_version");
+  return db;
+}
+
+/** What the writer's thread is told when it starts. */
+export interface WriterData {
+  readonly path: string;
+  readonly synchronous: Synchronous;
+  /** The files that the rest of the store has open, to be the same ones. */
+  readonly place: Place;
+}
+
+/** The connection that writes. */
+export function openWriter({ path, synchronous }: Omit<WriterData, "place">): Database.Database {
+  const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
+  db.pragma(`synchronous = ${synchronous}`);
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
+  db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
+  return db;
+}
