@@ -167,6 +167,13 @@ export type ServerQuestion =
   | { readonly kind: "stops"; readonly phase: "begin" | "end" }
   | { readonly kind: "profile"; readonly phase: "begin" | "end" };
 
+/** How long an event loop stood still, at the most, in milliseconds. */
+export interface Stopped {
+  readonly longest: number;
+  /** What its thread used of a processor between two looks, whatever else the machine had to do. */
+  readonly mostCpu: number;
+}
+
 export interface Usage {
   /** CPU time of the whole process, in microseconds. */
   readonly cpuMicros: number;

@@ -8,6 +8,7 @@ import type {
   Ready,
   Served,
   ServerQuestion,
+  Stopped,
   Usage,
   WireCall,
 } from "../protocol.js";
@@ -136,9 +137,9 @@ export class TestServer {
     await this.#child.ask({ kind: "stops", phase: "begin" });
   }
 
-  /** The longest time that it stood still since, in milliseconds. */
-  async endStops(): Promise<number> {
-    return (await this.#child.ask({ kind: "stops", phase: "end" })) as number;
+  /** How long it stood still since. */
+  async endStops(): Promise<Stopped> {
+    return (await this.#child.ask({ kind: "stops", phase: "end" })) as Stopped;
   }
 
   /** Lets its waiting agents go on. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import type { Answered, Asked, Ready, Served, ServerQuestion, Usage } from "../protocol.js";
+import type { Answered, Asked, Ready, Served, ServerQuestion, Stopped, Usage } from "../protocol.js";
 import { beginProfile, endProfile } from "./profiler.js";
 
 /** Memory has settled when it changed by less than this share in so many looks, so many milliseconds apart. */
@@ -61,29 +61,36 @@ async function settledUsage(): Promise<Usage> {
 /** How often the event loop is looked at, in milliseconds. */
 const PROBE_MS = 2;
 
-/** The longest time between two looks, beyond what was asked for. */
+/** The longest time between two looks, beyond what was asked for, and the most that the thread used of one. */
 class Stops {
   #timer: NodeJS.Timeout | undefined;
   #last = 0;
+  #lastCpu = 0;
   #longest = 0;
+  #mostCpu = 0;
 
   begin(): void {
     clearInterval(this.#timer);
     this.#longest = 0;
+    this.#mostCpu = 0;
     this.#last = performance.now();
+    this.#lastCpu = mainThreadMicros();
     this.#timer = setInterval(() => this.#look(), PROBE_MS);
   }
 
-  end(): number {
+  end(): Stopped {
     this.#look();
     clearInterval(this.#timer);
-    return this.#longest;
+    return { longest: this.#longest, mostCpu: this.#mostCpu };
   }
 
   #look(): void {
     const now = performance.now();
+    const cpu = mainThreadMicros();
     this.#longest = Math.max(this.#longest, now - this.#last - PROBE_MS);
+    this.#mostCpu = Math.max(this.#mostCpu, (cpu - this.#lastCpu) / 1_000);
     this.#last = now;
+    this.#lastCpu = cpu;
   }
 }
 
