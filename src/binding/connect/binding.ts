@@ -11,6 +11,7 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
@@ -37,9 +38,6 @@ export interface ConnectBinding extends HttpBinding {
 
 /** What clients may compress requests with, and be answered in. */
 const compressions = [compressionGzip, compressionBrotli];
-
-/** Longest timeout a client may ask for, in milliseconds: what a timer of Node can hold, some 24 days. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * The Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2 (specification 5.8, 12).
@@ -134,6 +132,8 @@ function unary(method: DescMethod, registration: Registration, { invoke, limits,
   return async (request, context) => {
     const call = begin(context);
     try {
+      // What has no time left is not begun.
+      context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }));
       // The descriptor says unary, so this is a message; anything else cannot be written.
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
@@ -152,6 +152,7 @@ function serverStreaming(method: DescMethod, registration: Registration, options
     const call = begin(context);
     let begun = false;
     try {
+      context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(
         context.signal,
         options.invoke({ method, request: read(request), call }),

@@ -2,13 +2,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { A2AError } from "../../core/error.js";
+import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/timeout.js";
 import type { Arrivals } from "../arrivals.js";
-import type { BindingOptions, NodeServerResponse } from "../binding.js";
+import type { BindingOptions, NodeServerRequest, NodeServerResponse } from "../binding.js";
+import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { discard, type Exchange, readBody } from "../http-body.js";
 import { contextValues } from "./call.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { LargeBody } from "./large.js";
-import { refuse as refuseAs } from "./refusal.js";
+import { isGrpc, refuse as refuseAs } from "./refusal.js";
 
 /**
  * Answers a request of node:http or node:http2 by one of Connect's handlers; never rejects. What connectNodeAdapter()
@@ -26,8 +28,11 @@ export async function answer(
   if (!handler.allowedMethods.includes(request.method ?? "")) {
     return refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
   }
+  const fault = faultOf(request);
+  if (fault !== undefined && fault !== "endless") return refuseAs(request, response, fault);
   const universal = universalRequestOf(handler, exchange, mount, options);
   if (universal === undefined) return refuseAs(request, response, noHost);
+  if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   try {
     const answered = handler(universal).then((result) => {
@@ -51,6 +56,17 @@ export async function answer(
       request.resume();
     }
   }
+}
+
+const GRPC_TIMEOUT = "grpc-timeout";
+const CONNECT_TIMEOUT = "connect-timeout-ms";
+
+/** What the time that a client gives its call means for it. */
+function faultOf(request: NodeServerRequest): DeadlineFault {
+  const grpc = isGrpc(request);
+  const value = request.headers[grpc ? GRPC_TIMEOUT : CONNECT_TIMEOUT];
+  if (value === undefined) return undefined;
+  return deadlineFault(grpc ? grpcTimeoutMs(`${value}`) : connectTimeoutMs(`${value}`));
 }
 
 function universalRequestOf(

@@ -7,6 +7,7 @@ import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { Infrastructure } from "./infrastructure.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
+import { guardStreams } from "./stream-guard.js";
 
 export interface GrpcServerOptions extends PortOptions {
   readonly binding: GrpcBinding;
@@ -45,6 +46,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   for (const { definition, implementation } of [...infrastructure.services, binding]) {
     server.addService(definition, implementation);
   }
+  guardStreams(server, logger);
   // The connections that it is given are secure already, where they are to be.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const port = openPort(options, options.limits.requestTimeoutMs, (socket) => connections.injectConnection(socket));
