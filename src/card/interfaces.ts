@@ -28,7 +28,10 @@ export interface Endpoints {
   readonly tenant: string;
 }
 
-/** The interfaces of an agent, in order of preference (specification 4.4.6, 5.2, 8.3.1). */
+/**
+ * The interfaces of an agent, in order of preference (specification 4.4.6, 5.2, 8.3.1). gRPC that is named by a URL comes last:
+ * most libraries of gRPC cannot use one, and clients that take the first interface that they know would fail.
+ */
 export function interfacesOf(endpoints: Endpoints): AgentInterface[] {
   const at = (url: string, protocolBinding: string): AgentInterface =>
     create(AgentInterfaceSchema, {
@@ -38,10 +41,9 @@ export function interfacesOf(endpoints: Endpoints): AgentInterface[] {
       tenant: endpoints.tenant,
     });
   const { grpc, url } = endpoints;
-  return [
-    ...(grpc === undefined ? [] : [at(grpc, "GRPC")]),
-    ...(url === undefined ? [] : httpBindings.map((binding) => at(url, binding))),
-  ];
+  const overHttp = url === undefined ? [] : httpBindings.map((binding) => at(url, binding));
+  if (grpc === undefined) return overHttp;
+  return grpc.includes("://") ? [...overHttp, at(grpc, "GRPC")] : [at(grpc, "GRPC"), ...overHttp];
 }
 
 /** The card as it is served: the server's interfaces first, those its author added after them. */

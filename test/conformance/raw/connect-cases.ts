@@ -19,6 +19,28 @@ const emptyFrame = new Uint8Array(5);
 /** Connect and gRPC-Web: paths, types, statuses, and the JSON that Connect emits. */
 export const connectCases: readonly RawCase[] = [
   {
+    name: "a page size of 0 in binary is none, and one in JSON is out of range",
+    ids: ["SRV-LIST-12", "SRV-CUST-02"],
+    steps: [
+      {
+        send: `POST ${path}/ListTasks`,
+        headers: { "Content-Type": "application/proto" },
+        // Field 4 as a varint.
+        body: new Uint8Array([0x20, 0]),
+        status: 200,
+        got: { "content-type": "application/proto" },
+      },
+      {
+        send: `POST ${path}/ListTasks`,
+        headers: json,
+        body: { pageSize: 0 },
+        status: 400,
+        got: jsonType,
+        json: failure("invalid_argument", ["ErrorInfo", "BadRequest"]),
+      },
+    ],
+  },
+  {
     name: "a call is answered in JSON",
     ids: ["SRV-CUST-02", "SRV-CUST-03", "SRV-CUST-04"],
     steps: [
