@@ -78,7 +78,7 @@ describe("OrderedHeads", () => {
   });
 });
 
-describe("compareIds()", () => {
+describe("compareIds()", { timeout: 60_000 }, () => {
   it("agrees with the bytes of UTF-8", () => {
     const text = fc.string({ unit: "binary", maxLength: 6 });
     fc.assert(
