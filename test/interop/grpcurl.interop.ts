@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { installed, type Printed, run, succeed } from "./support/tool.js";
+import { grpcurlProgram } from "./support/grpcurl.js";
+import { type Printed, run } from "./support/tool.js";
 
-const version = "v1.9.4";
 const service = "lf.a2a.v1.A2AService";
 
 const home = new Home();
@@ -11,15 +10,7 @@ let server: ServerProcess;
 let program: string;
 
 beforeAll(async () => {
-  const folder = await installed({
-    name: `grpcurl-${version}`,
-    needs: "Go 1.24 or later in the PATH, and access to Go modules",
-    install: async (into) => {
-      const module = `github.com/fullstorydev/grpcurl/cmd/grpcurl@${version}`;
-      await succeed("go", ["install", module], { env: { ...process.env, GOBIN: into } });
-    },
-  });
-  program = join(folder, "grpcurl");
+  program = await grpcurlProgram();
   server = await home.start();
 });
 

@@ -1,6 +1,7 @@
 import { type SpawnOptions, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { root } from "../../e2e/support/build.js";
 
 /** Where clients are installed; not under version control. */
@@ -67,22 +68,29 @@ export interface Installation {
 }
 
 /**
- * The folder of a client, which is installed unless it is there from an earlier run.
+ * The folder of a client, which is installed unless it is there from an earlier run. Several test files may ask for the
+ * same one at the same time: the first installs it, the others wait.
  *
  * @throws an error that says what is missing: a client that cannot be installed is a failure, not a test less.
  */
 export async function installed({ name, needs, install }: Installation): Promise<string> {
   const folder = join(cache, name);
   const complete = join(folder, ".complete");
-  if (existsSync(complete)) return folder;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(cache, { recursive: true });
+  // Nobody but who waits for it is held up: each test file has a thread or a process of its own.
+  const lock = new Database(join(cache, `${name}.lock`), { timeout: 600_000 });
   try {
+    lock.exec("BEGIN EXCLUSIVE");
+    if (existsSync(complete)) return folder;
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
     await install(folder);
+    writeFileSync(complete, "");
+    return folder;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${name} cannot be installed. It needs ${needs}.\n${why}`, { cause });
+  } finally {
+    lock.close();
   }
-  writeFileSync(complete, "");
-  return folder;
 }
