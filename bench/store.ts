@@ -11,7 +11,7 @@ import { performance } from "node:perf_hooks";
 import { newId } from "../src/core/ids.js";
 import { memoryStore } from "../src/store/memory/index.js";
 import { type SqliteStore, sqliteStore } from "../src/store/sqlite/index.js";
-import type { ListRequest, TaskHead, TaskStore } from "../src/store/task-store.js";
+import type { ListRequest, TaskRow, TaskStore } from "../src/store/task-store.js";
 
 const tasks = Number(process.argv[2] ?? 30_000);
 const directory = process.argv[3] ?? mkdtempSync(join(tmpdir(), "parley-bench-"));
@@ -22,12 +22,12 @@ const rounded = (value: number, digits = 0): string => value.toFixed(digits);
 
 let file = 0;
 const open: Record<string, () => TaskStore> = {
-  memory: memoryStore,
+  memory: () => memoryStore(),
   "sqlite NORMAL": () => sqliteStore({ path: join(directory, `${file++}.db`), synchronous: "NORMAL" }),
   "sqlite FULL": () => sqliteStore({ path: join(directory, `${file++}.db`) }),
 };
 
-function headOf(index: number, contextId: string = newId()): TaskHead {
+function headOf(index: number, contextId: string = newId()): TaskRow {
   return {
     taskId: newId(),
     tenant: "",
@@ -37,15 +37,16 @@ function headOf(index: number, contextId: string = newId()): TaskHead {
     statusTime: Date.now(),
     position: 1,
     generation: 1,
-    lease: { holder: "this process", until: Date.now() + 30_000, turn: 1, attempt: 1 },
   };
 }
 
+const lease = { holder: "this process", turn: 1, attempt: 1 };
+
 async function runTask(store: TaskStore, index: number, contextId?: string): Promise<void> {
   const head = headOf(index, contextId);
-  await store.append({ head, expected: 0, creates: true, entries: some(1) });
-  const ended = { ...head, state: 3, statusTime: Date.now(), position: 4, generation: 4, lease: null };
-  await store.append({ head: ended, expected: 1, entries: some(3) });
+  await store.append({ head, expected: 0, creates: true, entries: some(1), lease });
+  const ended = { ...head, state: 3, statusTime: Date.now(), position: 4, generation: 4 };
+  await store.append({ head: ended, expected: 1, entries: some(3), fence: lease });
 }
 
 /** Runs `work` for 0 to count - 1, with so many callers at once. */

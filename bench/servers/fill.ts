@@ -42,7 +42,7 @@ async function append(index: number): Promise<void> {
   const entries = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
   const ids = { taskId, contextId, tenant: "", owner: "" };
   const place = { position: entries.length, generation: entries.length };
-  const head = { ...ids, ...place, state: TaskState.COMPLETED, statusTime, lease: null };
+  const head = { ...ids, ...place, state: TaskState.COMPLETED, statusTime };
   await store.append({ head, expected: 0, creates: true, entries });
 }
 

@@ -70,6 +70,13 @@ export interface Limits {
   readonly maxUnstoredEvents: number;
   /** Bytes of such events, as `maxTaskBytes` counts them, before the agent is slowed down. Default 4 MiB. */
   readonly maxUnstoredBytes: number;
+  /** Executions of other processes, cut off there, that run here at once; later ones wait. Default 2,000. */
+  readonly maxRecovered: number;
+  /**
+   * How long an agent may block the event loop, in milliseconds, before the process counts as gone and others that
+   * share its store may take its tasks over. Default 60 seconds.
+   */
+  readonly maxStallMs: number;
   /** The longest a blocking call may wait, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;
   /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
@@ -131,6 +138,8 @@ export const defaultLimits: Limits = {
   maxWaitingTurns: 64,
   maxUnstoredEvents: 256,
   maxUnstoredBytes: 4 * 1024 * 1024,
+  maxRecovered: 2_000,
+  maxStallMs: 60_000,
   maxBlockingMs: 3_600_000,
   maxPollMs: 60_000,
   keepAliveMs: 15_000,

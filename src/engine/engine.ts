@@ -13,8 +13,16 @@ import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/transient.js";
-import type { Lease, ListRequest, RememberedSend, SendKey, TaskHead, TaskStore } from "../store/task-store.js";
-import { StoreError } from "../store/task-store.js";
+import {
+  type Lease,
+  type ListRequest,
+  nobody,
+  type RememberedSend,
+  type SendKey,
+  StoreError,
+  type TaskHead,
+  type TaskStore,
+} from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
@@ -23,6 +31,7 @@ import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
 import { KeyedSends, keyReused } from "./keyed-sends.js";
+import { LeaseKeeper } from "./lease.js";
 import { logTrouble, unavailable } from "./outage.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
@@ -93,10 +102,10 @@ export class Engine {
   readonly #tasks: TaskReader;
   readonly #executions = new TransientMap<Execution>();
   readonly #keyed = new KeyedSends();
+  readonly #leases: LeaseKeeper;
   readonly #upkeep: Upkeep;
   /** What every execution needs of this engine. */
   readonly #runner: RunnerSource;
-  readonly #leaseMs: number;
   #draining = false;
   #closing = false;
 
@@ -106,13 +115,24 @@ export class Engine {
     this.#limits = options.limits ?? defaultLimits;
     this.#logger = guardedLogger(options.logger ?? silentLogger);
     this.#now = options.now ?? Date.now;
-    this.#leaseMs = options.leaseMs ?? 15_000;
+    const leaseMs = options.leaseMs ?? 15_000;
     this.#shelf = new Shelf(options.store);
     this.#tasks = new TaskReader({
       store: options.store,
       logger: this.#logger,
       live: (taskId, position) => this.#live(taskId, position),
       maxPageBytes: this.#limits.maxPageBytes,
+    });
+    this.#leases = new LeaseKeeper({
+      store: options.store,
+      holder: this.#holder,
+      leaseMs,
+      maxStallMs: this.#limits.maxStallMs,
+      maxRecovered: this.#limits.maxRecovered,
+      logger: this.#logger,
+      executions: this.#executions,
+      writing: (taskId) => this.#shelf.peek(taskId)?.quiet === false,
+      recover: (taskId, lease) => this.#recover(taskId, lease),
     });
     this.#runner = this.#makeRunner();
     // Whoever waits looks again whether there is still something to wait for.
@@ -121,23 +141,26 @@ export class Engine {
     });
     this.#upkeep = new Upkeep({
       store: options.store,
-      holder: this.#holder,
-      leaseMs: this.#leaseMs,
+      leases: this.#leases,
+      leaseMs,
       retentionMs: options.retentionMs,
       logger: this.#logger,
       now: this.#now,
-      executing: () => this.#executions.keys(),
-      renewing: (until) => {
-        for (const { log } of this.#executions.values()) log.noteRenewal(until);
-      },
-      recover: (head) => this.#recover(head),
       refresh: () => this.#refresh(),
     });
   }
 
-  /** Takes over what a crash left behind; the engine is ready when this resolves. */
+  /**
+   * Is ready when this resolves. What a crash left behind is taken over in the background: until then it is as it was
+   * left, and messages to it wait for their turn.
+   */
   start(): Promise<void> {
     return this.#upkeep.start();
+  }
+
+  /** Resolves when all that was cut off at the start is in order, or runs. */
+  get recovered(): Promise<void> {
+    return this.#upkeep.recovered;
   }
 
   /**
@@ -159,6 +182,7 @@ export class Engine {
     for (const log of this.#shelf.all()) log.wake();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
     await Promise.allSettled(this.#executions.values().map((execution) => execution.shutdown(grace)));
+    this.#upkeep.end();
   }
 
   /**
@@ -235,7 +259,7 @@ export class Engine {
       if (execution !== undefined) await execution.cancel();
       if (!isTerminal(log.plannedState)) {
         const place = { taskId, contextId: log.head.contextId };
-        await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()), { lease: () => null });
+        await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()));
       }
       await log.stored();
       // Somebody else's cancel was under way, and could not be stored.
@@ -288,7 +312,7 @@ export class Engine {
       generation: 0,
       lease: null,
     });
-    const execution = this.#execution(log, order.served);
+    const execution = this.#execution(log, order.served, this.#leases.lease(1));
     // The agent that decided for a task has said something already: it goes into the same commit. Under a key it does
     // not go on before the store has said that this is the key's task.
     const runs = started !== undefined && order.idempotency === undefined;
@@ -341,7 +365,7 @@ export class Engine {
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
       // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
-      lease: (position, before) => before ?? this.#lease(position, 1),
+      lease: (position) => this.#leases.lease(position),
       onStored: (entry) => {
         const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);
@@ -352,25 +376,27 @@ export class Engine {
     return held;
   }
 
+  /**
+   * Whoever has the lease gives a message its turn. Behind one that another process has in work, or died over, it
+   * waits: whoever has that one, or claims it, comes to the message.
+   */
   #queue(log: TaskLog, served: ServedAgent, turn: TurnRequest): void {
     const { lease } = log.head;
+    const own = lease?.holder === this.#holder && lease.turn === turn.position;
     const running = this.#executions.get(log.taskId);
-    if (running !== undefined) running.add(turn);
-    else if (lease?.holder === this.#holder && lease.turn === turn.position) {
-      this.#run(this.#execution(log, served), turn);
-    }
-    // Behind a turn that another process has in work, or died over: it comes to the message, or whoever claims it.
-    else if (lease?.until === 0) this.#upkeep.claimSoon();
+    if (running !== undefined) running.add(turn, own ? { lease } : {});
+    else if (own) this.#run(this.#execution(log, served, lease), turn);
+    else if (lease?.holder === nobody) this.#upkeep.claimSoon();
   }
 
-  #execution(log: TaskLog, served: ServedAgent): Execution {
-    const execution = new Execution(this.#runner, log, served.agent);
+  #execution(log: TaskLog, served: ServedAgent, lease: Lease): Execution {
+    const execution = new Execution(this.#runner, log, served.agent, lease);
     this.#executions.set(log.taskId, execution);
     return execution;
   }
 
   #run(execution: Execution, turn: TurnRequest, started?: StartedTurn): void {
-    execution.add(turn, started);
+    execution.add(turn, started === undefined ? {} : { started });
     void execution.run(turn.position - 1);
   }
 
@@ -379,10 +405,11 @@ export class Engine {
       limits: this.#limits,
       logger: this.#logger,
       now: this.#now,
-      lease: (turn, attempt) => this.#lease(turn, attempt),
+      lease: (turn) => this.#leases.lease(turn),
       referencedTasks: (turn) => this.#referenced(turn),
       ended: (execution) => {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
+        this.#leases.ended(execution.log.taskId);
         this.#shelf.tidy(execution.log);
       },
     };
@@ -390,10 +417,6 @@ export class Engine {
 
   #directSource(order: SendOrder, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
     return { agent: order.served.agent, turn, client: order.client, source: this.#runner };
-  }
-
-  #lease(turn: number, attempt: number): Lease {
-    return { holder: this.#holder, until: this.#now() + this.#leaseMs, turn, attempt };
   }
 
   #turnOf(order: SendOrder, message: Message): TurnRequest {
@@ -443,29 +466,35 @@ export class Engine {
     return this.#held(log, known.position, accepted);
   }
 
-  async #recover(head: TaskHead): Promise<void> {
+  async #recover(taskId: string, lease: Lease): Promise<void> {
+    // Whatever of it ran here does not have the lease that was claimed.
+    this.#executions.get(taskId)?.lose();
     let log: TaskLog | undefined;
     try {
-      log = await this.#shelf.take(head.taskId);
-      if (log !== undefined) await this.#recoverLog(log);
+      const known = this.#shelf.peek(taskId) !== undefined;
+      log = await this.#shelf.take(taskId);
+      if (log === undefined) return;
+      if (known) await log.refresh();
+      await this.#recoverLog(log, lease);
     } catch (error) {
       const what = "a task could not be recovered; it is tried again";
-      logTrouble(this.#logger, error, { taskId: head.taskId }, what);
+      logTrouble(this.#logger, error, { taskId }, what);
     } finally {
       if (log !== undefined) this.#shelf.release(log);
     }
   }
 
-  async #recoverLog(log: TaskLog): Promise<void> {
-    await log.refresh();
-    await recoverTask({
+  #recoverLog(log: TaskLog, lease: Lease): Promise<void> {
+    return recoverTask({
       log,
+      lease,
       store: this.#store,
       served: this.#options.agentOf(log.head.tenant),
       maxRestarts: this.#options.maxRestarts ?? 3,
       runner: this.#runner,
       logger: this.#logger,
-      begin: (served) => this.#execution(log, served),
+      leases: this.#leases,
+      begin: (served, lease) => this.#execution(log, served, lease),
     });
   }
 

@@ -1,8 +1,14 @@
+/**
+ * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone, or
+ * another process took the task over, so that nothing more of this turn is stored.
+ */
+export type InterruptionCause = "canceled" | "shutdown" | "disconnected" | "lease-lost";
+
 /** Why a turn's signal fired. */
 export class Interruption extends Error {
   override name = "Interruption";
-  override readonly cause: "canceled" | "shutdown" | "disconnected";
-  constructor(cause: "canceled" | "shutdown" | "disconnected") {
+  override readonly cause: InterruptionCause;
+  constructor(cause: InterruptionCause) {
     super(`The execution was interrupted: ${cause}.`);
     this.cause = cause;
   }

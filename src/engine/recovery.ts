@@ -1,12 +1,15 @@
 import { TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ServedAgent } from "../card/agents.js";
+import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import type { TaskStore } from "../store/task-store.js";
+import { holds } from "../store/check.js";
+import type { Lease, TaskStore } from "../store/task-store.js";
 import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
 import { Interruptible } from "./interruption.js";
+import { type LeaseKeeper, LeaseLost } from "./lease.js";
 import { type Execution, type RunnerSource, recoveryOf } from "./runner.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
@@ -15,12 +18,15 @@ import { makeTurn, type TurnRequest } from "./turn.js";
 /** A task whose execution was cut off, and what is needed to go on. */
 export interface Recovery {
   readonly log: TaskLog;
+  /** The lease that was claimed. */
+  readonly lease: Lease;
+  readonly leases: LeaseKeeper;
   readonly store: TaskStore;
   readonly served: ServedAgent | undefined;
   readonly maxRestarts: number;
   readonly runner: RunnerSource;
   readonly logger: Logger;
-  readonly begin: (served: ServedAgent) => Execution;
+  readonly begin: (served: ServedAgent, lease: Lease) => Execution;
 }
 
 /**
@@ -29,28 +35,27 @@ export interface Recovery {
  * to its pause is not run again; messages that waited get their turns.
  */
 export async function recoverTask(recovery: Recovery): Promise<void> {
-  const { log, runner, logger, served } = recovery;
-  const { lease } = log.head;
-  const { holder } = runner.lease(0, 0);
-  if (lease === null || lease.holder !== holder) return;
-  if (isTerminal(log.fold.state)) return void (await log.setLease(holder, null));
+  const { log, lease, logger, served, leases } = recovery;
+  if (isTerminal(log.fold.state)) return;
   const { position } = log.fold;
   const { turns, paused } = await turnsFrom(recovery, lease.turn);
   const [first, ...later] = turns;
   const open = paused ? later : turns;
   if (open.length === 0 && paused) {
     // A message that comes in this moment has its turn, too.
-    if (await log.setLease(holder, null, position)) return;
+    if ((await log.setLease(lease, null, position)) || !holds(lease, log.head.lease)) return;
     return recoverTask(recovery);
   }
   const attempt = Math.max(1, lease.attempt);
   const again =
     first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
-  if (!again) return fail(log, runner);
-  logger.info({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
-  const execution = recovery.begin(served);
+  if (!again) return fail(recovery);
+  if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
+  const next = paused ? leases.lease(open[0]?.position ?? 0) : lease;
+  if (paused && !(await log.setLease(lease, next))) return leases.ended(log.taskId);
+  logger.debug({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
+  const execution = recovery.begin(served, next);
   for (const turn of open) execution.add(turn === first ? ranBefore(turn, attempt) : turn);
-  if (paused) await log.setLease(holder, runner.lease(open[0]?.position ?? 0, 1));
   void execution.run(paused ? first?.position : lease.turn - 1);
 }
 
@@ -69,10 +74,16 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
 
-async function fail(log: TaskLog, runner: RunnerSource): Promise<void> {
+async function fail({ log, lease, runner }: Recovery): Promise<void> {
   const place = { taskId: log.taskId, contextId: log.head.contextId };
   const why = "The agent was stopped by a crash of the server before it finished.";
-  await log.append(statusDraft(place, State.FAILED, why, runner.now()), { lease: () => null });
+  try {
+    await log.append(statusDraft(place, State.FAILED, why, runner.now()), { fence: lease });
+  } catch (error) {
+    // A client canceled it meanwhile, or another process has it.
+    const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+    if (!over && !(error instanceof LeaseLost)) throw error;
+  }
 }
 
 /** The messages from a position on, and whether the turn of the first one had reached a pause. */
@@ -81,7 +92,7 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<{ turns: Tur
   const turns: TurnRequest[] = [];
   let state: TaskState | undefined;
   const limit = 1_000;
-  for (let after = Math.max(0, from - 1); ; ) {
+  for (let after = Math.max(0, from - 1); after < log.fold.position; ) {
     const entries = (await store.read({ taskId: log.taskId, after, limit })).map(decodeEntry);
     for (const entry of entries) {
       after = entry.position;

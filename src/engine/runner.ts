@@ -3,6 +3,7 @@ import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { holds } from "../store/check.js";
 import type { Lease } from "../store/task-store.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
@@ -10,6 +11,7 @@ import { type Agent, AgentError, type Turn } from "./agent.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
 import { Interruptible } from "./interruption.js";
+import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import type { Place } from "./message.js";
 import { logTrouble } from "./outage.js";
 import { InvalidAgentEvent } from "./own-values.js";
@@ -23,8 +25,8 @@ export interface RunnerSource extends TurnSource {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
-  /** The lease of a turn that begins or goes on now. */
-  readonly lease: (turn: number, attempt: number) => Lease;
+  /** The lease of a turn that begins now. */
+  readonly lease: (turn: number) => Lease;
   /** Called once, when the execution is over. */
   readonly ended: (execution: Execution) => void;
 }
@@ -60,9 +62,14 @@ export class Execution {
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
+  /** What all that this execution stores relies on. */
+  #relying: { readonly fence: Lease };
+  /** The lease that came with a message, when the one of the turn before had been let go. */
+  #taken: Lease | undefined;
 
-  constructor(source: RunnerSource, log: TaskLog, agent: Agent) {
+  constructor(source: RunnerSource, log: TaskLog, agent: Agent, lease: Lease) {
     this.#source = source;
+    this.#relying = { fence: lease };
     this.log = log;
     this.agent = agent;
     this.#ids = new ArtifactIds(log.fold);
@@ -74,10 +81,11 @@ export class Execution {
     log.holds++;
   }
 
-  /** Tells of a message that is stored; `started` when its agent runs already. */
-  add(request: TurnRequest, started?: StartedTurn): void {
+  /** Tells of a message that is stored; `started` when its agent runs already, `lease` when it came with one. */
+  add(request: TurnRequest, more: { readonly started?: StartedTurn; readonly lease?: Lease } = {}): void {
     this.#requests.set(request.position, request);
-    this.#started ??= started;
+    this.#started ??= more.started;
+    this.#taken = more.lease ?? this.#taken;
   }
 
   /** Runs the turns of all messages after the position `after`, then ends. */
@@ -88,18 +96,27 @@ export class Execution {
         const request = this.#requests.get(position) ?? (await this.#stored(position));
         this.#requests.delete(position);
         // The store must know which turn runs before it does: a crash repeats this one, not the last.
-        if (this.#request !== undefined) await this.#setLease(this.#source.lease(position, 1));
-        await this.#runTurn(request);
+        if (this.#request !== undefined) await this.#moveTo(position);
+        if (!this.#over) await this.#runTurn(request);
       }
       // A cancel that came between two turns, or while the last one was being put to rest.
       if (!this.#over && this.#interruptible.reason?.cause === "canceled")
         await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
+      if (error instanceof LeaseLost) return this.lose();
       // The log could not be written: the task keeps its lease, and whoever claims it decides (recovery).
       logTrouble(this.#source.logger, error, { taskId: this.log.taskId }, "an execution could not be stored");
     } finally {
       this.#end();
     }
+  }
+
+  /** Begins the next turn's lease. What the turn before yielded relies on the old one, and is stored before. */
+  async #moveTo(position: number): Promise<void> {
+    await this.log.stored();
+    const next = this.#taken?.turn === position ? this.#taken : this.#source.lease(position);
+    if (next !== this.#taken && !(await this.#setLease(next))) return this.lose();
+    this.#relying = { fence: next };
   }
 
   /** Position of the next message whose turn is to be run; undefined when none waits, or none is to be run any more. */
@@ -136,7 +153,8 @@ export class Execution {
     if (this.#over) return;
     this.#over = true;
     try {
-      if (!isTerminal(this.log.plannedState)) await this.#close(TaskState.CANCELED, undefined);
+      // Whoever has the lease: a client may cancel a task at any time.
+      if (!isTerminal(this.log.plannedState)) await this.log.append(this.#status(TaskState.CANCELED));
     } finally {
       this.#end(true);
     }
@@ -153,6 +171,16 @@ export class Execution {
     } finally {
       this.#end(true);
     }
+  }
+
+  /** Ends at once, because another process has the task now: nothing more of this execution is stored. */
+  lose(): void {
+    if (this.#over) return;
+    const { taskId } = this.log;
+    this.#source.logger.warn({ taskId }, "an execution ends, because its task was taken over");
+    this.#over = true;
+    this.#interruptible.interrupt("lease-lost");
+    this.#end(true);
   }
 
   /** Ends an execution whose task could not be stored. */
@@ -248,12 +276,12 @@ export class Execution {
         ? this.#ids.draft(event, this.#place, now)
         : statusDraft(this.#place, event.state, event.content, now);
     this.log.checkSize(draft, this.#source.limits);
-    const ends = event.kind === "status" && isTerminal(event.state);
-    this.log.append(draft, ends ? { lease: () => null } : {}).catch(this.#note);
+    this.log.append(draft, this.#relying).catch(this.#note);
   }
 
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
+    if (error instanceof LeaseLost) this.lose();
   };
 
   /** The agent returned: after a pause the task waits, otherwise it is done. */
@@ -271,22 +299,21 @@ export class Execution {
 
   /** Ends the lease of a task that waits for its client, unless a message waits that came meanwhile. */
   async #letGo(): Promise<void> {
-    const { holder } = this.#source.lease(0, 0);
+    const { fence } = this.#relying;
     for (;;) {
       // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
       while (this.#waiting === undefined && !this.log.quiet) await this.log.stored();
       if (this.#waiting !== undefined || isTerminal(this.log.plannedState)) return;
-      if (await this.log.setLease(holder, null, this.log.fold.position)) return;
-      if (this.log.head.lease?.holder !== holder) return;
+      if (await this.log.setLease(fence, null, this.log.fold.position)) return;
+      if (!holds(fence, this.log.head.lease)) return;
     }
   }
 
   /** Ends the task, unless a message waits, or is on its way: the task goes on with it. */
   async #complete(): Promise<void> {
     while (this.#waiting === undefined && !isTerminal(this.log.plannedState)) {
-      const draft = statusDraft(this.#place, TaskState.COMPLETED, undefined, this.#source.now());
       try {
-        await this.log.append(draft, { lease: () => null, ifNoneWaits: true });
+        await this.log.append(this.#status(TaskState.COMPLETED), { ...this.#relying, ifNoneWaits: true });
       } catch (error) {
         if (!(error instanceof MessageWaits)) throw error;
         await this.log.stored();
@@ -297,8 +324,7 @@ export class Execution {
 
   /** A lease that whoever looks next may claim; the claim's own attempt is not to count. */
   #upForClaim(): Lease {
-    const { position = 1, attempt = 1 } = this.#request ?? this.#requests.values().next().value ?? {};
-    return { ...this.#source.lease(position, attempt - 1), until: 0 };
+    return upForClaim(notBegun(this.#relying.fence));
   }
 
   async #threw(error: unknown): Promise<void> {
@@ -321,8 +347,11 @@ export class Execution {
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {
     if (isTerminal(this.log.plannedState)) return this.#settle();
-    const draft = statusDraft(this.#place, state, content, this.#source.now());
-    await this.log.append(draft, { lease: () => null });
+    await this.log.append(this.#status(state, content), this.#relying);
+  }
+
+  #status(state: TaskState, content?: Content): ReturnType<typeof statusDraft> {
+    return statusDraft(this.#place, state, content, this.#source.now());
   }
 
   /** Waits until everything accepted is stored. */
@@ -337,8 +366,8 @@ export class Execution {
     throw failure;
   }
 
-  async #setLease(lease: Lease | null): Promise<void> {
-    await this.log.setLease(this.#source.lease(0, 0).holder, lease);
+  #setLease(lease: Lease | null): Promise<boolean> {
+    return this.log.setLease(this.#relying.fence, lease);
   }
 }
 

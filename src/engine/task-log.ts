@@ -2,10 +2,19 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { callAll } from "../core/call-all.js";
 import { nextRound } from "../core/next-round.js";
-import { type AppendRequest, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import {
+  type AppendRequest,
+  type Fence,
+  type Lease,
+  StoreError,
+  type TaskHead,
+  type TaskRow,
+  type TaskStore,
+} from "../store/task-store.js";
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, noteSize, stateAfter } from "../task/entry.js";
 import { snapshotPieces, type TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
+import { isFenced, LeaseLost } from "./lease.js";
 import { unavailable } from "./outage.js";
 import { Pages } from "./pages.js";
 import { Plan, type SizeLimits } from "./plan.js";
@@ -173,24 +182,18 @@ export class TaskLog {
   }
 
   /**
-   * Sets or ends the lease without an entry.
+   * Replaces or ends a lease without an entry, if it is still the task's.
    * @param expected only while the log ends there: not when somebody has appended behind it
    * @returns whether it was done; otherwise somebody else has the lease, or has appended
    */
-  async setLease(holder: string, lease: Lease | null, expected?: number): Promise<boolean> {
+  async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
     this.#changeLease(lease);
     this.#settingLease++;
-    const request = { taskId: this.taskId, holder, lease, ...(expected === undefined ? {} : { expected }) };
+    const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
     const done = await this.#store.setLease(request).finally(() => this.#settingLease--);
-    if (done) this.#noteLease();
+    if (done === "set") this.#noteLease();
     else await this.refresh();
-    return done;
-  }
-
-  /** Notes that the store prolongs the lease: the next entry is stored together with the lease as it is known here. */
-  noteRenewal(until: number): void {
-    const { lease } = this.#head;
-    if (lease !== null) this.#changeLease({ ...lease, until });
+    return done === "set";
   }
 
   #changeLease(lease: Lease | null): void {
@@ -287,7 +290,8 @@ export class TaskLog {
         conflicts = 0;
       } catch (error) {
         // A conflict shows that another process got on; one that shows nothing is trouble.
-        if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
+        if (isFenced(error)) await this.#lost(error);
+        else if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
         else this.#fail(error);
         conflicts = this.fold.position > position ? 0 : conflicts + 1;
       }
@@ -301,8 +305,9 @@ export class TaskLog {
     const request = this.#request(batch);
     this.#appending = true;
     try {
-      await this.#store.append(request);
+      const there = await this.#store.append(request);
       this.#appends++;
+      if (request.lease !== undefined) this.#changeLease(there ?? request.lease);
       this.#stored(batch);
     } finally {
       this.#appending = false;
@@ -312,7 +317,9 @@ export class TaskLog {
 
   #request({ pending, entries, bytes }: Batch): AppendRequest {
     const expected = this.fold.position;
-    let { state, statusTime, lease } = this.#head;
+    let { state, statusTime } = this.#head;
+    let lease: Lease | undefined;
+    let fence: Fence | undefined;
     let position = expected;
     for (const { draft, options } of pending) {
       position++;
@@ -321,19 +328,21 @@ export class TaskLog {
         state = next;
         statusTime = draft.time;
       }
-      if (options.lease !== undefined) lease = options.lease(position, lease);
+      if (options.lease !== undefined) lease ??= options.lease(position);
+      fence ??= options.fence;
     }
-    if (lease !== this.#head.lease) this.#changeLease(lease);
     // Written out, as heads are made for every entry: a spread costs several times as much.
     const { taskId, tenant, owner, contextId } = this.#head;
     const generation = entries.at(-1)?.generation ?? 0;
-    const head: TaskHead = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
+    const head: TaskRow = { taskId, tenant, owner, contextId, state, statusTime, position, generation };
     const send = pending[0]?.options.send;
     return {
       head,
       expected,
       creates: entries[0]?.event.case === "created",
       entries: bytes,
+      fence,
+      lease,
       ...(send === undefined ? {} : { send: { ...send, taskId: this.taskId, position: expected + 1 } }),
     };
   }
@@ -362,10 +371,12 @@ export class TaskLog {
     this.tail.push(noteSize(entry, size), size);
     const state = stateAfter(entry.event);
     const before = this.#head;
-    const { taskId, tenant, owner, contextId, lease } = before;
+    const { taskId, tenant, owner, contextId } = before;
     const { position, generation } = entry;
     const statusTime = state === undefined ? before.statusTime : millisOf(entry.time);
     const now = state ?? before.state;
+    // The end of a task is the end of its lease.
+    const lease = isTerminal(now) ? null : before.lease;
     this.#head = { taskId, tenant, owner, contextId, state: now, statusTime, position, generation, lease };
     if (state === undefined || !endsBlockingSend(state)) return;
     // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
@@ -384,6 +395,18 @@ export class TaskLog {
     // Whether this is the pause of the turn that another process has in work, or of the one before, cannot be seen.
     else this.settledTurn = Math.max(before, lease.turn - 1);
     this.wake();
+  }
+
+  /** Somebody else executes the task: nothing of who did is tried again, and what relies on no lease goes on. */
+  async #lost(cause: unknown): Promise<void> {
+    const waiting = this.#unstored.takeAll();
+    const fence = waiting.find(({ options }) => options.fence !== undefined)?.options.fence;
+    for (const pending of waiting) {
+      if (pending.options.fence === undefined || pending.options.fence !== fence) this.#unstored.push(pending);
+      else pending.reject(new LeaseLost(this.taskId, cause));
+    }
+    for (const resolve of this.#room.splice(0)) resolve();
+    await this.#retry(cause);
   }
 
   /** Another process wrote first: take its entries over, then judge what waits once more. */

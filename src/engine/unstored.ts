@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Lease, SendKey } from "../store/task-store.js";
+import type { Fence, Lease, SendKey } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
@@ -11,8 +11,10 @@ const maxAppendBytes = 1024 * 1024;
 export interface AppendOptions extends Conditions {
   /** Remembers the send that caused it, in the same transaction. */
   readonly send?: SendKey & { readonly fingerprint: string };
-  /** The lease after it, by the entry's position and the lease before it; undefined leaves it as it is. */
-  readonly lease?: ((position: number, before: Lease | null) => Lease | null) | undefined;
+  /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
+  readonly lease?: ((position: number) => Lease) | undefined;
+  /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
+  readonly fence?: Fence | undefined;
   /** Runs when the entry is stored and folded, before the next one is: what it reads is the task at that entry. */
   readonly onStored?: ((entry: LogEntry) => void) | undefined;
 }
@@ -73,11 +75,12 @@ export class Unstored {
 
   /**
    * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send
-   * alone, since nothing else may be refused together with it. They stay here until `drop`.
+   * alone, since nothing else may be refused together with it, as may what relies on another lease. They stay here until `drop`.
    */
   next(fold: TaskFold): Batch {
     let { position, generation } = fold;
     let size = 0;
+    let fence: Fence | undefined;
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
     const alone = this.#queue[0]?.options.send !== undefined;
@@ -85,6 +88,8 @@ export class Unstored {
       const { draft, options } = this.#queue[index] as Pending;
       const more = index > 0;
       if (more && (alone || options.send !== undefined)) break;
+      if (more && fence !== undefined && options.fence !== undefined && options.fence !== fence) break;
+      fence ??= options.fence;
       if (more && size + draft.size > maxAppendBytes) break;
       if (countsAsGeneration(draft.event)) generation++;
       const entry = placeDraft(draft, ++position, generation);

@@ -1,4 +1,4 @@
-import { type AppendRequest, type RememberedSend, StoreError } from "./task-store.js";
+import { type AppendRequest, type Fence, type RememberedSend, StoreError } from "./task-store.js";
 
 /** What a store knows of a task when an append arrives. */
 export interface StoredTask {
@@ -8,6 +8,7 @@ export interface StoredTask {
   readonly position: number;
   /** Whether the state is terminal. */
   readonly finished: boolean;
+  readonly lease: Fence | null;
 }
 
 /**
@@ -34,19 +35,23 @@ export function checkRequest(request: AppendRequest): void {
 
 /**
  * Why an append may not happen, or undefined when it may. One rule for all stores, in this order: a retry is told
- * what its key stands for whatever became of the task since, then an end is an end, then positions must meet.
+ * what its key stands for whatever became of the task since, then an end is an end, then whoever lost its lease
+ * has lost it wherever the log ends, then positions must meet.
  */
 export function refusal(
-  request: Pick<AppendRequest, "head" | "expected">,
+  request: Pick<AppendRequest, "head" | "expected" | "fence" | "lease">,
   stored: StoredTask | undefined,
   remembered: RememberedSend | undefined,
 ): StoreError | undefined {
-  const { head, expected } = request;
+  const { head, expected, fence } = request;
   if (remembered !== undefined) {
     return new StoreError("duplicate", "The idempotency key is taken.", { remembered });
   }
   if (stored?.finished === true) {
     return new StoreError("finished", `Task ${head.taskId} is finished and takes no more entries.`);
+  }
+  if (fence !== undefined && !holds(fence, stored === undefined ? request.lease : stored.lease)) {
+    return new StoreError("fenced", `The lease of task ${head.taskId} is not that of ${fence.holder} any more.`);
   }
   const position = stored?.position ?? 0;
   if (position !== expected) {
@@ -60,4 +65,9 @@ export function refusal(
 
 function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
   return head.tenant === stored.tenant && head.owner === stored.owner && head.contextId === stored.contextId;
+}
+
+/** Whether a lease is the one that somebody relies on. */
+export function holds(fence: Fence, lease: Fence | null | undefined): boolean {
+  return lease?.holder === fence.holder && lease.attempt === fence.attempt;
 }

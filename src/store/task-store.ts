@@ -13,9 +13,9 @@ import type { StoreHealth } from "./health.js";
  */
 export interface TaskStore {
   /**
-   * True when other processes may have the same tasks open: readers then look for news now and then, and what a crash
-   * cut off is claimed when its lease ends. False when nobody else can: every lease that is there when the store is
-   * opened is of a process that is gone, and is up for a claim at once.
+   * True when other processes may have the same tasks open: readers then look for news now and then, and the leases
+   * of a holder are claimed when it showed no life for a time (`beat`, `claimLeases`). False when nobody else can:
+   * every lease that is there when the store is opened is of a process that is gone, and is up for a claim at once.
    */
   readonly shared: boolean;
 
@@ -24,12 +24,14 @@ export interface TaskStore {
 
   /**
    * Adds entries to a task's log, in one transaction with everything else the request names. Calls of many tasks
-   * that arrive together share one commit.
+   * that arrive together share one commit. An append that ends the task ends its lease.
+   * @returns undefined; or, when the request wants a lease and there is one, the one that is there, which stays
    * @throws StoreError, judged in this order: `duplicate` when the idempotency key is taken; `finished` when the task
-   * is terminal; `conflict` when the log does not end at `expected`; `failed` for a request that contradicts itself or
-   * moves a task to another tenant, owner or context; `closed`.
+   * is terminal; `fenced` when the lease is not the one that the request relies on; `conflict` when the log does not
+   * end at `expected`; `failed` for a request that contradicts itself or moves a task to another tenant, owner or
+   * context; `closed`.
    */
-  append(request: AppendRequest): Promise<void>;
+  append(request: AppendRequest): Promise<Lease | undefined>;
 
   /** A task's head row, or undefined. */
   head(request: { readonly taskId: string }): Promise<TaskHead | undefined>;
@@ -72,24 +74,36 @@ export interface TaskStore {
   findSend(request: SendKey): Promise<RememberedSend | undefined>;
 
   /**
-   * Takes over executions whose lease ran out at or before `now`, for `holder`, and counts the attempt.
-   * Two holders never get the same one.
+   * Says that a holder lives. Where the store is shared this has to come several times within `leaseMs`; elsewhere
+   * it does nothing. A store that has a thread of its own goes on saying so for `maxStallMs` after the last call, so
+   * that a process whose event loop is blocked is not taken for a dead one.
+   * @returns false when others had given the holder up since the last call: it lives again, and is to look
+   * which leases it still has
+   */
+  beat(request: BeatRequest): Promise<boolean>;
+
+  /**
+   * Takes over executions that nobody has, for `holder`, and counts the attempt: leases that were put up for a claim,
+   * and those of holders that showed no life for `leaseMs`. That time is measured by the store's own clock, which no
+   * setting of the time of day moves: from the first call that saw the holder's last sign of life on. A call that
+   * comes more than two thirds of `leaseMs` after the one before begins to measure anew, because whoever was stopped
+   * himself cannot tell who else was. Two holders never get the same lease, and nobody gets its own.
    */
   claimLeases(request: ClaimRequest): Promise<TaskHead[]>;
 
-  /** Extends the leases that `holder` still has; returns the tasks it still has. */
-  renewLeases(request: {
+  /** Tasks whose lease `holder` has, after an id, in the order of their ids by their UTF-8 bytes. */
+  leasesOf(request: {
     readonly holder: string;
-    readonly taskIds: readonly string[];
-    readonly until: number;
-  }): Promise<string[]>;
+    readonly after: string;
+    readonly limit: number;
+  }): Promise<readonly HeldLease[]>;
 
   /**
-   * Sets or, with null, ends the lease of an execution, if `holder` has it. A lease whose `until` is not in the
-   * future is up for a claim at once. Without effect when somebody else has it, or nobody; and, where a position is
-   * named, when the log does not end there. Says whether it was done.
+   * Replaces the lease of an execution, or ends it with null, if it is still the one named by `fence`: otherwise
+   * nothing changes and the answer is `lost`. With `expected` the log has to end there as well: otherwise nothing
+   * changes and the answer is `moved`. A lease whose holder is `nobody` is up for a claim.
    */
-  setLease(request: LeaseChange): Promise<boolean>;
+  setLease(request: LeaseChange): Promise<LeaseOutcome>;
 
   /** Creates or replaces a push configuration of a task, its position too; ignored when there is no such task. */
   putPushConfig(request: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void>;
@@ -116,8 +130,8 @@ export interface TaskStore {
   close(): Promise<void>;
 }
 
-/** Row of a task that lists and filters need. Times are milliseconds since the epoch. */
-export interface TaskHead {
+/** What an append says of its task, for lists and filters. Times are milliseconds since the epoch. */
+export interface TaskRow {
   readonly taskId: string;
   readonly tenant: string;
   readonly owner: string;
@@ -130,39 +144,64 @@ export interface TaskHead {
   readonly position: number;
   /** Generation of the last entry. */
   readonly generation: number;
+}
+
+/** A task's row as stored, with who executes it. */
+export interface TaskHead extends TaskRow {
   /** The execution in progress, or null when there is none. */
   readonly lease: Lease | null;
 }
 
-/** Right to execute a task. It is a hint that ends by itself; the expected position is what keeps writers apart. */
-export interface Lease {
-  /** Which process has it. */
+/** The holder of a lease that is up for a claim. */
+export const nobody = "";
+
+/** What an execution relies on: nothing of it is stored once the lease is another one. */
+export interface Fence {
+  /** Which process executes. */
   readonly holder: string;
-  /** When it ends unless it is renewed. */
-  readonly until: number;
-  /** Position of the entry with the message whose turn is being executed. */
-  readonly turn: number;
   /** How many executions of this turn began; above 1 after a crash. */
   readonly attempt: number;
 }
 
+/** Right to execute a task, for as long as its holder shows signs of life, and nobody claimed it. */
+export interface Lease extends Fence {
+  /** Position of the entry with the message whose turn is being executed. */
+  readonly turn: number;
+}
+
+/** A lease and its task. */
+export interface HeldLease extends Lease {
+  readonly taskId: string;
+}
+
 export interface LeaseChange {
   readonly taskId: string;
-  readonly holder: string;
+  /** The lease that is to be changed. */
+  readonly fence: Fence;
   readonly lease: Lease | null;
   /** Only while this is the position of the task's last entry, so that no message is left behind. */
   readonly expected?: number;
 }
 
+/** What became of a change: done, not done because the lease is another one, or because the log ends elsewhere. */
+export type LeaseOutcome = "set" | "lost" | "moved";
+
 export interface AppendRequest {
-  /** The head after this append; `position` is `expected` plus the number of entries. */
-  readonly head: TaskHead;
+  /** The row after this append; `position` is `expected` plus the number of entries. */
+  readonly head: TaskRow;
   /** Position of the last entry that the caller knows of; 0 with `creates`, and only then. */
   readonly expected: number;
   /** The first entry is the one that a task begins with. No other append creates one. Default false. */
   readonly creates?: boolean;
   /** The new entries, at least one, in order. */
   readonly entries: readonly Uint8Array[];
+  /**
+   * The lease that the entries rely on, as those of an execution do. Without it they are anybody's, such as a message.
+   * A task that this append creates has the lease that it takes.
+   */
+  readonly fence?: Fence | undefined;
+  /** Is taken in the same transaction, unless there is one: then that one stays, also one that is up for a claim. */
+  readonly lease?: Lease | undefined;
   /** Remembers a send in the same transaction. */
   readonly send?: SendKey & RememberedSend;
 }
@@ -230,10 +269,20 @@ export interface RememberedSend {
   readonly position: number;
 }
 
+export interface BeatRequest {
+  readonly holder: string;
+  /** Others may take the holder's leases over when they see no life for so long, in milliseconds. */
+  readonly leaseMs: number;
+  /** Whether the holder said so before: not to be known is then to have been given up. */
+  readonly again: boolean;
+  /** How long the store says so by itself after this call, in milliseconds. */
+  readonly maxStallMs: number;
+}
+
 export interface ClaimRequest {
   readonly holder: string;
-  readonly now: number;
-  readonly until: number;
+  /** How long the holder of a lease has to show no life, in milliseconds. */
+  readonly leaseMs: number;
   readonly limit: number;
 }
 
@@ -250,12 +299,13 @@ export interface StoredPushConfig {
 }
 
 /**
- * Why a store refused. `conflict`, `finished` and `duplicate` are answers; the others are trouble: `failed` with this
- * one request, `unavailable` with the store as a whole, of which its health tells.
+ * Why a store refused. `conflict`, `finished`, `fenced` and `duplicate` are answers; the others are trouble: `failed`
+ * with this one request, `unavailable` with the store as a whole, of which its health tells.
  */
 export type StoreErrorKind =
   | "conflict"
   | "finished"
+  | "fenced"
   | "duplicate"
   | "closed"
   | "failed"

@@ -15,7 +15,7 @@ import {
   working,
 } from "../../src/engine/event.js";
 import { Interruption } from "../../src/engine/interruption.js";
-import type { TaskStore } from "../../src/store/task-store.js";
+import { nobody, type TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -641,7 +641,7 @@ describe("drain()", () => {
       const { task } = await bench.engine.get(scope, id);
       expect(task.status?.state).toBe(recover === "fail" ? TaskState.FAILED : TaskState.WORKING);
       const head = await bench.store.head({ taskId: id });
-      expect(head?.lease?.until).toBe(recover === "fail" ? undefined : 0);
+      expect(head?.lease?.holder).toBe(recover === "fail" ? undefined : nobody);
     }
   });
 });

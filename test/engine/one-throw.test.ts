@@ -11,7 +11,6 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { placeDraft } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
-import { sharing } from "../support/slow-store.js";
 import { Bench, gate, scope } from "./support.js";
 
 const turn = {
@@ -67,11 +66,11 @@ describe("a task log", () => {
 /** A shared store in which a task can be made unreadable. */
 function breakable(): { store: TaskStore; unreadable: Set<string> } {
   const unreadable = new Set<string>();
-  const kept = sharing(memoryStore());
+  const kept = memoryStore({ shared: true });
   const store = new Proxy(kept, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
-      if (name !== "read") return value;
+      if (name !== "read") return typeof value === "function" ? value.bind(target) : value;
       return async (request: Parameters<TaskStore["read"]>[0]) =>
         unreadable.has(request.taskId) ? [new Uint8Array([0xff])] : target.read(request);
     },

@@ -8,7 +8,7 @@ import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
-import { openStore } from "./stores.js";
+import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
 
 /** A process that died: what it had not stored is gone, and it never says anything again. */
@@ -32,10 +32,10 @@ function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
 
 /** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
-  const store = openStore();
-  const first = mortal(store);
-  let now = 1_000_000;
-  const before = new Bench(agent, { now: () => now, leaseMs: 1_000 }, first.store);
+  const [one, store] = openShared();
+  const first = mortal(one);
+  const before = new Bench(agent, { leaseMs }, first.store);
+  await before.engine.start();
   const held = await before.send(texts[0] ?? "");
   const { id: taskId } = held.accepted!.task;
   for (const text of texts.slice(1)) await before.send(text, { message: { taskId } });
@@ -43,10 +43,21 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   // Everything yielded so far is stored before the process dies.
   await new Promise((resolve) => setTimeout(resolve, 20));
   first.die();
-  now += 2_000;
-  const after = new Bench(agent, { now: () => now, leaseMs: 1_000 }, store);
+  const holder = await holderOf(store, taskId);
+  const after = new Bench(agent, { leaseMs }, store);
   await after.engine.start();
+  await expect.poll(() => holderOf(store, taskId), patience).not.toBe(holder);
   return { taskId, after, store };
+}
+
+/** How long whoever is gone has to be silent, in milliseconds. */
+const leaseMs = 240;
+
+/** Several rounds on a busy machine. */
+const patience = { timeout: 20_000 };
+
+async function holderOf(store: TaskStore, taskId: string): Promise<string | undefined> {
+  return (await store.head({ taskId }))?.lease?.holder;
 }
 
 const stuck = new Promise<never>(() => {});
@@ -60,6 +71,7 @@ describe("recovery", () => {
       },
     });
     const held = await after.engine.open(scope, taskId);
+    await held.passed(2, stays, 10_000);
     const { task } = held.now();
     expect(task.status?.state).toBe(TaskState.FAILED);
     expect(task.status?.message?.parts[0]?.content.value).toContain("crash");
@@ -118,33 +130,39 @@ describe("recovery", () => {
   });
 
   it("gives up after so many attempts", async () => {
-    const store = openStore();
-    let now = 1_000_000;
+    const stores = openStores(6);
+    const store = stores[5] as TaskStore;
+    const begun: number[] = [];
     const agent: Omit<Agent, "card"> = {
       recover: "restart",
       async *execute(turn) {
         yield working(`${turn.attempt}`);
+        begun.push(turn.attempt);
         await stuck;
       },
     };
     let taskId = "";
-    for (let life = 0; life < 6; life++) {
-      const mortalStore = mortal(store);
-      const bench = new Bench(agent, { now: () => now, leaseMs: 1_000, maxRestarts: 3 }, mortalStore.store);
+    for (let life = 1; life <= 4; life++) {
+      const { store: kept, die } = mortal(stores[life] as TaskStore);
+      const bench = new Bench(agent, { leaseMs, maxRestarts: 3 }, kept);
       await bench.engine.start();
-      if (life === 0) taskId = (await bench.send("x")).accepted!.task.id;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      mortalStore.die();
-      now += 2_000;
+      if (life === 1) taskId = (await bench.send("x")).accepted!.task.id;
+      await expect.poll(() => begun.length, patience).toBe(life);
+      const stored = async () => (await store.head({ taskId }))?.generation;
+      await expect.poll(stored, patience).toBe(1 + life);
+      die();
     }
-    const last = new Bench(agent, { now: () => now }, store);
+    const last = new Bench(agent, { leaseMs, maxRestarts: 3 }, store);
+    await last.engine.start();
+    const ended = async () => (await last.engine.get(scope, taskId)).task.status?.state;
+    await expect.poll(ended, patience).toBe(TaskState.FAILED);
     const { task } = await last.engine.get(scope, taskId);
-    expect(task.status?.state).toBe(TaskState.FAILED);
     expect(task.history.map((m) => m.parts[0]?.content.value)).toEqual(["x", "1", "2", "3", "4"]);
-  });
+    await last.engine.drain(0);
+  }, 60_000);
 
-  it("leaves a lease alone that somebody renews", async () => {
-    const store = openStore();
+  it("leaves the tasks of a process alone that says it lives", async () => {
+    const [one, two] = openShared();
     const bench = new Bench(
       {
         async *execute() {
@@ -152,14 +170,14 @@ describe("recovery", () => {
           await stuck;
         },
       },
-      { leaseMs: 150 },
-      store,
+      { leaseMs },
+      one,
     );
     await bench.engine.start();
     const held = await bench.send("x");
-    const other = new Bench({ async *execute() {} }, { leaseMs: 150 }, store);
+    const other = new Bench({ async *execute() {} }, { leaseMs }, two);
     await other.engine.start();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 4 * leaseMs));
     expect(held.now().task.status?.state).toBe(TaskState.WORKING);
     await bench.engine.drain(0);
     await other.engine.drain(0);
@@ -171,7 +189,6 @@ describe("recovery from a file", () => {
   async function nextLife(shared: boolean, check: (after: Bench, taskId: string) => Promise<void>): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "parley-recovery-"));
     const path = join(folder, "tasks.db");
-    const now = 1_000_000;
     const agent: Omit<Agent, "card"> = {
       async *execute() {
         yield working();
@@ -180,14 +197,15 @@ describe("recovery from a file", () => {
     };
     const kept = sqliteStore({ path, shared });
     const first = mortal(kept);
-    const before = new Bench(agent, { now: () => now, leaseMs: 10_000 }, first.store);
+    const before = new Bench(agent, { leaseMs: 10_000 }, first.store);
     const held = await before.send("x");
     await held.passed(1, stays, 5_000);
     first.die();
     await kept.close();
     const store = sqliteStore({ path, shared });
-    const after = new Bench(agent, { now: () => now, leaseMs: 10_000 }, store);
+    const after = new Bench(agent, { leaseMs: 10_000 }, store);
     await after.engine.start();
+    await after.engine.recovered;
     await check(after, held.accepted!.task.id);
     await after.engine.drain(0);
     await store.close();
@@ -212,6 +230,7 @@ describe("recovery from a file", () => {
       await held.passed(1, stays, 5_000);
       const third = new Bench(served.agent, { leaseMs: 10_000 }, store);
       await third.engine.start();
+      await third.engine.recovered;
       expect(held.now().task.status?.state).toBe(TaskState.WORKING);
       expect((await engine.get(scope, held.accepted!.task.id)).task.status?.state).toBe(TaskState.WORKING);
       await Promise.all([other.engine.drain(0), third.engine.drain(0)]);
@@ -256,9 +275,8 @@ describe("a task whose events cannot be stored for a while", () => {
 
 describe("a message to a task whose process died a moment ago", () => {
   it("waits behind the turn that was cut off, which is not skipped", async () => {
-    const store = openStore();
-    const first = mortal(store);
-    let now = 1_000_000;
+    const [one, store] = openShared();
+    const first = mortal(one);
     const agent: Omit<Agent, "card"> = {
       recover: "restart",
       async *execute(turn) {
@@ -266,16 +284,15 @@ describe("a message to a task whose process died a moment ago", () => {
         if (turn.text === "one" && turn.attempt === 1) await stuck;
       },
     };
-    const before = new Bench(agent, { now: () => now, leaseMs: 1_000 }, first.store);
+    const before = new Bench(agent, { leaseMs }, first.store);
     const held = await before.send("one");
     const { id: taskId } = held.accepted!.task;
     await held.passed(1, stays, 5_000);
     first.die();
-    // The lease of the dead process is not over yet.
-    const after = new Bench(agent, { now: () => now, leaseMs: 1_000 }, store);
+    // Nobody can tell yet that the process is gone.
+    const after = new Bench(agent, { leaseMs }, store);
     await after.engine.start();
     const answered = settle(await after.send("two", { message: { taskId } }));
-    now += 2_000;
     expect(await answered).toBe("COMPLETED");
     const { task } = await after.engine.get(scope, taskId);
     expect(task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1"]);
@@ -283,26 +300,16 @@ describe("a message to a task whose process died a moment ago", () => {
   });
 });
 
-/** The same store for several engines, as a shared one is. */
-function sharedStore(): TaskStore {
-  return new Proxy(openStore(), {
-    get(target, name) {
-      const value: unknown = name === "shared" ? true : Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
-
 describe("two processes on one store", () => {
   it("see each other's entries and never lose one", async () => {
-    const store = sharedStore();
+    const [here, there] = openShared();
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
         yield inputRequired(`seen ${turn.text}`);
       },
     };
-    const one = new Bench(agent, {}, store);
-    const two = new Bench(agent, {}, store);
+    const one = new Bench(agent, {}, here);
+    const two = new Bench(agent, {}, there);
     const held = await one.send("a");
     expect(await story(held)).toEqual(["INPUT_REQUIRED seen a"]);
     const { id: taskId } = held.now().task;
@@ -317,7 +324,7 @@ describe("two processes on one store", () => {
   });
 
   it("answer a message that came to one of them while the other one was at work and then paused", async () => {
-    const store = sharedStore();
+    const [here, there] = openShared();
     const go = gate();
     const seen: string[] = [];
     const agent: Omit<Agent, "card"> = {
@@ -328,7 +335,7 @@ describe("two processes on one store", () => {
         yield inputRequired("More?");
       },
     };
-    const [one, two] = [new Bench(agent, { leaseMs: 300 }, store), new Bench(agent, { leaseMs: 300 }, store)];
+    const [one, two] = [new Bench(agent, { leaseMs }, here), new Bench(agent, { leaseMs }, there)];
     await Promise.all([one.engine.start(), two.engine.start()]);
     const held = await one.send("first");
     const { id: taskId } = held.accepted!.task;
@@ -340,7 +347,7 @@ describe("two processes on one store", () => {
   });
 
   it("hear of a cancel at the other one: the agent, its readers and those who wait", async () => {
-    const store = sharedStore();
+    const [here, there] = openShared();
     let told = false;
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
@@ -349,7 +356,7 @@ describe("two processes on one store", () => {
         told = true;
       },
     };
-    const [one, two] = [new Bench(agent, {}, store), new Bench(agent, {}, store)];
+    const [one, two] = [new Bench(agent, {}, here), new Bench(agent, {}, there)];
     await one.engine.start();
     const held = await one.send("go");
     const told1 = story(held);
@@ -363,14 +370,14 @@ describe("two processes on one store", () => {
   });
 
   it("know what the other one has stored before they refuse a resume or a generation", async () => {
-    const store = sharedStore();
+    const [here, there] = openShared();
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
         for (let i = 0; i < 5; i++) yield working(`${turn.text} ${i}`);
         yield inputRequired("More?");
       },
     };
-    const [one, two] = [new Bench(agent, {}, store), new Bench(agent, {}, store)];
+    const [one, two] = [new Bench(agent, {}, here), new Bench(agent, {}, there)];
     const held = await one.send("a");
     await settle(held);
     const { id: taskId } = held.accepted!.task;

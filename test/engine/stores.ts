@@ -3,7 +3,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { temporaryFile } from "../store/sqlite/files.js";
-import { seeded, sharing, slowStore } from "../support/slow-store.js";
+import { seeded, slowStore } from "../support/slow-store.js";
 
 /**
  * Which store the engine's tests run on. By themselves they take the memory store; `test/slow-engine` runs them once
@@ -42,7 +42,8 @@ export function openShared(): [TaskStore, TaskStore] {
   return openStores(2) as [TaskStore, TaskStore];
 }
 
-function openStores(count: number): TaskStore[] {
+/** As many; more than one share their tasks. */
+export function openStores(count: number): TaskStore[] {
   const lane = lanes.parleyTestLane;
   const shared = count > 1 || lane?.shared === true;
   const behind = lane?.behind === "SQLite" ? sqliteStores(count, shared) : memoryStores(count, shared);
@@ -55,8 +56,8 @@ function sqliteStores(count: number, shared: boolean): TaskStore[] {
 }
 
 function memoryStores(count: number, shared: boolean): TaskStore[] {
-  const store = kept(memoryStore());
-  return Array.from({ length: count }, () => (shared ? sharing(store) : store));
+  const store = kept(memoryStore({ shared }));
+  return Array.from({ length: count }, () => store);
 }
 
 /** Every store, to be opened in a test. */

@@ -230,7 +230,7 @@ describe("createA2A()", () => {
 
   it("refuses calls when it could not start", async () => {
     const store = memoryStore();
-    store.claimLeases = () => Promise.reject(new Error("the disk is on fire"));
+    store.beat = () => Promise.reject(new Error("the disk is on fire"));
     const a2a = make({ store });
     await expect(a2a.start()).rejects.toThrow("the disk is on fire");
     const error = await send(a2a).catch((thrown: unknown) => ConnectError.from(thrown));

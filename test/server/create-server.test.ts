@@ -375,7 +375,7 @@ describe("close()", () => {
   it("closes the store whatever goes wrong before", async () => {
     const store: TaskStore = memoryStore();
     const server = await start({ store });
-    store.renewLeases = () => Promise.reject(new Error("broken"));
+    store.leasesOf = () => Promise.reject(new Error("broken"));
     store.setLease = () => Promise.reject(new Error("broken"));
     await server.close({ graceMs: 0 }).catch(() => {});
     await expect(store.head({ taskId: "x" })).rejects.toMatchObject({ kind: "closed" });

@@ -3,7 +3,13 @@ import { checkRequest, refusal, type StoredTask } from "../../src/store/check.js
 import { headOf, numbered } from "../../src/store/contract/setup.js";
 
 const place = { tenant: "tenant", owner: "owner", contextId: "context" };
-const stored = (named: Partial<StoredTask>): StoredTask => ({ ...place, position: 3, finished: false, ...named });
+const stored = (named: Partial<StoredTask>): StoredTask => ({
+  ...place,
+  position: 3,
+  finished: false,
+  lease: null,
+  ...named,
+});
 const remembered = { fingerprint: "f", taskId: "other", position: 1 };
 
 describe("checkRequest()", () => {
@@ -52,6 +58,19 @@ describe("refusal()", () => {
   it("says finished whatever the position", () => {
     for (const position of [2, 3, 4]) {
       expect(refusal(request, stored({ position, finished: true }), undefined)).toMatchObject({ kind: "finished" });
+    }
+  });
+
+  it("lets pass nothing that relies on another lease than the stored one, wherever it goes on", () => {
+    const fence = { holder: "me", attempt: 2 };
+    const fenced = (lease: StoredTask["lease"], position = 3) =>
+      refusal({ ...request, fence }, stored({ lease, position }), undefined)?.kind;
+    expect(fenced(fence)).toBeUndefined();
+    expect(fenced(fence, 4)).toBe("conflict");
+    for (const lease of [null, { holder: "you", attempt: 2 }, { holder: "me", attempt: 1 }]) {
+      expect(fenced(lease)).toBe("fenced");
+      expect(fenced(lease, 4)).toBe("fenced");
+      expect(refusal(request, stored({ lease }), undefined)).toBeUndefined();
     }
   });
 

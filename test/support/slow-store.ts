@@ -46,13 +46,3 @@ export function slowStore(store: TaskStore, { random, maxMs = 4 }: SlowOptions):
     },
   });
 }
-
-/** The same store, as one that other processes may have open, too. */
-export function sharing(store: TaskStore): TaskStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = name === "shared" ? true : Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}

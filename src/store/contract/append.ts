@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { StoreErrorKind } from "../task-store.js";
+import { nobody, type StoreErrorKind } from "../task-store.js";
 import {
   bytesOf,
   countTo,
@@ -23,6 +23,8 @@ export function appendContract(contract: StoreContract): void {
   contract.suite.describe("append()", () => {
     accepting(contract);
     refusing(contract);
+    leasing(contract);
+    fencing(contract);
     mistakes(contract);
     bytes(contract);
   });
@@ -47,9 +49,9 @@ function accepting(contract: StoreContract): void {
 
   scenario(contract, "adds to a log and replaces the head", async (store) => {
     const created = await create(store, { taskId: "a", lease: leaseOf() });
-    const second = await follow(store, created, { statusTime: 2_000, state: TaskState.INPUT_REQUIRED, lease: null }, 3);
+    const second = await follow(store, created, { statusTime: 2_000, state: TaskState.INPUT_REQUIRED }, 3);
     expect(await store.head({ taskId: "a" })).toEqual(second);
-    const third = await follow(store, second, { generation: 4, lease: leaseOf({ holder: "other", attempt: 2 }) });
+    const third = await follow(store, second, { generation: 4 });
     expect(await store.head({ taskId: "a" })).toEqual(third);
     expect(await readAll(store, "a")).toEqual(countTo(5));
   });
@@ -80,7 +82,7 @@ function accepting(contract: StoreContract): void {
 
 function refusing(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const refused = (kind: StoreErrorKind): object => ({ name: "StoreError", kind });
+  const refused = refusedAs;
 
   for (const expected of [0, 1, 2, 4, 100]) {
     scenario(contract, `refuses a log of 3 that is expected to end at ${expected}`, async (store) => {
@@ -147,6 +149,114 @@ function refusing(contract: StoreContract): void {
     expect(await readAll(store, "busy")).toEqual(countTo(3));
     expect(await readAll(store, "last")).toEqual(["1"]);
   });
+}
+
+function leasing(contract: StoreContract): void {
+  const { expect } = contract.suite;
+  const wanted = leaseOf({ holder: "wants it", turn: 2 });
+
+  scenario(contract, "takes a lease where there is none, and says nothing", async (store) => {
+    const head = await create(store, { taskId: "a" });
+    expect(await store.append({ ...followRequest(head), lease: wanted })).toBeUndefined();
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(wanted);
+  });
+
+  scenario(contract, "leaves a lease that is there, and says which one", async (store) => {
+    for (const lease of [leaseOf({ attempt: 3 }), leaseOf({ holder: nobody }), { ...wanted, turn: 1 }]) {
+      const head = await create(store, { taskId: `of ${lease.holder}`, lease });
+      expect(await store.append({ ...followRequest(head), lease: wanted })).toEqual(lease);
+      expect((await store.head(head))?.lease).toEqual(lease);
+    }
+  });
+
+  scenario(contract, "knows the lease by what is stored, whatever the caller believes", async (store) => {
+    const head = await create(store, { taskId: "a", lease: leaseOf() });
+    await store.append(followRequest({ ...head, lease: leaseOf({ holder: "nobody knows" }) }));
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(leaseOf());
+    await store.append({ ...followRequest({ ...head, position: 2, lease: null }), lease: wanted });
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(leaseOf());
+  });
+
+  for (const state of terminal) {
+    scenario(contract, `ends the lease with ${TaskState[state]}`, async (store) => {
+      const head = await create(store, { taskId: "a", lease: leaseOf() });
+      await store.append({ ...followRequest(head, { state }), lease: wanted });
+      expect((await store.head({ taskId: "a" }))?.lease).toBeNull();
+    });
+  }
+}
+
+function fencing(contract: StoreContract): void {
+  const { expect } = contract.suite;
+  const fenced = { name: "StoreError", kind: "fenced" };
+  const fence = leaseOf({ attempt: 2 });
+
+  scenario(contract, "stores what relies on the lease that is stored", async (store) => {
+    const head = await create(store, { taskId: "a", lease: fence });
+    await store.append({ ...followRequest(head, {}, 2), fence });
+    expect(await readAll(store, "a")).toEqual(countTo(3));
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(fence);
+  });
+
+  scenario(contract, "stores what relies on the lease that it takes for a task of its own", async (store) => {
+    await store.append({
+      head: headOf({ taskId: "a" }),
+      expected: 0,
+      creates: true,
+      entries: numbered(0, 1),
+      fence,
+      lease: fence,
+    });
+    expect(await readAll(store, "a")).toEqual(["1"]);
+    const request = { head: headOf({ taskId: "b" }), expected: 0, creates: true, entries: numbered(0, 1), fence };
+    await expect(store.append(request)).rejects.toMatchObject(fenced);
+    expect(await store.head({ taskId: "b" })).toBeUndefined();
+  });
+
+  scenario(contract, "refuses what relies on a lease that is another's, of another attempt, or gone", async (store) => {
+    const others = [
+      leaseOf({ holder: "other", attempt: 2 }),
+      leaseOf({ attempt: 3 }),
+      leaseOf({ holder: nobody }),
+      null,
+    ];
+    for (const [index, lease] of others.entries()) {
+      const head = await create(store, { taskId: `${index}`, lease });
+      for (const state of [TaskState.WORKING, TaskState.COMPLETED]) {
+        const request = { ...followRequest(head, { state }), fence };
+        await expect(store.append(request)).rejects.toMatchObject(fenced);
+        // Wherever the log ends: whoever lost its lease is not to try again somewhere else.
+        const behind = followRequest({ ...head, position: 7 }, { state });
+        await expect(store.append({ ...behind, fence })).rejects.toMatchObject(fenced);
+        await expect(store.append({ ...request, lease: fence })).rejects.toMatchObject(fenced);
+      }
+      expect(await store.head(head)).toEqual(head);
+      expect(await readAll(store, head.taskId)).toEqual(["1"]);
+    }
+  });
+
+  scenario(
+    contract,
+    "refuses what was cut off, from the moment it is claimed, and takes what needs no lease",
+    async (store) => {
+      const head = await create(store, { taskId: "a", lease: leaseOf() });
+      await store.setLease({ taskId: "a", fence: leaseOf(), lease: leaseOf({ holder: nobody, attempt: 1 }) });
+      const [claimed] = await store.claimLeases({ holder: "new", leaseMs: 60_000, limit: 10 });
+      await expect(store.append({ ...followRequest(head), fence: leaseOf() })).rejects.toMatchObject(fenced);
+      await store.append({ ...followRequest(head), fence: claimed?.lease ?? undefined });
+      await store.append(followRequest({ ...head, position: 2 }));
+      expect(await readAll(store, "a")).toEqual(countTo(3));
+    },
+  );
+
+  scenario(contract, "says finished before fenced, and fenced before conflict", async (store) => {
+    const head = await create(store, { taskId: "a", state: TaskState.COMPLETED });
+    await expect(store.append({ ...followRequest(head), fence })).rejects.toMatchObject(refusedAs("finished"));
+  });
+}
+
+function refusedAs(kind: StoreErrorKind): object {
+  return { name: "StoreError", kind };
 }
 
 function mistakes(contract: StoreContract): void {

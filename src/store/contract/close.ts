@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { TaskStore } from "../task-store.js";
+import { nobody, type TaskStore } from "../task-store.js";
 import {
   bytesOf,
   countTo,
@@ -39,9 +39,9 @@ function closing(contract: StoreContract): void {
       () => store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } }),
       () => store.list({ ...OWNER, limit: 1 }),
       () => store.findSend({ ...OWNER, key: "key" }),
-      () => store.claimLeases({ holder: "h", now: 1, until: 2, limit: 1 }),
-      () => store.renewLeases({ holder: "h", taskIds: ["a"], until: 2 }),
-      () => store.setLease({ taskId: "a", holder: "h", lease: null }),
+      () => store.claimLeases({ holder: "h", leaseMs: 1, limit: 1 }),
+      () => store.leasesOf({ holder: "h", after: "", limit: 1 }),
+      () => store.setLease({ taskId: "a", fence: leaseOf(), lease: null }),
       () => store.putPushConfig({ ...key, config: { bytes: bytesOf("c"), position: 0 } }),
       () => store.getPushConfig(key),
       () => store.listPushConfigs({ taskId: "a", after: "", limit: 1 }),
@@ -121,33 +121,32 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
     "has remembered sends, push configurations with their positions, and leases",
     async (store) => {
       const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
-      const head = headOf({ taskId: "a", lease: leaseOf({ until: 1 }) });
-      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 1), send });
+      const lease = leaseOf({ holder: nobody });
+      const head = headOf({ taskId: "a" });
+      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 1), send, lease });
       await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
       await store.savePushPosition({ taskId: "a", configId: "x", position: 1 });
     },
     async (store) => {
       expect(await store.findSend({ ...OWNER, key: "key" })).toEqual({ fingerprint: "f", taskId: "a", position: 1 });
       expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual({ bytes: bytesOf("c"), position: 1 });
-      const [claimed] = await store.claimLeases({ holder: "next life", now: 5_000, until: 9_000, limit: 10 });
-      expect(claimed?.lease).toEqual({ holder: "next life", until: 9_000, turn: 1, attempt: 2 });
+      const [claimed] = await store.claimLeases({ holder: "next life", leaseMs: 60_000, limit: 10 });
+      expect(claimed?.lease).toEqual({ holder: "next life", turn: 1, attempt: 2 });
     },
   );
 
   twoLives(
     "gives the leases of its last life to the next one at once, unless others may still have it open",
     async (store) => {
-      const lease = leaseOf({ until: 5_000, turn: 2, attempt: 2 });
+      const lease = leaseOf({ turn: 2, attempt: 2 });
       await create(store, { taskId: "running", lease }, 3);
       await create(store, { taskId: "at rest" });
     },
     async (store) => {
-      const claim = { holder: "next life", until: 9_000, limit: 10 };
-      const claimed = await store.claimLeases({ ...claim, now: 1 });
-      if (store.shared) expect(claimed).toEqual([]);
-      const all = store.shared ? await store.claimLeases({ ...claim, now: 5_000 }) : claimed;
-      const lease = { holder: "next life", until: 9_000, turn: 2, attempt: 3 };
-      expect(all).toEqual([headOf({ taskId: "running", position: 3, generation: 3, lease })]);
+      const claimed = await store.claimLeases({ holder: "next life", leaseMs: 60_000, limit: 10 });
+      const lease = { holder: "next life", turn: 2, attempt: 3 };
+      const all = [headOf({ taskId: "running", position: 3, generation: 3, lease })];
+      expect(claimed).toEqual(store.shared ? [] : all);
     },
   );
 

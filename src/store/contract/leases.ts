@@ -1,48 +1,66 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario } from "./setup.js";
+import { nobody, type TaskStore } from "../task-store.js";
+import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario, sleep } from "./setup.js";
 
-/** `claimLeases`, `renewLeases`, `setLease`. */
+/** `beat`, `claimLeases`, `leasesOf`, `setLease`. */
 export function leaseContract(contract: StoreContract): void {
-  contract.suite.describe("claimLeases()", () => claiming(contract));
-  contract.suite.describe("renewLeases()", () => renewing(contract));
+  contract.suite.describe("claimLeases()", () => {
+    claiming(contract);
+    missing(contract);
+  });
+  contract.suite.describe("beat()", () => beating(contract));
+  contract.suite.describe("leasesOf()", () => telling(contract));
   contract.suite.describe("setLease()", () => setting(contract));
+}
+
+/** Nobody is silent for so long while a test is at something else. */
+const claim = { holder: "new", leaseMs: 600_000, limit: 100 };
+
+/** So long that a round in time is likely on a busy machine, and short enough to wait for. */
+const shortMs = 300;
+
+const released = leaseOf({ holder: nobody });
+
+/** Claims now and then until there is something, as an engine does. */
+async function claimInTime(store: TaskStore, request = { ...claim, leaseMs: shortMs }): Promise<string[]> {
+  for (;;) {
+    const claimed = await store.claimLeases(request);
+    if (claimed.length > 0) return claimed.map(({ taskId }) => taskId).sort();
+    await sleep(request.leaseMs / 6);
+  }
 }
 
 function claiming(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const claim = { holder: "new", now: 5_000, until: 9_000, limit: 100 };
 
-  scenario(contract, "takes over what ran out at or before now, and nothing else", async (store) => {
-    await create(store, { taskId: "past", lease: leaseOf({ until: 4_999 }) });
-    await create(store, { taskId: "now", lease: leaseOf({ until: 5_000 }) });
-    await create(store, { taskId: "future", lease: leaseOf({ until: 5_001 }) });
+  scenario(contract, "takes over what is up for a claim, and nothing else", async (store) => {
+    await create(store, { taskId: "released", lease: released });
+    await create(store, { taskId: "too", lease: released });
+    await create(store, { taskId: "held", lease: leaseOf() });
     await create(store, { taskId: "free" });
     const claimed = await store.claimLeases(claim);
-    expect(new Set(claimed.map((head) => head.taskId))).toEqual(new Set(["past", "now"]));
-    expect((await store.head({ taskId: "future" }))?.lease).toEqual(leaseOf({ until: 5_001 }));
+    expect(new Set(claimed.map((head) => head.taskId))).toEqual(new Set(["released", "too"]));
+    expect((await store.head({ taskId: "held" }))?.lease).toEqual(leaseOf());
     expect((await store.head({ taskId: "free" }))?.lease).toBeNull();
   });
 
   scenario(contract, "gives the head with the new lease, the attempt counted, the turn kept", async (store) => {
-    const head = await create(store, { taskId: "a", lease: leaseOf({ until: 1, turn: 1, attempt: 4 }) }, 3);
-    const taken = { ...head, lease: { holder: "new", until: 9_000, turn: 1, attempt: 5 } };
+    const lease = leaseOf({ holder: nobody, turn: 1, attempt: 4 });
+    const head = await create(store, { taskId: "a", lease }, 3);
+    const taken = { ...head, lease: { holder: "new", turn: 1, attempt: 5 } };
     expect(await store.claimLeases(claim)).toEqual([taken]);
     expect(await store.head({ taskId: "a" })).toEqual(taken);
-    expect(await store.claimLeases({ ...claim, now: 9_000, until: 12_000 })).toEqual([
-      { ...head, lease: { holder: "new", until: 12_000, turn: 1, attempt: 6 } },
-    ]);
   });
 
-  scenario(contract, "claims nothing twice before it runs out again", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf({ until: 1 }) });
+  scenario(contract, "claims nothing twice", async (store) => {
+    await create(store, { taskId: "a", lease: released });
     expect(await store.claimLeases(claim)).toHaveLength(1);
     expect(await store.claimLeases({ ...claim, holder: "late" })).toEqual([]);
-    expect(await store.claimLeases({ ...claim, holder: "late", now: 8_999 })).toEqual([]);
+    expect(await store.claimLeases(claim)).toEqual([]);
   });
 
   scenario(contract, "takes at most as many as asked for and leaves the others for later", async (store) => {
-    for (let index = 0; index < 10; index++)
-      await create(store, { taskId: `${index}`, lease: leaseOf({ until: index }) });
+    for (let index = 0; index < 10; index++) await create(store, { taskId: `${index}`, lease: released });
     const first = await store.claimLeases({ ...claim, limit: 4 });
     const second = await store.claimLeases({ ...claim, limit: 100 });
     expect(first).toHaveLength(4);
@@ -51,7 +69,7 @@ function claiming(contract: StoreContract): void {
   });
 
   scenario(contract, "never gives two holders the same one", async (store) => {
-    for (let index = 0; index < 60; index++) await create(store, { taskId: `${index}`, lease: leaseOf({ until: 1 }) });
+    for (let index = 0; index < 60; index++) await create(store, { taskId: `${index}`, lease: released });
     const holders = Array.from({ length: 12 }, (_, index) => `holder-${index}`);
     const claims = await Promise.all(holders.map((holder) => store.claimLeases({ ...claim, holder, limit: 7 })));
     const ids = claims.flat().map((head) => head.taskId);
@@ -65,16 +83,15 @@ function claiming(contract: StoreContract): void {
     }
   });
 
-  scenario(contract, "forgets a lease that an append ended or moved", async (store) => {
-    const ended = await create(store, { taskId: "ended", lease: leaseOf({ until: 1 }) });
-    const moved = await create(store, { taskId: "moved", lease: leaseOf({ until: 1 }) });
-    await follow(store, ended, { lease: null, state: TaskState.COMPLETED });
-    await follow(store, moved, { lease: leaseOf({ until: 7_000 }) });
+  scenario(contract, "forgets a lease that ended with its task", async (store) => {
+    const head = await create(store, { taskId: "ended", lease: released });
+    await follow(store, head, { state: TaskState.COMPLETED });
+    expect((await store.head({ taskId: "ended" }))?.lease).toBeNull();
     expect(await store.claimLeases(claim)).toEqual([]);
   });
 
   scenario(contract, "leaves the log and its order alone", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf({ until: 1 }) }, 3);
+    await create(store, { taskId: "a", lease: released }, 3);
     const [head] = await store.claimLeases(claim);
     expect(await readAll(store, "a")).toEqual(countTo(3));
     if (head !== undefined) await follow(store, head);
@@ -82,38 +99,98 @@ function claiming(contract: StoreContract): void {
   });
 }
 
-function renewing(contract: StoreContract): void {
+/** What becomes of the leases of a holder that shows no life. */
+function missing(contract: StoreContract): void {
   const { expect } = contract.suite;
 
-  scenario(contract, "extends what the holder has and says what that is", async (store) => {
-    await create(store, { taskId: "mine", lease: leaseOf({ turn: 3, attempt: 2 }) });
-    await create(store, { taskId: "theirs", lease: leaseOf({ holder: "other" }) });
-    await create(store, { taskId: "free" });
-    const taskIds = ["theirs", "mine", "free", "unknown"];
-    expect(await store.renewLeases({ holder: "holder", taskIds, until: 8_000 })).toEqual(["mine"]);
-    expect((await store.head({ taskId: "mine" }))?.lease).toEqual(leaseOf({ until: 8_000, turn: 3, attempt: 2 }));
-    expect((await store.head({ taskId: "theirs" }))?.lease).toEqual(leaseOf({ holder: "other" }));
-    expect((await store.head({ taskId: "free" }))?.lease).toBeNull();
+  scenario(
+    contract,
+    "takes over what a silent holder has, where the store is shared, and never else",
+    async (store) => {
+      await create(store, { taskId: "a", lease: leaseOf() });
+      await store.beat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
+      expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
+      if (store.shared) return expect(await claimInTime(store)).toEqual(["a"]);
+      await sleep(2 * shortMs);
+      for (let round = 0; round < 3; round++) {
+        expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
+      }
+    },
+  );
+
+  scenario(contract, "takes over what a holder has that never said that it lives", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf() });
+    if (store.shared) expect(await claimInTime(store)).toEqual(["a"]);
   });
 
-  scenario(contract, "extends a lease that ran out and that nobody claimed", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf({ until: 1 }) });
-    expect(await store.renewLeases({ holder: "holder", taskIds: ["a"], until: 8_000 })).toEqual(["a"]);
-    expect(await store.claimLeases({ holder: "new", now: 7_999, until: 9_000, limit: 10 })).toEqual([]);
+  scenario(contract, "takes nothing in its first round, nor in one that comes late", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf() });
+    await store.beat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
+    for (let round = 0; round < 3; round++) {
+      expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
+      await sleep(2 * shortMs);
+    }
   });
 
-  scenario(contract, "does not give back what somebody else claimed", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf({ until: 1 }) });
-    await store.claimLeases({ holder: "new", now: 5_000, until: 9_000, limit: 10 });
-    expect(await store.renewLeases({ holder: "holder", taskIds: ["a"], until: 20_000 })).toEqual([]);
-    expect((await store.head({ taskId: "a" }))?.lease).toMatchObject({ holder: "new", until: 9_000 });
+  scenario(contract, "takes what is left of a holder that it gave up, without another wait", async (store) => {
+    if (!store.shared) return;
+    for (const taskId of ["a", "b", "c"]) await create(store, { taskId, lease: leaseOf() });
+    const request = { ...claim, leaseMs: shortMs, limit: 2 };
+    expect(await claimInTime(store, request)).toEqual(["a", "b"]);
+    expect((await store.claimLeases(request)).map(({ taskId }) => taskId)).toEqual(["c"]);
+  });
+}
+
+function beating(contract: StoreContract): void {
+  const { expect } = contract.suite;
+  const beat = { holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 };
+
+  scenario(contract, "keeps what its holder has", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf() });
+    for (let round = 0; round < 12; round++) {
+      expect(await store.beat({ ...beat, again: round > 0 })).toBe(true);
+      expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
+      await sleep(shortMs / 6);
+    }
   });
 
-  scenario(contract, "renews nothing and thousands", async (store) => {
-    expect(await store.renewLeases({ holder: "holder", taskIds: [], until: 1 })).toEqual([]);
-    const taskIds = Array.from({ length: 2_000 }, (_, index) => `task-${index}`);
-    await Promise.all(taskIds.map((taskId) => create(store, { taskId, lease: leaseOf() })));
-    expect(new Set(await store.renewLeases({ holder: "holder", taskIds, until: 8_000 }))).toEqual(new Set(taskIds));
+  scenario(contract, "tells a holder that was given up, once, and it lives again", async (store) => {
+    if (!store.shared) return;
+    await create(store, { taskId: "a", lease: leaseOf() });
+    expect(await store.beat(beat)).toBe(true);
+    await claimInTime(store);
+    expect(await store.beat({ ...beat, again: true })).toBe(false);
+    expect(await store.beat({ ...beat, again: true })).toBe(true);
+    await create(store, { taskId: "b", lease: leaseOf() });
+    expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
+    expect((await store.head({ taskId: "a" }))?.lease?.holder).toBe("new");
+  });
+}
+
+function telling(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "tells what a holder has, page by page", async (store) => {
+    const taskIds = Array.from({ length: 9 }, (_, index) => `task-${index}`);
+    for (const taskId of taskIds) await create(store, { taskId, lease: leaseOf({ attempt: 2 }) });
+    await create(store, { taskId: "task-31", lease: leaseOf({ holder: "other" }) });
+    await create(store, { taskId: "task-32" });
+    const first = await store.leasesOf({ holder: "holder", after: "", limit: 5 });
+    const second = await store.leasesOf({ holder: "holder", after: "task-4", limit: 5 });
+    expect([...first, ...second]).toEqual(taskIds.map((taskId) => ({ taskId, holder: "holder", turn: 1, attempt: 2 })));
+    expect(await store.leasesOf({ holder: "holder", after: "task-8", limit: 5 })).toEqual([]);
+  });
+
+  scenario(contract, "tells nothing of what was claimed, ended or let go of", async (store) => {
+    const ended = await create(store, { taskId: "ended", lease: leaseOf() });
+    await create(store, { taskId: "claimed", lease: released });
+    await create(store, { taskId: "released", lease: leaseOf() });
+    await store.claimLeases(claim);
+    await follow(store, ended, { state: TaskState.CANCELED });
+    await store.setLease({ taskId: "released", fence: leaseOf(), lease: released });
+    expect(await store.leasesOf({ holder: "holder", after: "", limit: 5 })).toEqual([]);
+    const [claimed] = await store.leasesOf({ holder: "new", after: "", limit: 5 });
+    expect(claimed).toEqual({ taskId: "claimed", holder: "new", turn: 1, attempt: 2 });
   });
 }
 
@@ -122,36 +199,48 @@ function setting(contract: StoreContract): void {
 
   scenario(contract, "ends a lease", async (store) => {
     const head = await create(store, { taskId: "a", lease: leaseOf() });
-    await store.setLease({ taskId: "a", holder: "holder", lease: null });
+    expect(await store.setLease({ taskId: "a", fence: leaseOf(), lease: null })).toBe("set");
     expect(await store.head({ taskId: "a" })).toEqual({ ...head, lease: null });
-    expect(await store.claimLeases({ holder: "new", now: 99_999, until: 100_000, limit: 10 })).toEqual([]);
+    expect(await store.claimLeases(claim)).toEqual([]);
   });
 
-  scenario(contract, "moves a lease to the next turn, or to another holder", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf() }, 4);
-    const next = leaseOf({ until: 6_000, turn: 4, attempt: 1 });
-    await store.setLease({ taskId: "a", holder: "holder", lease: next });
+  scenario(contract, "moves a lease to the next turn", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf({ attempt: 3 }) }, 4);
+    const next = leaseOf({ turn: 4, attempt: 1 });
+    expect(await store.setLease({ taskId: "a", fence: leaseOf({ attempt: 3 }), lease: next })).toBe("set");
     expect((await store.head({ taskId: "a" }))?.lease).toEqual(next);
-    const given = leaseOf({ holder: "other", until: 0, turn: 4, attempt: 1 });
-    await store.setLease({ taskId: "a", holder: "holder", lease: given });
-    expect((await store.head({ taskId: "a" }))?.lease).toEqual(given);
   });
 
   scenario(contract, "puts a lease up for a claim", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });
-    await store.setLease({ taskId: "a", holder: "holder", lease: leaseOf({ until: 0, attempt: 3 }) });
-    const [claimed] = await store.claimLeases({ holder: "new", now: 1, until: 9_000, limit: 10 });
-    expect(claimed?.lease).toEqual({ holder: "new", until: 9_000, turn: 1, attempt: 4 });
+    const lease = leaseOf({ holder: nobody, attempt: 3 });
+    await store.setLease({ taskId: "a", fence: leaseOf(), lease });
+    const [claimed] = await store.claimLeases(claim);
+    expect(claimed?.lease).toEqual({ holder: "new", turn: 1, attempt: 4 });
   });
 
-  scenario(contract, "has no effect on what somebody else has, or nobody", async (store) => {
+  scenario(contract, "has no effect on another lease than the one that is named", async (store) => {
     const theirs = await create(store, { taskId: "theirs", lease: leaseOf({ holder: "other" }) });
+    const again = await create(store, { taskId: "again", lease: leaseOf({ attempt: 2 }) });
     const free = await create(store, { taskId: "free" });
-    for (const lease of [null, leaseOf({ until: 9_000 })]) {
-      for (const taskId of ["theirs", "free", "unknown"]) await store.setLease({ taskId, holder: "holder", lease });
+    for (const lease of [null, leaseOf({ turn: 9 })]) {
+      for (const taskId of ["theirs", "again", "free", "unknown"]) {
+        expect(await store.setLease({ taskId, fence: leaseOf(), lease })).toBe("lost");
+        expect(await store.setLease({ taskId, fence: leaseOf(), lease, expected: 1 })).toBe("lost");
+      }
     }
     expect(await store.head({ taskId: "theirs" })).toEqual(theirs);
+    expect(await store.head({ taskId: "again" })).toEqual(again);
     expect(await store.head({ taskId: "free" })).toEqual(free);
     expect(await store.head({ taskId: "unknown" })).toBeUndefined();
+  });
+
+  scenario(contract, "has no effect when the log has moved on from where it is expected to end", async (store) => {
+    const head = await create(store, { taskId: "a", lease: leaseOf() }, 2);
+    const next = await follow(store, head);
+    const request = { taskId: "a", fence: leaseOf(), lease: null };
+    expect(await store.setLease({ ...request, expected: 2 })).toBe("moved");
+    expect(await store.head({ taskId: "a" })).toEqual(next);
+    expect(await store.setLease({ ...request, expected: 3 })).toBe("set");
   });
 }

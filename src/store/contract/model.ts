@@ -11,7 +11,7 @@ import type {
   TaskHead,
   TaskStore,
 } from "../task-store.js";
-import { bytesOf, headOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
+import { bytesOf, headOf, leaseOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
 
 /** One append; `off` is how far the expected position is from the right one. */
 interface AppendStep {
@@ -21,6 +21,9 @@ interface AppendStep {
   readonly statusTime: number;
   readonly count: number;
   readonly key: number | undefined;
+  /** Attempts of leases of one holder: what the append relies on, and what it wants. */
+  readonly fence: number | undefined;
+  readonly lease: number | undefined;
 }
 
 type Filters = Pick<ListRequest, "contextId" | "state" | "statusFrom">;
@@ -51,23 +54,34 @@ class Model {
     return `${this.place.tenant}-${task}`;
   }
 
-  request({ task, off, state, statusTime, count, key }: AppendStep): AppendRequest {
+  request({ task, off, state, statusTime, count, key, fence, lease }: AppendStep): AppendRequest {
     const taskId = this.id(task);
     const contextId = `context-${task % 3}`;
     const position = Math.max(0, (this.tasks.get(taskId)?.head.position ?? 0) + off);
     const head = headOf({ taskId, ...this.place, contextId, state, statusTime, position: position + count });
-    const request = { head, expected: position, creates: position === 0, entries: numbered(position, count) };
+    const request = {
+      head,
+      expected: position,
+      creates: position === 0,
+      entries: numbered(position, count),
+      ...(fence !== undefined && { fence: leaseOf({ attempt: fence }) }),
+      ...(lease !== undefined && { lease: leaseOf({ attempt: lease }) }),
+    };
     if (key === undefined) return request;
     const send = { ...this.place, key: `${task}-${key}`, fingerprint: `${off}`, taskId, position: position + count };
     return { ...request, send };
   }
 
-  append({ head, expected, send }: AppendRequest): StoreErrorKind | "stored" {
+  append({ head, expected, send, fence, lease }: AppendRequest): StoreErrorKind | "stored" {
     const task = this.tasks.get(head.taskId);
     if (send !== undefined && this.#sends.has(send.key)) return "duplicate";
     if (task !== undefined && isTerminal(task.head.state)) return "finished";
+    const there = task?.head.lease;
+    const held = task === undefined ? lease : there;
+    if (fence !== undefined && held?.attempt !== fence.attempt) return "fenced";
     if ((task?.head.position ?? 0) !== expected) return "conflict";
-    this.tasks.set(head.taskId, { head, snapshot: task?.snapshot });
+    const next = isTerminal(head.state) ? null : (there ?? lease ?? null);
+    this.tasks.set(head.taskId, { head: { ...head, lease: next }, snapshot: task?.snapshot });
     if (send !== undefined) this.#sends.set(send.key, send);
     return "stored";
   }
@@ -122,6 +136,8 @@ function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
     statusTime: fc.nat(6),
     count: fc.integer({ min: 1, max: 3 }),
     key: optional(fc.nat(2)),
+    fence: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 2),
+    lease: fc.constantFrom(undefined, undefined, 1, 2),
   });
   const contextId = fc.nat(3).map((index) => `context-${index}`);
   const filters = fc

@@ -63,8 +63,8 @@ function removing(contract: StoreContract): void {
     for (const taskId of ["gone", "kept"]) {
       const state = taskId === "gone" ? TaskState.COMPLETED : TaskState.WORKING;
       const send = { ...OWNER, key: taskId, fingerprint: "f", taskId, position: 1 };
-      const head = headOf({ taskId, state, position: 3, lease: leaseOf({ until: 1 }) });
-      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 3), send });
+      const head = headOf({ taskId, state, position: 3 });
+      await store.append({ head, expected: 0, creates: true, entries: numbered(0, 3), send, lease: leaseOf() });
       await store.saveSnapshot({ taskId, snapshot: { position: 2, bytes: bytesOf("fold") } });
       await store.putPushConfig({ taskId, configId: "x", config: { bytes: bytesOf("config"), position: 1 } });
     }
@@ -83,8 +83,8 @@ function removing(contract: StoreContract): void {
     expect(await store.findSend({ ...OWNER, key: "kept" })).toMatchObject({ taskId: "kept" });
     expect(await store.getPushConfig({ taskId: "kept", configId: "x" })).toMatchObject({ position: 1 });
     expect((await store.list({ ...OWNER, limit: 10 })).total).toBe(1);
-    const claimed = await store.claimLeases({ holder: "new", now: 5_000, until: 9_000, limit: 10 });
-    expect(claimed.map((head) => head.taskId)).toEqual(["kept"]);
+    const held = await store.leasesOf({ holder: "holder", after: "", limit: 10 });
+    expect(held.map(({ taskId }) => taskId)).toEqual(["kept"]);
   });
 
   scenario(

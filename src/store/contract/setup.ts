@@ -1,5 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AppendRequest, Lease, ListRequest, TaskHead, TaskStore } from "../task-store.js";
+import { isTerminal } from "../../task/state.js";
+import type { AppendRequest, Lease, ListRequest, TaskHead, TaskRow, TaskStore } from "../task-store.js";
 
 /** What the suite needs from whoever runs it. */
 export interface StoreContract {
@@ -46,7 +47,12 @@ export function headOf(named: Partial<TaskHead> & Pick<TaskHead, "taskId">): Tas
 
 /** A lease with what the test names. */
 export function leaseOf(named: Partial<Lease> = {}): Lease {
-  return { holder: "holder", until: 5_000, turn: 1, attempt: 1, ...named };
+  return { holder: "holder", turn: 1, attempt: 1, ...named };
+}
+
+/** Waits, in milliseconds. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** An entry's bytes, told apart by a text. */
@@ -71,24 +77,25 @@ export async function create(
   count = 1,
 ): Promise<TaskHead> {
   const head = headOf({ position: count, generation: count, ...named });
-  await store.append({ head, expected: 0, creates: true, entries: numbered(0, count) });
+  const entries = numbered(0, count);
+  await store.append({ head, expected: 0, creates: true, entries, lease: head.lease ?? undefined });
   return head;
 }
 
-/** Appends `count` numbered entries to a task, changes its head as named, and returns the head. */
+/** Appends `count` numbered entries to a task, changes its row as named, and returns the head. */
 export async function follow(
   store: TaskStore,
   before: TaskHead,
-  named: Partial<TaskHead> = {},
+  named: Partial<TaskRow> = {},
   count = 1,
 ): Promise<TaskHead> {
   const request = followRequest(before, named, count);
   await store.append(request);
-  return request.head;
+  return { ...request.head, lease: isTerminal(request.head.state) ? null : before.lease };
 }
 
 /** The request that `follow` sends. */
-export function followRequest(before: TaskHead, named: Partial<TaskHead> = {}, count = 1): AppendRequest {
+export function followRequest(before: TaskHead, named: Partial<TaskRow> = {}, count = 1): AppendRequest {
   const position = before.position + count;
   const head = { ...before, position, generation: before.generation + count, ...named };
   const entries = numbered(before.position, count);

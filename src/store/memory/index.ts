@@ -1,11 +1,14 @@
 import { isTerminal } from "../../task/state.js";
-import { checkRequest, refusal } from "../check.js";
+import { checkRequest, holds, refusal } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
+  type BeatRequest,
   type ClaimRequest,
+  type HeldLease,
   type Lease,
   type LeaseChange,
+  type LeaseOutcome,
   type ListPage,
   type ListRequest,
   type LoadedTask,
@@ -17,13 +20,23 @@ import {
   type StoredSnapshot,
   StoreError,
   type TaskHead,
+  type TaskRow,
   type TaskStore,
 } from "../task-store.js";
+import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads } from "./list.js";
 
+/** How a store in memory may be used. */
+export interface MemoryStoreOptions {
+  /** True when several engines have it, each of which may be gone while the others go on. Default false. */
+  readonly shared?: boolean;
+  /** Milliseconds that only ever grow, by which signs of life are missed. Default: `performance.now`. */
+  readonly clock?: () => number;
+}
+
 /** Keeps tasks in this process alone, for tests and for measuring what a durable store costs. */
-export function memoryStore(): TaskStore {
-  return new MemoryStore();
+export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
+  return new MemoryStore(options);
 }
 
 interface Task extends Listed {
@@ -46,17 +59,22 @@ const READ_BYTES = 1024 * 1024;
  * copied on their way in and out, as they are by a store that writes them down.
  */
 class MemoryStore implements TaskStore {
-  readonly shared = false;
+  readonly shared: boolean;
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
   /** The tasks of each owner, and those that are over, in the order of lists. */
   readonly #owners = new Map<string, OrderedHeads<Task>>();
   readonly #finished = new OrderedHeads<Task>();
-  readonly #leased = new Set<Task>();
+  readonly #leases: Leases;
   readonly #sends = new Map<string, RememberedSend>();
   #closed = false;
 
-  async append(request: AppendRequest): Promise<void> {
+  constructor({ shared = false, clock }: MemoryStoreOptions) {
+    this.shared = shared;
+    this.#leases = new Leases(shared, clock);
+  }
+
+  async append(request: AppendRequest): Promise<Lease | undefined> {
     this.#check();
     checkRequest(request);
     const { head, entries, send } = request;
@@ -64,13 +82,16 @@ class MemoryStore implements TaskStore {
     const remembered = send && this.#sends.get(sendKey(send));
     const refused = refusal(request, task && toStored(task.head), remembered);
     if (refused !== undefined) throw refused;
-    const saved = this.#saveHead(task, head);
+    const there = task?.head.lease ?? null;
+    const saved = this.#saveHead(task, head, isTerminal(head.state) ? null : (there ?? request.lease ?? null));
     for (const entry of entries) saved.entries.push(copyEntry(entry));
-    if (send === undefined) return;
-    const { fingerprint, taskId, position } = send;
-    this.#sends.set(sendKey(send), { fingerprint, taskId, position });
-    saved.sends ??= [];
-    saved.sends.push(sendKey(send));
+    if (send !== undefined) {
+      const { fingerprint, taskId, position } = send;
+      this.#sends.set(sendKey(send), { fingerprint, taskId, position });
+      saved.sends ??= [];
+      saved.sends.push(sendKey(send));
+    }
+    return request.lease === undefined || there === null ? undefined : there;
   }
 
   async head({ taskId }: { readonly taskId: string }): Promise<TaskHead | undefined> {
@@ -134,39 +155,31 @@ class MemoryStore implements TaskStore {
     return this.#sends.get(sendKey(request));
   }
 
-  async claimLeases({ holder, now, until, limit }: ClaimRequest): Promise<TaskHead[]> {
+  async beat(request: BeatRequest): Promise<boolean> {
     this.#check();
-    const expired = [...this.#leased].filter(({ head }) => head.lease !== null && head.lease.until <= now);
-    expired.sort((a, b) => (a.head.lease?.until ?? 0) - (b.head.lease?.until ?? 0));
-    return expired.slice(0, limit).flatMap((task) => {
-      const { lease } = task.head;
-      if (lease === null) return [];
-      this.#setLease(task, { ...lease, holder, until, attempt: lease.attempt + 1 });
-      return [task.head];
-    });
+    return this.#leases.beat(request);
   }
 
-  async renewLeases(request: {
+  async claimLeases(request: ClaimRequest): Promise<TaskHead[]> {
+    this.#check();
+    return this.#leases.claim(request);
+  }
+
+  async leasesOf(request: {
     readonly holder: string;
-    readonly taskIds: readonly string[];
-    readonly until: number;
-  }): Promise<string[]> {
-    const { holder, taskIds, until } = request;
-    return taskIds.filter((taskId) => {
-      const task = this.#task(taskId);
-      const lease = task?.head.lease;
-      if (task === undefined || !lease || lease.holder !== holder) return false;
-      this.#setLease(task, { ...lease, until });
-      return true;
-    });
+    readonly after: string;
+    readonly limit: number;
+  }): Promise<HeldLease[]> {
+    this.#check();
+    return this.#leases.of(request);
   }
 
-  async setLease({ taskId, holder, lease, expected }: LeaseChange): Promise<boolean> {
+  async setLease({ taskId, fence, lease, expected }: LeaseChange): Promise<LeaseOutcome> {
     const task = this.#task(taskId);
-    if (task === undefined || task.head.lease?.holder !== holder) return false;
-    if (expected !== undefined && expected !== task.head.position) return false;
-    this.#setLease(task, lease);
-    return true;
+    if (task === undefined || !holds(fence, task.head.lease)) return "lost";
+    if (expected !== undefined && task.head.position !== expected) return "moved";
+    this.#leases.set(task, lease);
+    return "set";
   }
 
   async putPushConfig({
@@ -214,7 +227,7 @@ class MemoryStore implements TaskStore {
     for (const task of tasks) {
       this.#finished.remove(task);
       this.#owners.get(ownerKey(task.head))?.remove(task);
-      this.#leased.delete(task);
+      this.#leases.moved(task, task.head.lease, null);
       this.#tasks.delete(task.head.taskId);
       for (const key of task.sends ?? []) this.#sends.delete(key);
     }
@@ -225,30 +238,22 @@ class MemoryStore implements TaskStore {
     this.#closed = true;
   }
 
-  #saveHead(known: Task | undefined, head: TaskHead): Task {
-    const owner = this.#owner(head);
-    const moves = known?.head.statusTime !== head.statusTime;
+  #saveHead(known: Task | undefined, row: TaskRow, lease: Lease | null): Task {
+    const owner = this.#owner(row);
+    const moves = known?.head.statusTime !== row.statusTime;
     if (known !== undefined && moves) owner.remove(known);
+    const head = ownHead(row, lease);
     const task = known ?? { head, entries: [], configs: undefined, sends: undefined, snapshot: undefined };
-    task.head = ownHead(head);
+    const before = known?.head.lease ?? null;
+    task.head = head;
     if (known === undefined) this.#tasks.set(head.taskId, task);
     if (moves) owner.add(task);
     if (isTerminal(head.state)) this.#finished.add(task);
-    this.#trackLease(task);
+    this.#leases.moved(task, before, lease);
     return task;
   }
 
-  #setLease(task: Task, lease: Lease | null): void {
-    task.head = ownHead({ ...task.head, lease });
-    this.#trackLease(task);
-  }
-
-  #trackLease(task: Task): void {
-    if (task.head.lease === null) this.#leased.delete(task);
-    else this.#leased.add(task);
-  }
-
-  #owner(head: TaskHead): OrderedHeads<Task> {
+  #owner(head: TaskRow): OrderedHeads<Task> {
     const key = ownerKey(head);
     const known = this.#owners.get(key);
     if (known !== undefined) return known;
@@ -267,14 +272,14 @@ class MemoryStore implements TaskStore {
   }
 }
 
-function toStored({ tenant, owner, contextId, position, state }: TaskHead): Parameters<typeof refusal>[1] {
-  return { tenant, owner, contextId, position, finished: isTerminal(state) };
+function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead): Parameters<typeof refusal>[1] {
+  return { tenant, owner, contextId, position, finished: isTerminal(state), lease };
 }
 
 /** A head of the store's own. Nobody changes one: heads are replaced. Written out, as every append makes one. */
-function ownHead(head: TaskHead): TaskHead {
-  const { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease } = head;
-  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease: lease && { ...lease } };
+function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
+  const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = row;
+  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }
 
 function copy(bytes: Uint8Array): Uint8Array {

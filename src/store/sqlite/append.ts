@@ -1,6 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import { refusal, type StoredTask } from "../check.js";
-import type { Lease, RememberedSend, TaskHead } from "../task-store.js";
+import type { Lease, RememberedSend, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
@@ -16,7 +16,6 @@ type StoredRow = [
   state: number,
   statusTime: number,
   holder: string | null,
-  until: number | null,
   turn: number | null,
   attempt: number | null,
 ];
@@ -43,7 +42,7 @@ export class Appender {
     this.#stored = db
       .prepare<[string], StoredRow>(
         "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
-          "lease_holder, lease_until, lease_turn, lease_attempt FROM head WHERE task_id = ?",
+          "lease_holder, lease_turn, lease_attempt FROM head WHERE task_id = ?",
       )
       .raw();
     this.#remembered = db
@@ -52,12 +51,12 @@ export class Appender {
       )
       .raw();
     this.#create = db.prepare(
-      "INSERT INTO head (state, status_time, position, generation, finished_at, lease_holder, lease_until, " +
-        "lease_turn, lease_attempt, task_id, tenant, owner, context_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT INTO head (state, status_time, position, generation, finished_at, lease_holder, " +
+        "lease_turn, lease_attempt, task_id, tenant, owner, context_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     );
     this.#update = db.prepare(
       "UPDATE head SET state = ?, status_time = ?, position = ?, generation = ?, finished_at = ?, lease_holder = ?, " +
-        "lease_until = ?, lease_turn = ?, lease_attempt = ? WHERE task_id = ?",
+        "lease_turn = ?, lease_attempt = ? WHERE task_id = ?",
     );
     this.#advance = db.prepare("UPDATE head SET position = ?, generation = ? WHERE task_id = ?");
     this.#segment = db.prepare("INSERT INTO segment (task_id, last, count, bytes, blob) VALUES (?, ?, ?, ?, ?)");
@@ -68,12 +67,13 @@ export class Appender {
   }
 
   /** @throws StoreError when the append is refused; anything else comes from SQLite. */
-  append(write: AppendWrite): void {
+  append(write: AppendWrite): Lease | undefined {
     const { head } = write;
     const row = this.#stored.get(head.taskId);
-    const refused = refusal(write, row && toStored(row), this.#findSend(write));
+    const there = row === undefined ? null : leaseIn(row);
+    const refused = refusal(write, row && toStored(row, there), this.#findSend(write));
     if (refused !== undefined) throw refused;
-    this.#saveHead(write, row);
+    this.#saveHead(write, row, there);
     let last = write.expected;
     for (const segment of write.segments) {
       last += segment.count;
@@ -83,6 +83,7 @@ export class Appender {
       const { tenant, owner, key, fingerprint, taskId, position } = write.send;
       this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
     }
+    return write.lease === undefined || there === null ? undefined : there;
   }
 
   /** A large one lies elsewhere, so that nobody who looks for another row has to read it. */
@@ -97,15 +98,16 @@ export class Appender {
     return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
   }
 
-  #saveHead({ head, finishes }: AppendWrite, row: StoredRow | undefined): void {
+  #saveHead({ head, finishes, lease }: AppendWrite, row: StoredRow | undefined, there: Lease | null): void {
     const { taskId, tenant, owner, state, position, generation } = head;
-    if (row !== undefined && isSameButForPosition(head, row)) {
+    const leaseAfter = finishes ? null : (there ?? lease ?? null);
+    if (row !== undefined && leaseAfter === there && isSameButForPosition(head, row)) {
       // Nothing that an index holds has changed, which is the common case of a stream of artifact chunks.
       this.#advance.run(position, generation, taskId);
       return;
     }
     const finishedAt = finishes ? head.statusTime : null;
-    const values = [state, head.statusTime, position, generation, finishedAt, ...leaseValues(head.lease), taskId];
+    const values = [state, head.statusTime, position, generation, finishedAt, ...leaseValues(leaseAfter), taskId];
     if (row === undefined) this.#create.run(...values, tenant, owner, head.contextId);
     else this.#update.run(...values);
     if (row?.[5] === state) return;
@@ -114,18 +116,18 @@ export class Appender {
   }
 }
 
-function toStored([tenant, owner, contextId, position, finishedAt]: StoredRow): StoredTask {
-  return { tenant, owner, contextId, position, finished: finishedAt !== null };
+function toStored([tenant, owner, contextId, position, finishedAt]: StoredRow, lease: Lease | null): StoredTask {
+  return { tenant, owner, contextId, position, finished: finishedAt !== null, lease };
 }
 
-function isSameButForPosition(head: TaskHead, row: StoredRow): boolean {
-  const [, , , , , state, statusTime, holder, until, turn, attempt] = row;
-  if (head.state !== state || head.statusTime !== statusTime) return false;
-  if (head.lease === null) return holder === null;
-  const { lease } = head;
-  return lease.holder === holder && lease.until === until && lease.turn === turn && lease.attempt === attempt;
+function isSameButForPosition(head: TaskRow, [, , , , , state, statusTime]: StoredRow): boolean {
+  return head.state === state && head.statusTime === statusTime;
 }
 
-function leaseValues(lease: Lease | null): [string, number, number, number] | [null, null, null, null] {
-  return lease === null ? [null, null, null, null] : [lease.holder, lease.until, lease.turn, lease.attempt];
+function leaseIn([, , , , , , , holder, turn, attempt]: StoredRow): Lease | null {
+  return holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
+}
+
+function leaseValues(lease: Lease | null): [string, number, number] | [null, null, null] {
+  return lease === null ? [null, null, null] : [lease.holder, lease.turn, lease.attempt];
 }

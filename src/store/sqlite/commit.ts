@@ -27,7 +27,8 @@ export class Committer {
   readonly #appender: Appender;
   readonly #handlers: Handlers;
 
-  constructor(db: Database) {
+  /** @param gone holders of leases whose processes are gone; undefined where nobody knows */
+  constructor(db: Database, gone: readonly string[] | undefined) {
     this.#db = db;
     // The write lock from the start: what is checked is still true when it is written, whatever other processes do.
     this.#begin = db.prepare("BEGIN IMMEDIATE");
@@ -35,13 +36,14 @@ export class Committer {
     this.#rollback = db.prepare("ROLLBACK");
     this.#counters = new Counters(db);
     this.#appender = new Appender(db, this.#counters);
-    const leases = new Leases(db);
+    const leases = new Leases(db, gone);
     const belongings = new Belongings(db);
     const retention = new Retention(db, this.#counters);
     this.#handlers = {
       saveSnapshot: (request) => belongings.saveSnapshot(request),
       claimLeases: (request) => leases.claim(request),
-      renewLeases: (request) => leases.renew(request),
+      beat: (request) => leases.beat(request),
+      beatForIt: (request) => leases.beat(request, true),
       setLease: (request) => leases.set(request),
       putPushConfig: (request) => belongings.putPushConfig(request),
       deletePushConfig: (request) => belongings.deletePushConfig(request),

@@ -38,6 +38,8 @@ export interface WriterData {
   readonly synchronous: Synchronous;
   /** The files that the rest of the store has open, to be the same ones. */
   readonly place: Place;
+  /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
+  readonly gone: readonly string[] | undefined;
 }
 
 /** The connection that writes. */

@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
   readonly synchronous?: Synchronous;
   /**
    * False (the default): nobody else may have the file open, which is refused; tasks that a crash cut off are taken
-   * over at once. True: several processes may, if all of them say so; such tasks are taken over when their lease ends.
+   * over at once. True: several processes may, if all of them say so; such tasks are taken over when their process has shown no life for `leaseMs`.
    */
   readonly shared?: boolean;
   /**
@@ -70,7 +70,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
     // The reader has made SQLite's log, which stays as long as anybody has the file open.
     const place = placeOf(file.path);
     const troubles = new Troubles();
-    const start = (): Worker => startWriter({ path: file.path, synchronous, place });
+    const start = (): Worker => startWriter({ path: file.path, synchronous, place, gone: file.gone });
     const writer = new WriterLink({ ...settings, start, troubles });
     const unwatch = watchPlace(place, troubles);
     return compose({ reader, writer, lock: file.lock, health: troubles.health, shared, unwatch });
@@ -137,7 +137,9 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     claimLeases: async (request) => writer.call("claimLeases", request),
-    renewLeases: async (request) => writer.call("renewLeases", request),
+    // Nobody else can have the file, so nobody needs to know who lives.
+    beat: async (request) => !shared || writer.call("beat", request),
+    leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
     async putPushConfig(request) {
       // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.

@@ -1,56 +1,124 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { TaskHead } from "../task-store.js";
+import { holds } from "../check.js";
+import { nobody, type TaskHead } from "../task-store.js";
+import { Watch } from "../watch.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
-import type { WriteRequest } from "./write.js";
+import type { WriteRequest, WriteResult } from "./write.js";
 
 type Nullable = string | number | null;
 
 /** Leases inside a transaction that holds the write lock, so that two processes never claim the same one. */
 export class Leases {
-  readonly #expired: Statement<[number, number], HeadRow>;
-  readonly #claim: Statement<[string, number, string]>;
-  readonly #renew: Statement<[number, string, string]>;
+  readonly #of: Statement<[string, number], HeadRow>;
+  readonly #claim: Statement<[string, string]>;
   readonly #set: Statement<Nullable[]>;
+  readonly #stored: Statement<[string], [position: number, holder: string | null, attempt: number | null]>;
+  readonly #next: Statement<[string], string>;
+  readonly #beats: Statement<[], [holder: string, beat: number]>;
+  readonly #renew: Statement<[number, string]>;
+  readonly #enter: Statement<[string, number]>;
+  readonly #forget: Statement<[string]>;
+  readonly #watch = new Watch();
+  /** Holders that others gave up, which they have not been told yet. */
+  readonly #lost = new Set<string>();
+  /** Whose process is known to be gone, because nobody else can have the file. */
+  readonly #dead: Set<string> | undefined;
+  /** No thread says what another one said before it. */
+  #beat = Math.floor(Math.random() * 2 ** 48);
 
-  constructor(db: Database) {
-    this.#expired = db
-      .prepare<[number, number], HeadRow>(
-        `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_leased WHERE lease_until <= ? ORDER BY lease_until LIMIT ?`,
+  /** @param gone holders whose processes are gone; undefined where others may have the file, and nobody knows */
+  constructor(db: Database, gone: readonly string[] | undefined) {
+    this.#dead = gone && new Set(gone);
+    this.#of = db
+      .prepare<[string, number], HeadRow>(
+        `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_leased WHERE lease_holder = ? ORDER BY task_id LIMIT ?`,
       )
       .raw();
-    this.#claim = db.prepare(
-      "UPDATE head SET lease_holder = ?, lease_until = ?, lease_attempt = lease_attempt + 1 WHERE task_id = ?",
-    );
-    this.#renew = db.prepare("UPDATE head SET lease_until = ? WHERE task_id = ? AND lease_holder = ?");
+    this.#claim = db.prepare("UPDATE head SET lease_holder = ?, lease_attempt = lease_attempt + 1 WHERE task_id = ?");
     this.#set = db.prepare(
-      "UPDATE head SET lease_holder = ?, lease_until = ?, lease_turn = ?, lease_attempt = ? " +
-        "WHERE task_id = ? AND lease_holder = ? AND position = ifnull(?, position)",
+      "UPDATE head SET lease_holder = ?, lease_turn = ?, lease_attempt = ? " +
+        "WHERE task_id = ? AND lease_holder = ? AND lease_attempt = ?",
     );
+    this.#stored = db
+      .prepare<[string], [number, string | null, number | null]>(
+        "SELECT position, lease_holder, lease_attempt FROM head WHERE task_id = ?",
+      )
+      .raw();
+    this.#next = nextHolder(db);
+    this.#beats = db.prepare<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''").raw();
+    this.#renew = db.prepare("UPDATE holder SET beat = ? WHERE id = ?");
+    this.#enter = db.prepare("INSERT INTO holder (id, beat) VALUES (?, ?)");
+    this.#forget = db.prepare("DELETE FROM holder WHERE id = ?");
   }
 
-  claim({ holder, now, until, limit }: WriteRequest<"claimLeases">): TaskHead[] {
+  /** A sign of life, from the holder itself or, while its event loop is blocked, for it (`forIt`). */
+  beat({ holder, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
+    const beat = this.#beat++;
+    let lost = this.#lost.has(holder);
+    if (this.#renew.run(beat, holder).changes === 0) {
+      lost ||= again;
+      this.#enter.run(holder, beat);
+    }
+    // Who beats for it keeps the news for the holder itself.
+    if (forIt && lost) this.#lost.add(holder);
+    else this.#lost.delete(holder);
+    return !lost;
+  }
+
+  claim({ holder, leaseMs, limit }: WriteRequest<"claimLeases">): TaskHead[] {
     const claimed: TaskHead[] = [];
-    for (const row of this.#expired.all(now, limit)) {
-      const head = toHead(row);
-      if (head.lease === null) continue;
-      this.#claim.run(holder, until, head.taskId);
-      claimed.push({ ...head, lease: { ...head.lease, holder, until, attempt: head.lease.attempt + 1 } });
+    for (const from of [nobody, ...this.#gone(leaseMs)]) {
+      if (from === holder) continue;
+      this.#forget.run(from);
+      const rows = this.#of.all(from, limit - claimed.length);
+      for (const row of rows) {
+        const head = toHead(row);
+        if (head.lease === null) continue;
+        this.#claim.run(holder, head.taskId);
+        claimed.push({ ...head, lease: { holder, turn: head.lease.turn, attempt: head.lease.attempt + 1 } });
+      }
+      if (claimed.length === limit) break;
+      this.#dead?.delete(from);
     }
     return claimed;
   }
 
-  renew({ holder, taskIds, until }: WriteRequest<"renewLeases">): string[] {
-    return taskIds.filter((taskId) => this.#renew.run(until, taskId, holder).changes > 0);
+  set({ taskId, fence, lease, expected }: WriteRequest<"setLease">): WriteResult<"setLease"> {
+    if (expected !== undefined) {
+      const [position, holder = null, attempt = null] = this.#stored.get(taskId) ?? [];
+      if (holder === null || !holds(fence, { holder, attempt: attempt ?? 0 })) return "lost";
+      if (position !== expected) return "moved";
+    }
+    const values = lease === null ? [null, null, null] : [lease.holder, lease.turn, lease.attempt];
+    const { changes } = this.#set.run(...values, taskId, fence.holder, fence.attempt);
+    return changes > 0 ? "set" : "lost";
   }
 
-  set({ taskId, holder, lease, expected }: WriteRequest<"setLease">): boolean {
-    const values: Nullable[] =
-      lease === null ? [null, null, null, null] : [lease.holder, lease.until, lease.turn, lease.attempt];
-    return this.#set.run(...values, taskId, holder, expected ?? null).changes > 0;
+  #gone(leaseMs: number): string[] {
+    if (this.#dead !== undefined) return [...this.#dead];
+    const beats = new Map<string, number | undefined>(this.#beats.all());
+    for (const holder of holders(this.#next)) if (!beats.has(holder)) beats.set(holder, undefined);
+    return this.#watch.round(beats, leaseMs);
   }
 }
 
-/** Puts every lease up for a claim at once, for whoever knows that the processes that had them are gone. */
-export function endLeases(db: Database): void {
-  db.exec("UPDATE head SET lease_until = 0 WHERE lease_until > 0");
+/** Whoever has a lease in a file. */
+export function holdersIn(db: Database): string[] {
+  return holders(nextHolder(db));
+}
+
+function nextHolder(db: Database): Statement<[string], string> {
+  const sql =
+    "SELECT lease_holder FROM head INDEXED BY head_leased WHERE lease_holder > ? ORDER BY lease_holder LIMIT 1";
+  return db.prepare<[string], string>(sql).pluck();
+}
+
+/** One step for each: they are few, whatever the number of leases. */
+function holders(next: Statement<[string], string>): string[] {
+  const found: string[] = [];
+  for (let last: string | undefined = nobody; ; ) {
+    last = next.get(last);
+    if (last === undefined) return found;
+    found.push(last);
+  }
 }

@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
-import { type AppendRequest, StoreError } from "../task-store.js";
+import { type AppendRequest, type Lease, StoreError } from "../task-store.js";
 import { CLOSE, MessageBuilder, PROBE } from "./message.js";
 import type { Troubles } from "./troubles.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
@@ -94,8 +94,9 @@ export class WriterLink {
   }
 
   /** Appends; resolves when it is durable. */
-  append(request: AppendRequest): Promise<void> {
-    return this.#write((message) => message.addAppend(request, isTerminal(request.head.state))) as Promise<void>;
+  append(request: AppendRequest): Promise<Lease | undefined> {
+    const append = (message: MessageBuilder): void => message.addAppend(request, isTerminal(request.head.state));
+    return this.#write(append) as Promise<Lease | undefined>;
   }
 
   /** Keeps a snapshot. */

@@ -1,4 +1,4 @@
-import type { AppendRequest, Lease, RememberedSend, SendKey, SnapshotPiece } from "../task-store.js";
+import type { AppendRequest, Fence, Lease, RememberedSend, SendKey, SnapshotPiece } from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write } from "./write.js";
 
@@ -43,11 +43,10 @@ export class MessageBuilder {
 
   /** Adds an append; `finishes` says that the state of its head is terminal. */
   addAppend(request: AppendRequest, finishes: boolean): void {
-    const { head, expected, entries, send } = request;
+    const { head, expected, entries, send, fence, lease } = request;
     const segments = planSegments(entries);
     // First what may fail, so that a message never has half an append.
     this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, 0));
-    const lease = head.lease ?? { holder: null, until: 0, turn: 0, attempt: 0 };
     this.#fields.push(
       APPEND,
       head.taskId,
@@ -58,10 +57,11 @@ export class MessageBuilder {
       head.statusTime,
       head.position,
       head.generation,
-      lease.holder,
-      lease.until,
-      lease.turn,
-      lease.attempt,
+      fence?.holder ?? null,
+      fence?.attempt ?? 0,
+      lease?.holder ?? null,
+      lease?.turn ?? 0,
+      lease?.attempt ?? 0,
       expected,
       finishes ? 1 : 0,
       send === undefined ? 0 : 1,
@@ -160,8 +160,9 @@ class Cursor {
       statusTime: this.#number(),
       position: this.#number(),
       generation: this.#number(),
-      lease: this.#lease(),
     };
+    const fence = this.#fence();
+    const lease = this.#lease();
     const expected = this.#number();
     const finishes = this.#number() === 1;
     const hasSend = this.#number() === 1;
@@ -169,15 +170,20 @@ class Cursor {
     const send = hasSend ? this.#send() : undefined;
     const segments: Segment[] = [];
     for (let index = 0; index < segmentCount; index++) segments.push(this.#segment());
-    return { method: "append", head, expected, finishes, send, segments };
+    return { method: "append", head, expected, finishes, fence, lease, send, segments };
   }
 
-  #lease(): Lease | null {
+  #fence(): Fence | undefined {
     const holder = this.#take() as string | null;
-    const until = this.#number();
+    const attempt = this.#number();
+    return holder === null ? undefined : { holder, attempt };
+  }
+
+  #lease(): Lease | undefined {
+    const holder = this.#take() as string | null;
     const turn = this.#number();
     const attempt = this.#number();
-    return holder === null ? null : { holder, until, turn, attempt };
+    return holder === null ? undefined : { holder, turn, attempt };
   }
 
   #send(): SendKey & RememberedSend {

@@ -137,11 +137,26 @@ const moved: Step = {
 /** Version 5 has no task whose log does not begin with being created. */
 const headless: Step = { inParts: (db) => removeHeadless(db), sql: "" };
 
+/**
+ * Version 6: who executes a task is found by the holder of its lease, and who lives by its beat: one row for a process,
+ * whatever it executes. What an orderly end left behind, or a time that is over, is nobody's.
+ */
+const holders = `
+  DROP INDEX head_leased;
+  UPDATE head SET lease_holder = '' WHERE lease_until = 0;
+  ALTER TABLE head DROP COLUMN lease_until;
+  CREATE INDEX head_leased ON head (lease_holder, task_id) WHERE lease_holder IS NOT NULL;
+  CREATE TABLE holder (
+    id TEXT NOT NULL PRIMARY KEY,
+    beat INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless];
+export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless, holders];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -5,7 +5,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { APPLICATION_ID, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { codeOf, toStoreError } from "./errors.js";
-import { endLeases } from "./leases.js";
+import { holdersIn } from "./leases.js";
 import { type FileLock, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
 
@@ -20,14 +20,15 @@ export interface Prepared {
   readonly path: string;
   /** Schema version that the file had; 0 when it was new. */
   readonly before: number;
+  /** Holders of leases whose processes are gone, because nobody else can have the file; undefined where it is shared. */
+  readonly gone: readonly string[] | undefined;
   /** To be released when the store is closed. */
   readonly lock: FileLock;
 }
 
 /**
  * Makes sure that a path is a file of ours, sound and of the current schema; locks, creates or migrates it. A file
- * that is refused keeps every byte. Whoever gets it alone knows that the processes of all leases in it are gone, and
- * puts them up for a claim.
+ * that is refused keeps every byte.
  * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written,
  * `unavailable` when the disk is full or fails.
  */
@@ -40,7 +41,7 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
   const lock = lockPlace(path, shared);
   try {
-    return { path, lock, before: create(path, shared, logger) };
+    return { path, lock, ...create(path, shared, logger) };
   } catch (error) {
     lock.release();
     throw error;
@@ -136,7 +137,7 @@ function lockPlace(path: string, shared: boolean): FileLock {
   }
 }
 
-function create(path: string, shared: boolean, logger: Logger): number {
+function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "before" | "gone"> {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
@@ -152,8 +153,7 @@ function create(path: string, shared: boolean, logger: Logger): number {
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
-    if (!shared) endLeases(db);
-    return before;
+    return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
     throw refused(path, error);
   } finally {

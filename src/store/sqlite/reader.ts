@@ -1,5 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import {
+  type HeldLease,
   type ListPage,
   type ListRequest,
   type LoadedTask,
@@ -37,6 +38,7 @@ export class Reader {
   readonly #piece: Statement<[string, number, number], Uint8Array>;
   readonly #segments: Statement<[string, number], SegmentRow>;
   readonly #send: Statement<[string, string, string], [string, string, number]>;
+  readonly #leases: Statement<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Statement<[string, string], ConfigRow>;
   readonly #configs: Statement<[string, string, number], ConfigRow>;
   readonly #lists = new Map<string, ListStatements>();
@@ -66,6 +68,12 @@ export class Reader {
     this.#send = db
       .prepare<[string, string, string], [string, string, number]>(
         "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+      )
+      .raw();
+    this.#leases = db
+      .prepare<[string, string, number], [string, number, number]>(
+        "SELECT task_id, lease_turn, lease_attempt FROM head INDEXED BY head_leased WHERE lease_holder = ? AND task_id > ? " +
+          "ORDER BY task_id LIMIT ?",
       )
       .raw();
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
@@ -124,6 +132,12 @@ export class Reader {
       const row = this.#send.get(tenant, owner, key);
       return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
     });
+  }
+
+  leasesOf({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
+    return this.#look("leasesOf", () =>
+      this.#leases.all(holder, after, limit).map(([taskId, turn, attempt]) => ({ taskId, holder, turn, attempt })),
+    );
   }
 
   getPushConfig({ taskId, configId }: PushConfigKey): StoredPushConfig | undefined {

@@ -3,7 +3,7 @@ import type { TaskHead } from "../task-store.js";
 /** Columns of a head row in the order of HeadRow. */
 export const HEAD_COLUMNS: string =
   "task_id, tenant, owner, context_id, state, status_time, position, generation, " +
-  "lease_holder, lease_until, lease_turn, lease_attempt";
+  "lease_holder, lease_turn, lease_attempt";
 
 /** A head row as an array, which is read faster than an object. */
 export type HeadRow = [
@@ -16,14 +16,13 @@ export type HeadRow = [
   position: number,
   generation: number,
   holder: string | null,
-  until: number | null,
   turn: number | null,
   attempt: number | null,
 ];
 
 /** The head that a row stands for. */
 export function toHead(row: HeadRow): TaskHead {
-  const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, until, turn, attempt] = row;
-  const lease = holder === null ? null : { holder, until: until ?? 0, turn: turn ?? 0, attempt: attempt ?? 0 };
+  const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
+  const lease = holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }

@@ -1,11 +1,21 @@
-import type { AppendRequest, RememberedSend, SendKey, StoreErrorKind, TaskHead, TaskStore } from "../task-store.js";
+import type {
+  AppendRequest,
+  Fence,
+  Lease,
+  RememberedSend,
+  SendKey,
+  StoreErrorKind,
+  TaskRow,
+  TaskStore,
+} from "../task-store.js";
 import type { Segment } from "./segment.js";
 
 /** The methods besides `append` that change the file; the writer does them in the order in which they were called. */
 export type WriteMethod =
   | "saveSnapshot"
   | "claimLeases"
-  | "renewLeases"
+  | "beat"
+  | "beatForIt"
   | "setLease"
   | "putPushConfig"
   | "deletePushConfig"
@@ -13,12 +23,15 @@ export type WriteMethod =
   | "removeFinished";
 
 /** What such a method takes, as the seam says it. */
-export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[M]>[0];
+export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[Asked<M>]>[0];
 
 /** What such a method answers, as the seam says it; but a removal is done in steps. */
 export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
   ? RemovalStep
-  : Awaited<ReturnType<TaskStore[M]>>;
+  : Awaited<ReturnType<TaskStore[Asked<M>]>>;
+
+/** What the writer does by itself is as if somebody had asked for it. */
+type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
 
 /** What one step of a removal did. */
 export interface RemovalStep {
@@ -36,10 +49,12 @@ export type OtherWrite = {
 /** An append, ready to be done: entries are segments by now. */
 export interface AppendWrite {
   readonly method: "append";
-  readonly head: TaskHead;
+  readonly head: TaskRow;
   readonly expected: AppendRequest["expected"];
   /** Whether the task ends with this append. The caller knows the states; the file only knows that it is over. */
   readonly finishes: boolean;
+  readonly fence: Fence | undefined;
+  readonly lease: Lease | undefined;
   readonly segments: readonly Segment[];
   readonly send: (SendKey & RememberedSend) | undefined;
 }

@@ -6,6 +6,7 @@ import { APPLICATION_ID, openWriter, type WriterData } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import { lookNow } from "./place.js";
+import { Pulse } from "./pulse.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 
 /** A commit that has this many writes takes no more messages: the first of them should not wait long for the last. */
@@ -21,7 +22,8 @@ function main(port: MessagePort, data: WriterData): void {
   const db = openWriter(data);
   const lost = lookNow(data.place);
   if (lost !== undefined) throw new StoreError("unavailable", lost);
-  const committer = new Committer(db);
+  const committer = new Committer(db, data.gone);
+  const pulse = new Pulse((request) => void committer.commit([{ method: "beatForIt", request }]));
   port.on("message", (first: Incoming) => {
     const writes: Write[] = [];
     let asked = false;
@@ -31,9 +33,11 @@ function main(port: MessagePort, data: WriterData): void {
       else for (const write of readMessage(next)) writes.push(write);
       next = writes.length < MAX_WRITES ? receive(port) : undefined;
     }
+    pulse.note(writes);
     if (writes.length > 0) port.postMessage(answer(committer.commit(writes), lookNow(data.place)));
     if (asked) port.postMessage({ probed: probe(db) } satisfies Probed);
     if (next === CLOSE) {
+      pulse.stop();
       db.close();
       port.close();
     }

@@ -3,4 +3,5 @@ import * as vitest from "vitest";
 import { storeContract } from "../../../src/store/contract.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 
-storeContract({ name: "memoryStore()", open: memoryStore, suite: vitest, fc });
+storeContract({ name: "memoryStore()", open: () => memoryStore(), suite: vitest, fc });
+storeContract({ name: "memoryStore({ shared })", open: () => memoryStore({ shared: true }), suite: vitest, fc });

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
+import { nobody } from "../../../src/store/task-store.js";
 
 /**
  * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
@@ -84,12 +85,12 @@ function openUntilTold(): void {
   say("opened");
 }
 
-/** Takes leases that last for ever, and lives as long. */
+/** Takes leases, and lives for ever. */
 async function takeLeases(count: number): Promise<void> {
   const store = sqliteStore(path);
   setInterval(() => {}, 1_000);
   for (let index = 0; index < count; index++) {
-    await create(store, { taskId: `task-${index}`, lease: leaseOf({ until: Number.MAX_SAFE_INTEGER }) });
+    await create(store, { taskId: `task-${index}`, lease: leaseOf() });
     say(`task-${index}`);
   }
 }
@@ -106,7 +107,7 @@ function migrateSlowly(): void {
 async function race(): Promise<void> {
   const store = sqliteStore({ path, shared: true });
   for (let round = 0; round < 20; round++) {
-    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ until: 1 }) });
+    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ holder: nobody }) });
     const head = await store.head({ taskId: "contested" });
     if (head === undefined) continue;
     const won = await follow(store, head, {}).then(
@@ -114,7 +115,7 @@ async function race(): Promise<void> {
       () => false,
     );
     if (won) say(`won ${head.position + 1}`);
-    const claimed = await store.claimLeases({ holder: name, now: 5_000, until: 9_000, limit: 3 });
+    const claimed = await store.claimLeases({ holder: name, leaseMs: 60_000, limit: 3 });
     for (const { taskId } of claimed) say(`claimed ${taskId}`);
   }
   await store.close();

@@ -6,7 +6,7 @@ import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../../../src/store/sqlite/write.js";
-import type { TaskHead } from "../../../src/store/task-store.js";
+import { nobody, type TaskHead } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";
 
 let statements: string[] = [];
@@ -17,7 +17,7 @@ beforeEach(() => {
   statements = [];
   db = new Database(":memory:", { verbose: (sql) => statements.push(String(sql)) });
   migrate(db);
-  committer = new Committer(db);
+  committer = new Committer(db, []);
   statements = [];
 });
 
@@ -29,7 +29,8 @@ function append(named: Partial<TaskHead> & Pick<TaskHead, "taskId">, expected = 
   const bytes = new Uint8Array(plan?.bytes ?? 0);
   writeEntries(bytes, 0, entries);
   const finishes = head.state === 3;
-  return { method: "append", head, expected, finishes, segments: [{ count: entries.length, bytes }], send: undefined };
+  const segments = [{ count: entries.length, bytes }];
+  return { method: "append", head, expected, finishes, segments, send: undefined, fence: undefined, lease: undefined };
 }
 
 function kinds(outcomes: readonly Outcome[]): unknown[] {
@@ -72,20 +73,15 @@ describe("Committer.commit()", () => {
 
   it("answers with the results of the methods, in order", () => {
     const outcomes = committer.commit([
-      append({ taskId: "a", lease: leaseOf({ until: 1 }) }),
-      { method: "claimLeases", request: { holder: "new", now: 5, until: 9, limit: 10 } },
-      { method: "renewLeases", request: { holder: "new", taskIds: ["a", "b"], until: 20 } },
+      { ...append({ taskId: "a" }), lease: leaseOf({ holder: nobody }) },
+      { method: "claimLeases", request: { holder: "new", leaseMs: 60_000, limit: 10 } },
+      { method: "setLease", request: { taskId: "a", fence: leaseOf(), lease: null } },
       append({ taskId: "b", state: 3, statusTime: 1 }),
       { method: "removeFinished", request: { before: 5, limit: 10 } },
     ]);
-    const lease = { holder: "new", until: 9, turn: 1, attempt: 2 };
-    expect(kinds(outcomes)).toEqual([
-      undefined,
-      [headOf({ taskId: "a", lease })],
-      ["a"],
-      undefined,
-      { removed: 1, more: false },
-    ]);
+    const lease = { holder: "new", turn: 1, attempt: 2 };
+    const claimed = [headOf({ taskId: "a", lease })];
+    expect(kinds(outcomes)).toEqual([undefined, claimed, "lost", undefined, { removed: 1, more: false }]);
     expect(tasks()).toEqual(["a"]);
   });
 
@@ -103,9 +99,9 @@ describe("Committer.commit()", () => {
   });
 
   it("touches no index when only the position moves", () => {
-    committer.commit([append({ taskId: "a", lease: leaseOf() })]);
+    committer.commit([{ ...append({ taskId: "a" }), lease: leaseOf() }]);
     statements = [];
-    committer.commit([append({ taskId: "a", lease: leaseOf(), position: 2, generation: 2 }, 1)]);
+    committer.commit([{ ...append({ taskId: "a", position: 2, generation: 2 }, 1), fence: leaseOf() }]);
     const updates = statements.filter((statement) => statement.startsWith("UPDATE head"));
     expect(updates).toHaveLength(1);
     expect(updates[0]).toMatch(/^UPDATE head SET position = \S+, generation = \S+ WHERE/);
@@ -144,7 +140,7 @@ describe("Committer.commit() when SQLite fails", () => {
     const other = new Database(path);
     migrate(mine);
     other.exec("BEGIN IMMEDIATE");
-    const blocked = new Committer(mine);
+    const blocked = new Committer(mine, []);
     expect(kinds(blocked.commit([append({ taskId: "a" }), append({ taskId: "b" })]))).toEqual([
       "unavailable",
       "unavailable",

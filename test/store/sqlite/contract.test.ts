@@ -7,16 +7,18 @@ import { temporaryFile } from "./files.js";
 
 const paths = new WeakMap<TaskStore, string>();
 
-function open(path: string): SqliteStore {
-  const store = sqliteStore(path);
+function open(path: string, shared: boolean): SqliteStore {
+  const store = sqliteStore({ path, shared });
   paths.set(store, path);
   return store;
 }
 
-storeContract({
-  name: "sqliteStore()",
-  open: () => open(temporaryFile()),
-  durable: { reopen: (closed) => open(paths.get(closed) ?? "") },
-  suite: vitest,
-  fc,
-});
+for (const shared of [false, true]) {
+  storeContract({
+    name: `sqliteStore({ shared: ${shared} })`,
+    open: () => open(temporaryFile(), shared),
+    durable: { reopen: (closed) => open(paths.get(closed) ?? "", shared) },
+    suite: vitest,
+    fc,
+  });
+}

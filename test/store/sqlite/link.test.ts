@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../../src/core/log.js";
-import { create, followRequest, headOf, numbered, readAll } from "../../../src/store/contract/setup.js";
+import { create, followRequest, headOf, leaseOf, numbered, readAll } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { WriterLink } from "../../../src/store/sqlite/link.js";
 import { Troubles } from "../../../src/store/sqlite/troubles.js";
@@ -84,7 +84,7 @@ describe("group commit", () => {
     const outcomes = await Promise.allSettled([
       store.append(append("b")),
       store.append(append("a")),
-      store.renewLeases({ holder: "nobody", taskIds: ["a"], until: 1 }),
+      store.setLease({ taskId: "a", fence: leaseOf(), lease: null }),
       store.append(followRequest(head)),
       store.append({ ...append("c"), head: headOf({ taskId: "c", statusTime: Number.NaN }) }),
       store.removeFinished({ before: 0, limit: 5 }),
@@ -92,7 +92,7 @@ describe("group commit", () => {
     expect(outcomes.map((each) => (each.status === "fulfilled" ? each.value : each.reason.kind))).toEqual([
       undefined,
       "conflict",
-      [],
+      "lost",
       undefined,
       "failed",
       0,

@@ -70,7 +70,7 @@ describe("every statement of the store", () => {
     return prepare(sql);
   }) as typeof db.prepare;
   new Reader(db);
-  new Committer(db);
+  new Committer(db, []);
   const statements = prepared.filter((sql) => /^(SELECT|INSERT|UPDATE|DELETE)/.test(sql));
 
   it("is looked at here", () => {

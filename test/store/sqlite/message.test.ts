@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bytesOf, headOf, leaseOf } from "../../../src/store/contract/setup.js";
+import { bytesOf, headOf } from "../../../src/store/contract/setup.js";
 import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/message.js";
 import { readEntries } from "../../../src/store/sqlite/segment.js";
 import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";
-import type { AppendRequest, SnapshotPiece } from "../../../src/store/task-store.js";
+import type { AppendRequest, SnapshotPiece, TaskHead } from "../../../src/store/task-store.js";
 
 /** What a message is when it arrives in another thread. */
 function arrived(message: Message): Message {
@@ -25,17 +25,20 @@ const append: fc.Arbitrary<AppendRequest> = fc
     statusTime: time,
     expected: fc.nat(1_000_000),
     generation: fc.nat(1_000_000),
-    lease: fc.option(fc.record({ holder: text, until: time, turn: fc.nat(9), attempt: fc.nat(9) })),
+    fence: fc.option(fc.record({ holder: text, attempt: fc.nat(9) }), { nil: undefined }),
+    lease: fc.option(fc.record({ holder: text, turn: fc.nat(9), attempt: fc.nat(9) }), { nil: undefined }),
     entries: fc.array(bytes, { minLength: 1, maxLength: 6 }),
     send: fc.option(
       fc.record({ tenant: text, owner: text, key: text, fingerprint: text, taskId: text, position: fc.nat(9) }),
       { nil: undefined },
     ),
   })
-  .map(({ expected, entries, send, ...head }) => ({
+  .map(({ expected, entries, send, fence, lease, ...head }) => ({
     head: { ...head, position: expected + entries.length },
     expected,
     entries,
+    fence,
+    lease,
     ...(send && { send }),
   }));
 
@@ -44,8 +47,8 @@ const snapshot = fc.record({ taskId: text, snapshot: fc.oneof(piece, fc.record({
 
 const other: fc.Arbitrary<OtherWrite> = fc.oneof(
   fc.record({
-    method: fc.constant("renewLeases" as const),
-    request: fc.record({ holder: text, taskIds: fc.array(text, { maxLength: 3 }), until: time }),
+    method: fc.constant("claimLeases" as const),
+    request: fc.record({ holder: text, leaseMs: time, limit: fc.nat(9) }),
   }),
   fc.record({
     method: fc.constant("savePushPosition" as const),
@@ -80,10 +83,11 @@ function check(write: Write, sent: Sent): void {
     const request = { taskId, snapshot: { piece: 0, last: true, ...snapshot } };
     return expect(write).toEqual({ method: "saveSnapshot", request });
   }
-  const { head, expected, entries, send } = sent.append;
-  expect(write).toMatchObject({ method: "append", head, expected, finishes: head.state === 3 });
+  const { head, expected, entries, send, fence, lease } = sent.append;
+  const { lease: _, ...row } = head as TaskHead;
+  expect(write).toMatchObject({ method: "append", head: row, expected, finishes: head.state === 3 });
   if (write.method !== "append") return;
-  expect(write.send).toEqual(send);
+  expect({ send: write.send, fence: write.fence, lease: write.lease }).toEqual({ send, fence, lease });
   const read: Uint8Array[] = [];
   for (const segment of write.segments) readEntries(segment, 0, Number.POSITIVE_INFINITY, read);
   expect(read).toEqual(entries);
@@ -128,12 +132,5 @@ describe("MessageBuilder", () => {
     expect(builder.take().count).toBe(1);
     expect(builder.size).toBe(0);
     expect(builder.take()).toMatchObject({ count: 0, fields: [] });
-  });
-
-  it("carries heads with and without a lease", () => {
-    const builder = new MessageBuilder();
-    const heads = [headOf({ taskId: "a", lease: leaseOf() }), headOf({ taskId: "b", lease: null })];
-    for (const head of heads) builder.addAppend({ head, expected: 0, creates: true, entries: [bytesOf("x")] }, false);
-    expect(readMessage(arrived(builder.take())).map((write) => write.method === "append" && write.head)).toEqual(heads);
   });
 });

@@ -22,7 +22,7 @@ function versionOneFile(path: string, heads: readonly TaskHead[]): void {
     const { taskId, lease, state, statusTime, position } = head;
     db.prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
       ...[taskId, head.tenant, head.owner, head.contextId, state, statusTime, position, head.generation],
-      ...[state === 3 ? statusTime : null, lease?.holder, lease?.until, lease?.turn, lease?.attempt],
+      ...[state === 3 ? statusTime : null, lease?.holder, lease && 5_000, lease?.turn, lease?.attempt],
     );
     const entries = numbered(0, position);
     const bytes = new Uint8Array(planSegments(entries)[0]?.bytes ?? 0);
@@ -50,6 +50,7 @@ describe("migrate()", () => {
       "counter",
       "garbage",
       "head",
+      "holder",
       "push_config",
       "segment",
       "send",
@@ -90,7 +91,7 @@ describe("migrate()", () => {
 
 describe("sqliteStore() with a file of version 1", () => {
   const heads = [
-    headOf({ taskId: "a", position: 3, generation: 3, lease: leaseOf({ until: 0 }) }),
+    headOf({ taskId: "a", position: 3, generation: 3, lease: leaseOf() }),
     headOf({ taskId: "b", position: 2, statusTime: 2_000, state: 3 }),
     headOf({ taskId: "c", position: 1, statusTime: 3_000, state: 3 }),
     headOf({ taskId: "d", position: 1, owner: "somebody else" }),

@@ -270,7 +270,7 @@ it("syncs the log at each commit with FULL, and when it is moved into the file w
     ["FULL", 2],
     ["NORMAL", 1],
   ] as const) {
-    const db = openWriter({ path, synchronous });
+    const db = openWriter({ path, synchronous, gone: [] });
     expect(db.pragma("synchronous", { simple: true })).toBe(level);
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
     db.close();

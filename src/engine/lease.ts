@@ -1,0 +1,231 @@
+import type { Logger } from "../core/log.js";
+import { type Fence, type Lease, nobody, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+
+/**
+ * Who may execute.
+ *
+ * A lease says which process executes a task, and for which attempt. It has no time: a process says that it lives, for
+ * all that it executes at once, and the store gives the leases of one that does not to whoever claims them. What an
+ * execution appends names its lease, and the store refuses it when that is not the stored one any more. Nothing here
+ * compares times of day.
+ */
+
+/** Executions taken over in one go. */
+const claimSize = 1_000;
+
+/** Tasks put in order between two rounds of the event loop. */
+const chunkSize = 32;
+
+/** Leases of this process that are looked at in one round. */
+const pageSize = 1_000;
+
+/** The execution that wanted to store something is not the task's any more: another one was begun elsewhere. */
+export class LeaseLost extends Error {
+  override name = "LeaseLost";
+  constructor(taskId: string, cause: unknown) {
+    super(`Task ${taskId} was taken over by another process.`, { cause });
+  }
+}
+
+/** Whether the store refused what relied on a lease that is another's. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "fenced";
+}
+
+/** The lease that whoever looks next may claim. Its claim counts an attempt more. */
+export function upForClaim({ turn, attempt }: Lease): Lease {
+  return { holder: nobody, turn, attempt };
+}
+
+/** The same before its execution began, so that a claim, or the beginning itself, counts it. */
+export function notBegun({ holder, turn, attempt }: Lease): Lease {
+  return { holder, turn, attempt: attempt - 1 };
+}
+
+/** An execution, as far as its lease goes. */
+export interface Losable {
+  readonly log: { readonly taskId: string };
+  /** Ends it at once. */
+  lose(): void;
+}
+
+/** What the keeper of leases needs of its engine. */
+export interface LeaseSource {
+  readonly store: TaskStore;
+  /** Who this is. */
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly maxStallMs: number;
+  /** How many executions of other processes may run here at the same time. */
+  readonly maxRecovered: number;
+  readonly logger: Logger;
+  /** What runs here. */
+  readonly executions: { has(taskId: string): boolean; values(): readonly Losable[] };
+  /** Whether something of a task is on its way to the store. */
+  readonly writing: (taskId: string) => boolean;
+  /** Puts a claimed task in order. Never rejects. */
+  readonly recover: (taskId: string, lease: Lease) => Promise<void>;
+}
+
+/** Keeps the leases of this process, finds those it lost, and takes over those of processes that are gone. */
+export class LeaseKeeper {
+  readonly #source: LeaseSource;
+  /** Claimed, and not in order yet. */
+  readonly #recovering = new Set<string>();
+  /** Claimed, and waiting for one of the executions that were taken over to end. */
+  readonly #parked = new Map<string, Lease>();
+  /** Executions that were taken over. */
+  readonly #recovered = new Set<string>();
+  /** Attempts of leases that nothing here explained, by task: in the last look at all of them, and in this one. */
+  #strays = new Map<string, number>();
+  #found = new Map<string, number>();
+  #after = "";
+  #known = false;
+  #stopped = false;
+
+  constructor(source: LeaseSource) {
+    this.#source = source;
+  }
+
+  /** The lease of a turn's first execution. */
+  lease(turn: number): Lease {
+    return { holder: this.#source.holder, turn, attempt: 1 };
+  }
+
+  /** Says that this process lives, and ends what others took over because they could not tell. */
+  async beat(): Promise<void> {
+    const { store, holder, leaseMs, maxStallMs } = this.#source;
+    const again = this.#known;
+    this.#known = true;
+    if (await store.beat({ holder, leaseMs, maxStallMs, again })) return;
+    const held = new Set<string>();
+    for (let after = ""; ; ) {
+      const page = await store.leasesOf({ holder, after, limit: pageSize });
+      for (const { taskId } of page) held.add(taskId);
+      if (page.length < pageSize) break;
+      after = page.at(-1)?.taskId ?? after;
+    }
+    for (const execution of this.#source.executions.values()) {
+      const { taskId } = execution.log;
+      if (!held.has(taskId) && !this.#source.writing(taskId)) execution.lose();
+    }
+  }
+
+  /** Takes over what nobody executes any more; resolves when it is in order, or runs. */
+  async claim(): Promise<void> {
+    const { store, holder, leaseMs, logger } = this.#source;
+    const begin = performance.now();
+    let count = 0;
+    // What has to wait here may as well be taken over by somebody else.
+    while (!this.#stopped && !(store.shared && this.#parked.size > 0)) {
+      const heads = await store.claimLeases({ holder, leaseMs, limit: claimSize });
+      count += heads.length;
+      await this.#recover(heads);
+      if (heads.length < claimSize) break;
+    }
+    const ms = Math.round(performance.now() - begin);
+    if (count > 0) logger.info({ count, ms }, "took over tasks whose execution was cut off");
+  }
+
+  /**
+   * Looks for leases that this process has and does not use: an acknowledgement that never came, an execution that
+   * could not be stored. What is found in two rounds is put up for a claim.
+   */
+  async tidy(): Promise<void> {
+    const { store, holder } = this.#source;
+    const page = await store.leasesOf({ holder, after: this.#after, limit: pageSize });
+    for (const lease of page) {
+      const { taskId, attempt } = lease;
+      if (this.#isUsed(taskId)) continue;
+      if (this.#strays.get(taskId) === attempt) await this.#change(taskId, lease, upForClaim(lease));
+      else this.#found.set(taskId, attempt);
+    }
+    this.#after = page.length < pageSize ? "" : (page.at(-1)?.taskId ?? "");
+    if (this.#after !== "") return;
+    this.#strays = this.#found;
+    this.#found = new Map();
+  }
+
+  /** Whether an execution that was cut off elsewhere may run now; otherwise it is to be parked. */
+  admit(taskId: string): boolean {
+    if (this.#recovered.size >= this.#source.maxRecovered) return this.#recovered.has(taskId);
+    this.#recovered.add(taskId);
+    return true;
+  }
+
+  /** Lets an execution that was cut off wait until another one ends. It has not begun: a crash now counts for nothing. */
+  async park(taskId: string, lease: Lease): Promise<void> {
+    const waiting = notBegun(lease);
+    if (await this.#change(taskId, lease, waiting)) this.#parked.set(taskId, waiting);
+  }
+
+  /** Notes that an execution ended; one that waited for it begins. */
+  ended(taskId: string): void {
+    if (this.#recovered.delete(taskId)) this.#unpark();
+  }
+
+  /** Begins nothing any more, and lets go of what it claimed and did not begin. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const parked = [...this.#parked];
+    this.#parked.clear();
+    await Promise.all(parked.map(([taskId, lease]) => this.#change(taskId, lease, upForClaim(lease))));
+  }
+
+  async #recover(heads: readonly TaskHead[]): Promise<void> {
+    for (const { taskId } of heads) this.#recovering.add(taskId);
+    const running: Promise<void>[] = [];
+    for (let first = 0; first < heads.length; first += chunkSize) {
+      for (const { taskId, lease } of heads.slice(first, first + chunkSize)) {
+        if (lease !== null) running.push(this.#settle(taskId, lease));
+      }
+      // Calls have their turn: whoever asks for a task is answered meanwhile.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(running);
+  }
+
+  async #settle(taskId: string, lease: Lease): Promise<void> {
+    try {
+      if (this.#stopped) await this.#change(taskId, lease, upForClaim(notBegun(lease)));
+      else await this.#source.recover(taskId, lease);
+    } finally {
+      this.#recovering.delete(taskId);
+    }
+  }
+
+  #unpark(): void {
+    while (!this.#stopped && this.#recovered.size < this.#source.maxRecovered) {
+      const [next] = this.#parked;
+      if (next === undefined) return;
+      const [taskId, waiting] = next;
+      this.#parked.delete(taskId);
+      this.#recovered.add(taskId);
+      void this.#resume(taskId, waiting);
+    }
+  }
+
+  /** Begins one that was parked, if it is still ours: others may have taken it over, or a client canceled it. */
+  async #resume(taskId: string, waiting: Lease): Promise<void> {
+    this.#recovering.add(taskId);
+    const lease = { ...waiting, attempt: waiting.attempt + 1 };
+    if (await this.#change(taskId, waiting, lease)) await this.#settle(taskId, lease);
+    this.#recovering.delete(taskId);
+    if (!this.#source.executions.has(taskId)) this.ended(taskId);
+  }
+
+  #isUsed(taskId: string): boolean {
+    const { executions, writing } = this.#source;
+    return executions.has(taskId) || this.#recovering.has(taskId) || this.#parked.has(taskId) || writing(taskId);
+  }
+
+  /** Changes a lease without an execution; says whether it was still there to be changed. */
+  async #change(taskId: string, fence: Fence, lease: Lease): Promise<boolean> {
+    try {
+      return (await this.#source.store.setLease({ taskId, fence, lease })) === "set";
+    } catch (error) {
+      this.#source.logger.error({ err: error, taskId }, "a lease could not be changed; it is looked at again");
+      return false;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { TransientMap } from "../../core/transient.js";
+import {
+  type BeatRequest,
+  type ClaimRequest,
+  type HeldLease,
+  type Lease,
+  nobody,
+  type TaskHead,
+} from "../task-store.js";
+import { Watch } from "../watch.js";
+import { compareIds } from "./list.js";
+
+/** A task whose head is replaced, never changed. */
+export interface Leased {
+  head: TaskHead;
+}
+
+/** The leases of a store in memory: who has which, and who shows signs of life. */
+export class Leases {
+  readonly #shared: boolean;
+  readonly #watch: Watch;
+  readonly #held = new Map<string, TransientMap<Leased>>();
+  readonly #beats = new Map<string, number>();
+  #beat = 0;
+
+  constructor(shared: boolean, clock?: () => number) {
+    this.#shared = shared;
+    this.#watch = new Watch(clock);
+  }
+
+  /** Gives a task a lease, or takes the one it has away. */
+  set(task: Leased, lease: Lease | null): void {
+    const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = task.head;
+    this.moved(task, task.head.lease, lease);
+    task.head = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease: own(lease) };
+  }
+
+  /** Keeps track of a lease that came, went or changed hands. */
+  moved(task: Leased, before: Lease | null, after: Lease | null): void {
+    if (before?.holder === after?.holder) return;
+    const { taskId } = task.head;
+    if (before !== null) this.#held.get(before.holder)?.delete(taskId);
+    if (after === null) return;
+    let held = this.#held.get(after.holder);
+    if (held === undefined) {
+      held = new TransientMap();
+      this.#held.set(after.holder, held);
+    }
+    held.set(taskId, task);
+  }
+
+  beat({ holder, again }: BeatRequest): boolean {
+    if (!this.#shared) return true;
+    const lost = again && !this.#beats.has(holder);
+    this.#beats.set(holder, ++this.#beat);
+    return !lost;
+  }
+
+  claim({ holder, leaseMs, limit }: ClaimRequest): TaskHead[] {
+    const claimed: TaskHead[] = [];
+    for (const from of [nobody, ...this.#gone(leaseMs)]) {
+      if (from === holder) continue;
+      this.#beats.delete(from);
+      for (const task of this.#of(from).slice(0, limit - claimed.length)) {
+        const { lease } = task.head;
+        if (lease !== null) this.set(task, { holder, turn: lease.turn, attempt: lease.attempt + 1 });
+        claimed.push(task.head);
+      }
+    }
+    return claimed;
+  }
+
+  of({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
+    const held = this.#of(holder).filter(({ head }) => compareIds(head.taskId, after) > 0);
+    held.sort((a, b) => compareIds(a.head.taskId, b.head.taskId));
+    return held
+      .slice(0, limit)
+      .flatMap(({ head: { taskId, lease } }) => (lease === null ? [] : [{ taskId, ...lease }]));
+  }
+
+  #of(holder: string): Leased[] {
+    return this.#held.get(holder)?.values() ?? [];
+  }
+
+  #gone(leaseMs: number): string[] {
+    if (!this.#shared) return [];
+    const holders = new Set(this.#beats.keys());
+    for (const [holder, held] of this.#held) if (holder !== nobody && held.size > 0) holders.add(holder);
+    return this.#watch.round(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
+  }
+}
+
+function own(lease: Lease | null): Lease | null {
+  return lease && { holder: lease.holder, turn: lease.turn, attempt: lease.attempt };
+}

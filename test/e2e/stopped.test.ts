@@ -1,0 +1,122 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Driver } from "../support/driver.js";
+import { bindings } from "../support/drivers.js";
+import { root } from "./support/build.js";
+import { Home, type ServerProcess } from "./support/server-process.js";
+import { logOf, resuming, say, settled, stateOf, statusText } from "./support/story.js";
+
+/** Long enough that a healthy process on a busy machine says several times within it that it lives. */
+const leaseMs = 2_000;
+
+let home: Home;
+let one: ServerProcess;
+let two: ServerProcess;
+let here: Driver;
+let there: Driver;
+
+/** Two servers on one file; their clocks jump as a file beside it says. */
+async function start(): Promise<void> {
+  const clock = pathToFileURL(join(root, "test/fixtures/jumping-clock.mjs")).href;
+  home = new Home("--shared", "--lease-ms", `${leaseMs}`);
+  home.agent = join(root, "test/fixtures/agents/marking.mjs");
+  home.under = ["env", `NODE_OPTIONS=--import=${clock}`, `TEST_CLOCK_FILE=${clockFile()}`];
+  [one, two] = await Promise.all([home.start(), home.start()]);
+  const [binding] = bindings;
+  [here, there] = [binding?.connect(one) as Driver, binding?.connect(two) as Driver];
+}
+
+const clockFile = (): string => join(dirname(home.store), "clock");
+
+beforeEach(start, 60_000);
+
+afterEach(async () => {
+  for (const server of [one, two]) server.signal("SIGCONT");
+  here.close();
+  there.close();
+  await home.leave();
+});
+
+/** Has a task executed by the first server, and waits until it is at work. */
+async function begin(text: string): Promise<string> {
+  const request = { ...say(text), configuration: { returnImmediately: true } };
+  const { message } = await here.call("SendMessage", request, resuming());
+  const { task } = message as { task: JsonObject };
+  return String(task.id);
+}
+
+/** Which attempts made the marks of a task, in the order of its log. */
+async function attemptsOf(driver: Driver, id: string): Promise<string[]> {
+  const { events } = await logOf(driver, id);
+  return [...events.values()].flatMap((event) => {
+    const { artifactUpdate } = event as { artifactUpdate?: { artifact: { parts: { text: string }[] } } };
+    return artifactUpdate === undefined ? [] : [String(artifactUpdate.artifact.parts[0]?.text).trim()];
+  });
+}
+
+describe("two servers on one file", { timeout: 120_000 }, () => {
+  it("leave a task to the one that took it over while the other was stopped, and which then goes on", async () => {
+    const ids = await Promise.all([begin("mark 60 100"), begin("mark 60 100")]);
+    await sleep(1_000);
+    one.signal("SIGSTOP");
+    // The other one has taken them over, and is at work on them, when the first one wakes up.
+    await expect.poll(async () => (await attemptsOf(there, ids[0] as string)).at(-1), { timeout: 60_000 }).toBe("2");
+    one.signal("SIGCONT");
+    const tasks = await Promise.all(ids.map((id) => settled(there, id)));
+    for (const [index, task] of tasks.entries()) {
+      expect(statusText(task)).toBe("attempt 2");
+      const attempts = await attemptsOf(there, ids[index] as string);
+      // Once there is a mark of the second attempt there is none of the first one any more.
+      expect(attempts).toEqual([...attempts].sort());
+      expect(attempts.filter((attempt) => attempt === "2")).toHaveLength(60);
+      expect(await attemptsOf(here, ids[index] as string)).toEqual(attempts);
+    }
+    expect(one.log).toContain("taken over");
+  });
+
+  it("take nothing from each other when both were stopped", async () => {
+    const id = await begin("mark 60 100");
+    await sleep(1_000);
+    for (let round = 0; round < 2; round++) {
+      for (const server of [one, two]) server.signal("SIGSTOP");
+      await sleep(2 * leaseMs);
+      for (const server of [two, one]) server.signal("SIGCONT");
+      await sleep(500);
+    }
+    const task = await settled(there, id);
+    expect(statusText(task)).toBe("attempt 1");
+    expect(new Set(await attemptsOf(there, id))).toEqual(new Set(["1"]));
+  });
+
+  it("take nothing from one whose agent blocks it for longer than a lease", async () => {
+    const id = await begin(`block ${2 * leaseMs + 500}`);
+    const task = await settled(there, id);
+    expect(statusText(task)).toBe("attempt 1");
+  });
+
+  it.each([5, -5])("take nothing from each other when the clock jumps by %i hours", async (hours) => {
+    const id = await begin("mark 50 100");
+    await sleep(500);
+    writeFileSync(clockFile(), `${hours * 3_600_000}`);
+    const task = await settled(there, id);
+    expect(statusText(task)).toBe("attempt 1");
+    // It did jump.
+    const stamp = String((task.status as JsonObject).timestamp);
+    expect(Math.round((Date.parse(stamp) - Date.now()) / 3_600_000)).toBe(hours);
+  });
+
+  it("take over what a dead one left though the clock was set back", async () => {
+    const id = await begin("mark 20 100");
+    await sleep(500);
+    writeFileSync(clockFile(), `${-5 * 3_600_000}`);
+    await sleep(100);
+    await one.kill();
+    const task = await settled(there, id);
+    expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
+    expect(statusText(task)).toBe("attempt 2");
+  });
+});

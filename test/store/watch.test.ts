@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { Watch } from "../../src/store/watch.js";
+
+/** An observer whose clock the test moves; a lease lasts 1,000 milliseconds. */
+function observer(): { look: (after: number, beats: Record<string, number | undefined>) => string[] } {
+  let now = 5_000;
+  const watch = new Watch(() => now);
+  return {
+    look(after, beats) {
+      now += after;
+      return watch.round(new Map(Object.entries(beats)), 1_000);
+    },
+  };
+}
+
+describe("Watch.round()", () => {
+  it("tells who showed no life for as long as a lease lasts", () => {
+    const { look } = observer();
+    expect(look(0, { a: 1, b: 1 })).toEqual([]);
+    expect(look(500, { a: 1, b: 2 })).toEqual([]);
+    expect(look(499, { a: 1, b: 3 })).toEqual([]);
+    expect(look(1, { a: 1, b: 4 })).toEqual(["a"]);
+    expect(look(600, { a: 1, b: 4 })).toEqual(["a"]);
+  });
+
+  it("begins anew in a round that comes late", () => {
+    const { look } = observer();
+    expect(look(0, { a: 1 })).toEqual([]);
+    expect(look(500, { a: 1 })).toEqual([]);
+    expect(look(5_000, { a: 1 })).toEqual([]);
+    expect(look(600, { a: 1 })).toEqual([]);
+    expect(look(400, { a: 1 })).toEqual(["a"]);
+  });
+
+  it("takes a beat that goes backwards for a sign of life as well, and one that is gone for none", () => {
+    const { look } = observer();
+    expect(look(0, { a: 7, b: 7 })).toEqual([]);
+    expect(look(600, { a: 1, b: undefined })).toEqual([]);
+    expect(look(400, { a: 1, b: undefined })).toEqual(["b"]);
+  });
+
+  it("waits for who never gave a sign as for anybody else, and forgets who has nothing any more", () => {
+    const { look } = observer();
+    expect(look(0, { a: undefined })).toEqual([]);
+    expect(look(600, {})).toEqual([]);
+    expect(look(400, { a: undefined })).toEqual([]);
+    expect(look(600, { a: undefined })).toEqual([]);
+    expect(look(400, { a: undefined })).toEqual(["a"]);
+  });
+});
