@@ -1,0 +1,106 @@
+import * as net from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  begun,
+  CONTINUATION,
+  DATA,
+  END_HEADERS,
+  fields,
+  frame,
+  HEADERS,
+  PING,
+  RST_STREAM,
+  request,
+  SETTINGS,
+} from "./frames.js";
+import { http1, http2Client } from "./raw-http.js";
+import { bytesOf, envelope } from "./requests.js";
+import { cleanup, type Served, serve } from "./serve.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const path = `/${A2AService.typeName}/ListTasks`;
+const grpc = { ":path": path, "content-type": "application/grpc", te: "trailers" };
+const body = envelope(bytesOf({ rpc: "ListTasks", request: {} }));
+const open = (stream: number, headers: Record<string, string>): Buffer =>
+  frame(
+    HEADERS,
+    END_HEADERS,
+    stream,
+    fields({ ":method": "POST", ":scheme": "http", ":authority": "localhost", ...headers }),
+  );
+const cancel = Buffer.from([0, 0, 0, 8]);
+const odd = (i: number): number => 2 * i + 1;
+
+/** What somebody goes on to send, in pieces; the first is numbered 0. */
+const floods: readonly [name: string, piece: (i: number) => Buffer][] = [
+  [
+    "streams that are begun and reset",
+    (i) => Buffer.concat([open(odd(i), grpc), frame(RST_STREAM, 0, odd(i), cancel)]),
+  ],
+  [
+    "calls that are made and reset",
+    (i) => Buffer.concat([request(odd(i), grpc, body), frame(RST_STREAM, 0, odd(i), cancel)]),
+  ],
+  [
+    "calls of nothing that are reset",
+    (i) => Buffer.concat([open(odd(i), { ...grpc, ":path": "/nothing" }), frame(RST_STREAM, 0, odd(i), cancel)]),
+  ],
+  [
+    "streams of no type that are reset",
+    (i) => Buffer.concat([open(odd(i), { ":path": path }), frame(RST_STREAM, 0, odd(i), cancel)]),
+  ],
+  [
+    "calls without time that are reset",
+    (i) => Buffer.concat([open(odd(i), { ...grpc, "grpc-timeout": "x" }), frame(RST_STREAM, 0, odd(i), cancel)]),
+  ],
+  ["pings", () => frame(PING, 0, 0, Buffer.alloc(8))],
+  ["settings", () => frame(SETTINGS, 0, 0)],
+  [
+    "headers that go on",
+    (i) => (i === 0 ? frame(HEADERS, 0, 1, fields(grpc)) : frame(CONTINUATION, 0, 1, fields({ "x-a": "b" }))),
+  ],
+  [
+    "headers that go on and say nothing",
+    (i) => (i === 0 ? frame(HEADERS, 0, 1, fields(grpc)) : frame(CONTINUATION, 0, 1)),
+  ],
+  ["data that are empty", (i) => (i === 0 ? open(1, grpc) : frame(DATA, 0, 1))],
+  ["streams that are not ended", (i) => open(odd(i), grpc)],
+];
+
+describe.each([["port"], ["grpcPort"]] as const)("a flood, on the %s,", (port) => {
+  it.each(floods)("of %s ends with its connection and hurts nobody else [SRV-SEC-04]", async (_name, piece) => {
+    const served = await serve({ limits: { requestTimeoutMs: 500, keepAliveMs: 200, sendTimeoutMs: 500 } });
+    await drowned(served[port], piece);
+    await healthy(served);
+  });
+});
+
+/** Sends piece after piece without reading an answer, until the other side hangs up. */
+function drowned(port: number, piece: (i: number) => Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, "127.0.0.1").pause();
+    cleanup(() => socket.destroy());
+    socket.on("error", () => resolve());
+    socket.write(begun);
+    let i = 0;
+    const more = (): void => {
+      if (socket.destroyed) return;
+      const pieces: Buffer[] = [];
+      for (let n = 0; n < 200; n++) pieces.push(piece(i++));
+      // Not as fast as it goes: both sides share one thread here.
+      socket.write(Buffer.concat(pieces), () => setTimeout(more, 2));
+    };
+    more();
+  });
+}
+
+async function healthy(served: Served): Promise<void> {
+  expect((await http1(served.port)({ method: "GET", path: "/tasks" })).status).toBe(200);
+  const headers = { "content-type": "application/grpc", te: "trailers" };
+  const answer = await http2Client(served.grpcPort)({ path, headers, body });
+  expect(answer.headers["grpc-status"]).toBe("0");
+  expect(served.errors()).toEqual([]);
+  await served.server.close();
+}
