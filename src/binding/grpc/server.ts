@@ -7,6 +7,7 @@ import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { Infrastructure } from "./infrastructure.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
+import { guardSessions } from "./session-guard.js";
 import { guardStreams } from "./stream-guard.js";
 
 export interface GrpcServerOptions extends PortOptions {
@@ -47,9 +48,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     server.addService(definition, implementation);
   }
   guardStreams(server, logger);
+  const guarded = guardSessions(server, options.limits.keepAliveMs);
   // The connections that it is given are secure already, where they are to be.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const port = openPort(options, options.limits.requestTimeoutMs, (socket) => connections.injectConnection(socket));
+  const port = openPort(
+    options,
+    options.limits.requestTimeoutMs,
+    guarded((socket) => connections.injectConnection(socket)),
+  );
   let drained: Promise<void> | undefined;
   return {
     listen: () => port.listen(),

@@ -1,0 +1,59 @@
+import type { Http2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Server } from "@grpc/grpc-js";
+
+type OnSession = (session: Http2Session) => void;
+
+/**
+ * Breaks off connections whose session was destroyed and that are open all the same: Node leaves them so when a session
+ * ends in the middle of a flood, and reads on for nobody. grpc-js does not look after what it destroyed.
+ *
+ * @param everyMs between two looks; a connection has from one to two of these to end by itself.
+ * @returns what takes a connection over, to be called instead of `serve`.
+ */
+export function guardSessions(
+  server: Server,
+  everyMs: number,
+): (serve: (socket: Socket) => void) => (socket: Socket) => void {
+  const open = new Map<Http2Session, { readonly socket: Socket; isOver: boolean }>();
+  const look = (): void => {
+    for (const [session, entry] of open) {
+      if (entry.isOver) entry.socket.destroy();
+      entry.isOver = session.destroyed;
+    }
+  };
+  let sweep: NodeJS.Timeout | undefined;
+  let begun: Http2Session | undefined;
+  notice(server, (session) => {
+    begun = session;
+  });
+  return (serve) => (socket) => {
+    begun = undefined;
+    // The session comes into being within the call, if it does.
+    serve(socket);
+    const session = begun;
+    if (session === undefined) return;
+    open.set(session, { socket, isOver: false });
+    sweep ??= setInterval(look, everyMs).unref();
+    socket.once("close", () => {
+      open.delete(session);
+      if (open.size > 0) return;
+      clearInterval(sweep);
+      sweep = undefined;
+    });
+  };
+}
+
+/** Tells of new sessions. Where a later version of grpc-js has no such function, none is told of. */
+function notice(server: Server, told: OnSession): void {
+  const hidden = server as unknown as { _sessionHandler?: (http2Server: unknown) => OnSession };
+  const handlerFor = hidden._sessionHandler;
+  if (typeof handlerFor !== "function") return;
+  hidden._sessionHandler = (http2Server) => {
+    const handle = handlerFor.call(server, http2Server);
+    return (session) => {
+      told(session);
+      handle(session);
+    };
+  };
+}
