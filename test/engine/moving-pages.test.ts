@@ -4,7 +4,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
 import { completed, inputRequired } from "../../src/engine/event.js";
 import type { ListRequest } from "../../src/store/task-store.js";
-import { stores } from "./stores.js";
+import { isSlow, stores } from "./stores.js";
 import { Bench, scope } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -116,7 +116,7 @@ describe.each(stores)("pages of a list over the %s store", (_name, open) => {
           expect(new Set(seen).size).toBe(seen.length);
         },
       ),
-      { numRuns: 80 },
+      { numRuns: isSlow ? 15 : 80 },
     );
     expect(unchanged).toBeGreaterThan(100);
   });

@@ -9,7 +9,7 @@ import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/e
 import { snapshotPieces, TaskFold } from "../../src/task/fold.js";
 import { log } from "../task/arbitraries.js";
 import { reference } from "../task/reference.js";
-import { stores } from "./stores.js";
+import { isSlow, stores } from "./stores.js";
 
 /** Stores a log in appends of these sizes, with a snapshot after those that are marked. */
 async function keep(
@@ -67,7 +67,7 @@ describe.each(stores)("a log in the %s store", { timeout: 60_000 }, (_name, open
         const stored = await store.read({ taskId, after: 0, limit: 1_000 });
         expect(equals(TaskSchema, reference(stored.map(decodeEntry)), reference(entries))).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: isSlow ? 20 : 100 },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach } from "vitest";
+import { afterEach, beforeEach } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
@@ -21,7 +21,8 @@ const seed = Number(process.env.PARLEY_STORE_SEED ?? Math.floor(Math.random() * 
 export const isSlow: boolean = lanes.parleyTestLane !== undefined;
 
 const opened: TaskStore[] = [];
-afterAll(async () => {
+/** After each test, before its files are removed. Engines that a test leaves behind meet a closed store. */
+afterEach(async () => {
   for (const store of opened.splice(0)) await store.close();
 });
 
@@ -32,7 +33,7 @@ beforeEach(({ onTestFailed }) => {
   if (isSlow) onTestFailed(() => void process.stderr.write(`the slow store's PARLEY_STORE_SEED=${seed}\n`));
 });
 
-/** A new store of the lane. It is closed when all tests of the file are over. */
+/** A new store of the lane. It is closed when the test is over. */
 export function openStore(): TaskStore {
   return openStores(1)[0] as TaskStore;
 }
