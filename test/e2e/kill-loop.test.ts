@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindings } from "../support/drivers.js";
 import { expectSoundFile } from "../support/sound-file.js";
+import { noDisk } from "./support/disk.js";
 import { faultIn, type Order } from "./support/load.js";
 import { type Moment, Siege } from "./support/siege.js";
 import { generationIn, type Story, stateOf } from "./support/story.js";
@@ -52,6 +53,8 @@ describe("servers that are killed again and again, whatever they are at", () => 
   it(`are ${wanted}, killed in the middle of everything that they do`, () => {
     expect(killed()).toBeGreaterThanOrEqual(inTime ? wanted : least);
     const all: Moment[] = ["load", "start", "recovery", "shutdown", "last checkpoint", "checkpoint under load"];
+    all.push("file moved");
+    if (noDisk === undefined) all.push("full disk");
     for (const { kills } of sieges) for (const moment of all) expect(kills.get(moment), moment).toBeGreaterThan(0);
   });
 

@@ -1,24 +1,35 @@
 import { setMaxListeners } from "node:events";
-import { watch } from "node:fs";
+import { renameSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Driver } from "../../support/driver.js";
 import { type Binding, bindings } from "../../support/drivers.js";
 import { root } from "./build.js";
+import { Disk, noDisk } from "./disk.js";
 import { Gone, LoadClient, type Order, type Sameness } from "./load.js";
 import { Home, type ServerProcess, within } from "./server-process.js";
-import { logOf, type Story, taskOf } from "./story.js";
+import { logOf, resuming, type Story, say, taskOf } from "./story.js";
 
 /** In the middle of what a server is killed. */
-export type Moment = "load" | "start" | "recovery" | "shutdown" | "last checkpoint" | "checkpoint under load";
+export type Moment =
+  | "load"
+  | "start"
+  | "recovery"
+  | "shutdown"
+  | "last checkpoint"
+  | "checkpoint under load"
+  | "full disk"
+  | "file moved";
 
-/** The moments of ten rounds. */
+/** The moments of twelve rounds. */
 const moments: readonly Moment[] = [
   "load",
   "recovery",
+  "full disk",
   "load",
   "start",
+  "file moved",
   "shutdown",
   "load",
   "recovery",
@@ -114,8 +125,50 @@ export class Siege {
           server.signal("SIGTERM");
           await Promise.race([changed, server.exited]);
         });
+      case "full disk":
+        return this.#onFullDisk(number, ms);
+      case "file moved":
+        return this.#loaded(moment, number, async (server) => {
+          await sleep(ms(150));
+          await this.#moveAway(server);
+        });
       default:
         return this.#loaded(moment, number, () => sleep(ms(300)));
+    }
+  }
+
+  /** Kills a server that could not write for a while; the next one can. */
+  async #onFullDisk(number: number, ms: (most: number) => number): Promise<void> {
+    if (noDisk !== undefined) return this.#loaded("load", number, () => sleep(ms(300)));
+    const disk = new Disk(dirname(this.store));
+    this.#home.under = disk.under;
+    try {
+      await this.#loaded("full disk", number, async () => {
+        await sleep(ms(150));
+        disk.become("full");
+        await sleep(ms(500));
+      });
+    } finally {
+      this.#home.under = [];
+      disk.leave();
+    }
+  }
+
+  /** Takes the file away under a server, looks whether it says so and acknowledges nothing more, and brings it back. */
+  async #moveAway(server: ServerProcess): Promise<void> {
+    const elsewhere = `${this.store}-elsewhere`;
+    renameSync(this.store, elsewhere);
+    const driver = (bindings[0] as Binding).connect(server);
+    try {
+      const { message } = await driver.call("SendMessage", say("echo lost", { contextId: "lost" }), resuming());
+      if (message !== undefined) this.problems.push(`A file that is not there took ${JSON.stringify(message)}.`);
+      const ready = async (): Promise<number> => (await fetch(`${server.url}/readyz`)).status;
+      for (let tries = 0; (await ready()) !== 503 && tries < 40; tries++) await sleep(50);
+      if ((await ready()) !== 503) this.problems.push("A server without its file is ready.");
+    } finally {
+      driver.close();
+      renameSync(elsewhere, this.store);
+      await server.kill();
     }
   }
 
@@ -197,7 +250,8 @@ export class Siege {
   async #kill(server: ServerProcess, moment: Moment): Promise<void> {
     const { code, signal } = await server.kill();
     for (const { load } of this.clients) load.cut();
-    this.logged += server.log;
+    const isTold = moment === "full disk" || moment === "file moved";
+    this.logged += isTold ? server.log.replaceAll(/^.*the task store is out of order.*\n/gm, "") : server.log;
     if (signal === "SIGKILL") this.kills.set(moment, (this.kills.get(moment) ?? 0) + 1);
     // Whoever was asked to end may have been quicker.
     else if (code !== 0) this.problems.push(`A server ended with ${code} ${signal}.\n${server.log}`);
