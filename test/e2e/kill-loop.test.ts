@@ -55,7 +55,7 @@ describe("servers that are killed again and again, whatever they are at", () => 
     const all: Moment[] = ["load", "start", "recovery", "shutdown", "last checkpoint", "checkpoint under load"];
     all.push("file moved");
     if (noDisk === undefined) all.push("full disk");
-    for (const { kills } of sieges) for (const moment of all) expect(kills.get(moment), moment).toBeGreaterThan(0);
+    for (const { kills } of sieges) expect([...kills.keys()]).toEqual(expect.arrayContaining(all));
   });
 
   it("keep what they acknowledged as it was, and break no call in another way than with the connection", () => {
@@ -110,7 +110,7 @@ describe("servers that are killed again and again, whatever they are at", () => 
   });
 
   it("leave files that are sound", () => {
-    for (const { store, orders } of sieges) expect(expectSoundFile(store)).toBe(orders.length);
+    for (const { store, orders, strays } of sieges) expect(expectSoundFile(store)).toBe(orders.length + strays);
   });
 
   it("log nothing that an operator would have to look after", () => {
