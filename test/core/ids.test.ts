@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { newId } from "../../src/core/ids.js";
+
+describe("newId()", () => {
+  // More than one stock of random bytes.
+  const before = Date.now();
+  const ids = Array.from({ length: 5_000 }, newId);
+  const after = Date.now();
+
+  it("makes UUIDs of version 7 that tell the time (RFC 9562, 5.7)", () => {
+    for (const id of ids) {
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+      expect(ms).toBeGreaterThanOrEqual(before);
+      expect(ms).toBeLessThanOrEqual(after);
+    }
+  });
+
+  it("makes no two that are the same, and uses every random digit", () => {
+    expect(new Set(ids).size).toBe(ids.length);
+    const random = [15, 16, 17, 20, 21, 22, ...Array.from({ length: 12 }, (_, i) => 24 + i)];
+    for (const place of random) expect(new Set(ids.map((id) => id[place])).size).toBe(16);
+    expect(new Set(ids.map((id) => id[19]))).toEqual(new Set("89ab"));
+  });
+});
