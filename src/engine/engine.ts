@@ -257,12 +257,13 @@ export class Engine {
       if (isTerminal(log.fold.state)) throw notCancelable(taskId);
       const execution = this.#executions.get(taskId);
       if (execution !== undefined) await execution.cancel();
-      if (!isTerminal(log.plannedState)) {
+      // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
+      for (let tries = 0; tries < 3 && !isTerminal(log.fold.state); tries++) {
         const place = { taskId, contextId: log.head.contextId };
-        await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()));
+        const ends = isTerminal(log.plannedState);
+        if (!ends) await log.append(statusDraft(place, TaskState.CANCELED, undefined, this.#now()));
+        await log.stored();
       }
-      await log.stored();
-      // Somebody else's cancel was under way, and could not be stored.
       if (!isTerminal(log.fold.state)) throw unavailable(undefined);
       return momentOf(log);
     } catch (error) {
