@@ -133,7 +133,11 @@ class Incoming {
 
   #refuse(error: A2AError): void {
     this.end();
-    this.#call.sendStatus(statusOf(error));
+    try {
+      this.#call.sendStatus(statusOf(error));
+    } catch {
+      // This may be a timer's doing, and the stream may be over in a way that the library has not noticed.
+    }
     // That what the client still sends is not wanted can only be said by the stream.
     setImmediate(() => this.#stream.close());
   }
