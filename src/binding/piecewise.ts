@@ -1,4 +1,5 @@
 import { ServerResponse } from "node:http";
+import { constants } from "node:http2";
 
 /** What pieces are written to: a response of either version of HTTP, or a stream of HTTP/2. */
 export interface PieceTarget {
@@ -7,9 +8,21 @@ export interface PieceTarget {
   off(event: "drain" | "close", listener: () => void): unknown;
   destroy(): unknown;
   readonly destroyed?: boolean;
-  /** Where a response over HTTP/2 says whether it is destroyed. */
-  readonly stream?: { readonly destroyed: boolean } | undefined;
+  /** The stream of a response over HTTP/2. */
+  readonly stream?: { readonly destroyed: boolean; close(code: number): void } | undefined;
+  /** Closes a stream of HTTP/2. */
+  close?(code: number): void;
 }
+
+/** Breaks off what has begun, so that its reader cannot take it for the whole (RFC 9113, 7: the code). */
+export function breakOff(target: PieceTarget, code: number): void {
+  if (target.stream !== undefined) target.stream.close(code);
+  else if (target.close !== undefined) target.close(code);
+  else target.destroy();
+}
+
+/** The code of a stream that is broken off because its reader takes nothing. */
+export const STALLED: number = constants.NGHTTP2_ENHANCE_YOUR_CALM;
 
 function isOver(target: PieceTarget): boolean {
   return target.destroyed ?? target.stream?.destroyed ?? true;
@@ -35,7 +48,7 @@ export async function writePieces(
     }
     return !isOver(target);
   } catch (error) {
-    target.destroy();
+    breakOff(target, constants.NGHTTP2_INTERNAL_ERROR);
     throw error;
   }
 }
@@ -46,7 +59,7 @@ function drained(target: PieceTarget, stalledMs: number): Promise<void> {
     const timer = setInterval(() => {
       // It is not its turn yet: there is another answer before it on the connection.
       if (target instanceof ServerResponse && target.socket === null && !isOver(target)) return;
-      target.destroy();
+      breakOff(target, STALLED);
       end();
     }, stalledMs);
     const end = (): void => {

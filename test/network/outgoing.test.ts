@@ -1,102 +1,13 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import type { ClientHttp2Session } from "node:http2";
 import * as net from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { connect, http1 } from "./raw-http.js";
+import { type Child, MIB, settled, start, task } from "./child.js";
+import { connect } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
-import { cleanup, messageOf, until } from "./serve.js";
+import { cleanup } from "./serve.js";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
-
-const MIB = 1024 * 1024;
-
-interface Memory {
-  /** Bytes in the heap of JavaScript and outside of it, after a collection. */
-  readonly held: number;
-  readonly rss: number;
-  /** The longest stop of the event loop since it was asked for last, in milliseconds. */
-  readonly longestMs: number;
-}
-
-/** A server in a process of its own, with a heap of so many MiB. */
-interface Child {
-  readonly port: number;
-  readonly grpcPort: number;
-  memory(): Promise<Memory>;
-  /** Whether it has ended, which it never should. */
-  readonly ended: () => boolean;
-  end(): Promise<void>;
-}
-
-async function start(heapMib: number, limits: object = {}): Promise<Child> {
-  const folder = mkdtempSync(join(tmpdir(), "parley-outgoing-"));
-  const file = join(folder, "tasks.db");
-  const script = fileURLToPath(new URL("./outgoing-server.ts", import.meta.url));
-  const execArgv = ["--import", "tsx", "--expose-gc", `--max-old-space-size=${heapMib}`];
-  const child = fork(script, [file, JSON.stringify(limits)], {
-    execArgv,
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
-  let ended = false;
-  child.once("exit", () => (ended = true));
-  const end = async (): Promise<void> => {
-    if (ended) return;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    rmSync(folder, { recursive: true, force: true });
-  };
-  const answer = async <T>(): Promise<T> => {
-    const gone = once(child, "exit").then(() => Promise.reject(new Error("the server has ended")));
-    gone.catch(() => {});
-    return (await Promise.race([once(child, "message"), gone]))[0] as T;
-  };
-  const ports = await answer<{ port: number; grpcPort: number }>();
-  return {
-    ...ports,
-    ended: () => ended,
-    end,
-    memory: () => {
-      child.send("memory");
-      return answer<Memory>();
-    },
-  };
-}
-
-const json = { "content-type": "application/json" };
-
-/** Makes a task and gives its id. */
-async function task({ port }: Child, text: string): Promise<string> {
-  const body = JSON.stringify({ ...messageOf(text), configuration: { historyLength: 0, returnImmediately: true } });
-  const answer = await http1(port)({ path: "/message:send", headers: json, body });
-  const { id } = (JSON.parse(answer.body.toString()) as { task: { id: string } }).task;
-  const state = async () => {
-    const path = `/tasks?pageSize=100`;
-    const list = await http1(port)({ method: "GET", path });
-    const { tasks } = JSON.parse(list.body.toString()) as { tasks: { id: string; status: { state: string } }[] };
-    return tasks.find((each) => each.id === id)?.status.state;
-  };
-  await until(async () => /COMPLETED|INPUT/.test((await state()) ?? ""));
-  return id;
-}
-
-/** Polls until the server's memory stays as it is. */
-async function settled(child: Child): Promise<Memory> {
-  let last = 0;
-  let memory = await child.memory();
-  await until(async () => {
-    last = memory.held;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    memory = await child.memory();
-    return Math.abs(memory.held - last) < MIB;
-  });
-  return memory;
-}
 
 /** Asks and never reads: over HTTP/1.1. */
 function deafSocket(port: number, request: string): void {

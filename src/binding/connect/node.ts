@@ -7,6 +7,7 @@ import type { Arrivals } from "../arrivals.js";
 import type { BindingOptions, NodeServerRequest, NodeServerResponse } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { discard, type Exchange, readBody } from "../http-body.js";
+import { breakOff, type PieceTarget, STALLED } from "../piecewise.js";
 import { contextValues } from "./call.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { LargeBody } from "./large.js";
@@ -37,7 +38,8 @@ export async function answer(
   try {
     const answered = handler(universal).then((result) => {
       const { body } = result;
-      if (body instanceof LargeBody) body.whenStalled(options.limits.stalledReaderMs, () => response.destroy());
+      if (body instanceof LargeBody)
+        body.whenStalled(options.limits.stalledReaderMs, () => breakOff(response as PieceTarget, STALLED));
       return universalResponseToNodeResponse(result, response);
     });
     // Writing does not settle while a client that is gone does not take what was written.
