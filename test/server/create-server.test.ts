@@ -182,15 +182,15 @@ describe("createServer()", () => {
     await expect(start({ port: -1, host: "" })).rejects.toThrow(/port is -1.*host is no host/);
   });
 
-  it("is not ready, and lets requests wait, until what a crash left behind is taken over", async () => {
+  it("is not ready, and lets requests wait, until its store knows of it", async () => {
     const port = await freePort();
-    let recovered = (): void => {};
+    let known = (): void => {};
     const store = memoryStore();
-    const claimLeases = store.claimLeases.bind(store);
-    store.claimLeases = async (request) => {
-      await new Promise<void>((resolve) => (recovered = resolve));
-      store.claimLeases = claimLeases;
-      return claimLeases(request);
+    const beat = store.beat.bind(store);
+    store.beat = async (request) => {
+      await new Promise<void>((resolve) => (known = resolve));
+      store.beat = beat;
+      return beat(request);
     };
     const starting = start({ store, port });
     const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`);
@@ -204,7 +204,7 @@ describe("createServer()", () => {
       .toBe(200);
     expect((await at("/readyz")).status).toBe(503);
     const card = at("/.well-known/agent-card.json");
-    recovered();
+    known();
     await starting;
     expect((await card).status).toBe(200);
     expect((await at("/readyz")).status).toBe(200);
