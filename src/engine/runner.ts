@@ -62,6 +62,8 @@ export class Execution {
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
+  /** Of the events since the last round of the event loop that was waited for. */
+  #acceptedBytes = 0;
   /** What all that this execution stores relies on. */
   #relying: { readonly fence: Lease };
   /** The lease that came with a message, when the one of the turn before had been let go. */
@@ -226,6 +228,7 @@ export class Execution {
         this.#accept(event);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && isTerminal(last)) break;
+        if (this.#acceptedBytes >= roundBytes) await this.#letOthers();
         const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
         if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
           await this.log.room(maxUnstoredEvents, maxUnstoredBytes);
@@ -276,7 +279,14 @@ export class Execution {
         ? this.#ids.draft(event, this.#place, now)
         : statusDraft(this.#place, event.state, event.content, now);
     this.log.checkSize(draft, this.#source.limits);
+    this.#acceptedBytes += draft.size;
     this.log.append(draft, this.#relying).catch(this.#note);
+  }
+
+  /** Large events take their time: others have their turn before an agent that does not wait goes on. */
+  async #letOthers(): Promise<void> {
+    this.#acceptedBytes = 0;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   readonly #note = (error: unknown): void => {
@@ -399,6 +409,9 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
     return "fail";
   }
 }
+
+/** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
+const roundBytes = 512 * 1024;
 
 /** Characters of a reason for a failure: it is stored however large its task is. */
 const maxReason = 10_000;

@@ -111,6 +111,28 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
     }
   });
 
+  it("lets others have their turn while an agent yields large pieces without waiting", async () => {
+    let rounds = 0;
+    let over = false;
+    const bench = new Bench({
+      async *execute() {
+        const count = (): void => {
+          rounds++;
+          if (!over) setImmediate(count);
+        };
+        setImmediate(count);
+        // Less than what may wait to be stored: nothing else makes this agent wait.
+        for (let piece = 0; piece < 3; piece++) yield artifact({ name: `a${piece}`, text: "x".repeat(1024 * 1024) });
+        over = true;
+        yield completed(`${rounds}`);
+      },
+    });
+    const held = await bench.send("go");
+    await settle(held);
+    expect(Number(said(held.now().task))).toBeGreaterThanOrEqual(3);
+    held.release();
+  });
+
   it("has room for an artifact that is replaced again and again", async () => {
     const task = await outcome(async function* () {
       for (let piece = 0; piece < 300; piece++) yield artifact({ id: "a", text: "x".repeat(5_000) });
