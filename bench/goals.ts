@@ -103,6 +103,18 @@ export const GOALS = {
     against: "absolute, in ms",
     atMost: 0.5,
   },
+  restartAnswer: {
+    scenario: "restart",
+    what: "start of a process that finds 100,000 tasks cut off, to its first answer",
+    against: "absolute, in ms",
+    atMost: 2_000,
+  },
+  restartRate: {
+    scenario: "restart",
+    what: "tasks that were cut off, in order again, from the start of the process on",
+    against: "absolute, per second",
+    atLeast: 5_000,
+  },
   finishedMemory: {
     scenario: "memory",
     what: "RSS after 100,000 finished tasks",

@@ -21,6 +21,7 @@ import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { restart } from "./scenarios/restart.js";
 import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
@@ -43,6 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   idle,
   size,
   startUp,
+  restart,
   crossCheck,
 ];
 

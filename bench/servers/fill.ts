@@ -1,4 +1,7 @@
-/** Fills a SQLite file with finished tasks of four entries: path, count. Says when it is done, and ends. */
+/**
+ * Fills a SQLite file with tasks: path, count, and `finished` (four entries each) or `cut off` (two, in the middle of a
+ * turn of a process that is gone). Says when it is done, and ends.
+ */
 import { create } from "@bufbuild/protobuf";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
@@ -10,13 +13,14 @@ import { answerQuestions } from "./child.js";
 /** Appends under way at once. */
 const AT_ONCE = 512;
 
-const [, , path = "", count = "0"] = process.argv;
+const [, , path = "", count = "0", kind = "finished"] = process.argv;
+const lease = kind === "cut off" ? { holder: "gone", turn: 1, attempt: 1 } : undefined;
 const store = sqliteStore(path);
 const begin = Date.now() - Number(count) * 10;
 
 const text = (value: string) => [{ content: { case: "text", value } as const }];
 
-/** The log of a finished task. */
+/** The log of a task. */
 function entriesOf(taskId: string, contextId: string, time: number): LogEntry[] {
   const place = { taskId, contextId };
   const at = timestampOf(time);
@@ -39,11 +43,13 @@ async function append(index: number): Promise<void> {
   const taskId = `task-${String(index).padStart(8, "0")}`;
   const contextId = `context-${index >> 2}`;
   const statusTime = begin + index * 10;
-  const entries = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
+  const all = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
+  const entries = lease === undefined ? all : all.slice(0, 2);
+  const state = lease === undefined ? TaskState.COMPLETED : TaskState.WORKING;
   const ids = { taskId, contextId, tenant: "", owner: "" };
   const place = { position: entries.length, generation: entries.length };
-  const head = { ...ids, ...place, state: TaskState.COMPLETED, statusTime };
-  await store.append({ head, expected: 0, creates: true, entries });
+  const head = { ...ids, ...place, state, statusTime };
+  await store.append({ head, expected: 0, creates: true, entries, lease });
 }
 
 let next = 0;

@@ -72,7 +72,8 @@ export interface Turn {
   readonly attempt: number;
   /**
    * Fires on cancel, and on shutdown when the grace for running work is over (`limits.shutdownGraceMs`); at most a
-   * second is left then. `signal.reason` is an `Interruption` with the cause. A client that hangs up does not fire it,
+   * second is left then; and when another process took the task over, because it saw no sign of life of this one:
+   * nothing more is stored then. `signal.reason` is an `Interruption` with the cause. A client that hangs up does not fire it,
    * except where the answer is a direct message, which nobody else could read.
    */
   readonly signal: AbortSignal;

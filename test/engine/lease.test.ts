@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
-import type { Turn } from "../../src/engine/agent.js";
-import { type AgentEvent, inputRequired, working } from "../../src/engine/event.js";
-import type { TaskStore } from "../../src/store/task-store.js";
-import { openStore } from "./stores.js";
-import { Bench, gate, settle } from "./support.js";
+import type { Agent, Turn } from "../../src/engine/agent.js";
+import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/engine/event.js";
+import { Interruption } from "../../src/engine/interruption.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { openShared, openStore, openStores } from "./stores.js";
+import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 /** A store that ends leases, but says so only when it is let to. */
 function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
@@ -67,5 +69,178 @@ describe("the lease of a task", () => {
     await Promise.all(["one", "two"].map((text) => bench.send(text, { message: { taskId } })));
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3 });
     goOn.open();
+  });
+});
+
+/** The store of a process that says only once that it lives, until it is let. */
+function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})): TaskStore {
+  let said = false;
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "beat") return value.bind(target);
+      return async (request: Parameters<TaskStore["beat"]>[0]) => {
+        if (said) await until;
+        said = true;
+        return target.beat(request);
+      };
+    },
+  });
+}
+
+const leaseMs = 240;
+const patience = { timeout: 20_000 };
+
+describe("an execution whose task another process took over", { timeout: 60_000 }, () => {
+  it("stores nothing more, ends nothing, and its callers follow the new owner", async () => {
+    const goOn = gate();
+    const [here, there] = openShared();
+    const reasons: unknown[] = [];
+    const stubborn: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        turn.signal.addEventListener("abort", () => reasons.push(turn.signal.reason));
+        yield artifact({ name: "first", text: "of one" });
+        await goOn.opened;
+        for (let i = 0; i < 50; i++) yield artifact({ name: "late", text: "of one" });
+        yield completed("by one");
+      },
+    };
+    const one = new Bench(stubborn, { leaseMs }, silent(here));
+    await one.engine.start();
+    const held = await one.send("x");
+    const told = story(held);
+    const finish = gate();
+    const heir: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield artifact({ name: "second", text: `of two ${turn.attempt}` });
+        await finish.opened;
+        yield completed("by two");
+      },
+    };
+    const two = new Bench(heir, { leaseMs }, there);
+    await two.engine.start();
+    const { id: taskId } = held.accepted!.task;
+    const taken = async () => (await two.engine.get(scope, taskId)).task.artifacts.length;
+    await expect.poll(taken, patience).toBe(2);
+    goOn.open();
+    await expect.poll(() => reasons, patience).toHaveLength(1);
+    expect(reasons[0]).toBeInstanceOf(Interruption);
+    expect(reasons[0]).toMatchObject({ cause: "lease-lost" });
+    finish.open();
+    expect(await told).toEqual(["artifact of one", "artifact of two 2", "COMPLETED by two"]);
+    expect(await settle(held)).toBe("COMPLETED");
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+
+  it("hears of it though it has nothing to store", async () => {
+    const letSay = gate();
+    const [here, there] = openShared();
+    let reason: unknown;
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield working(`${turn.attempt}`);
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+        if (turn.attempt === 1) reason = turn.signal.reason;
+      },
+    };
+    const [one, two] = [
+      new Bench(agent, { leaseMs }, silent(here, letSay.opened)),
+      new Bench(agent, { leaseMs }, there),
+    ];
+    await one.engine.start();
+    const held = await one.send("x");
+    const { id: taskId } = held.accepted!.task;
+    const holder = (await there.head({ taskId }))?.lease?.holder;
+    await two.engine.start();
+    await expect.poll(async () => (await there.head({ taskId }))?.lease?.holder, patience).not.toBe(holder);
+    letSay.open();
+    await expect.poll(() => reason, patience).toMatchObject({ cause: "lease-lost" });
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+});
+
+describe("executions that were cut off", { timeout: 60_000 }, () => {
+  it("run a few at a time, and those that wait are let go at the end without having counted", async () => {
+    const [here, there, last] = openStores(3) as [TaskStore, TaskStore, TaskStore];
+    const goOn = gate();
+    let running = 0;
+    let most = 0;
+    const attempts: number[] = [];
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield working();
+        attempts.push(turn.attempt);
+        most = Math.max(most, ++running);
+        await goOn.opened;
+        running--;
+      },
+    };
+    const stuck: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await new Promise(() => {});
+      },
+    };
+    const before = new Bench(stuck, { leaseMs }, silent(here));
+    await before.engine.start();
+    const ids = await Promise.all(
+      Array.from({ length: 7 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
+    );
+    const limits = { ...quick, maxRecovered: 2 };
+    const after = new Bench(agent, { leaseMs, limits }, there);
+    await after.engine.start();
+    await expect.poll(() => running, patience).toBe(2);
+    // An orderly end: what ran and what waited are nobody's.
+    await after.engine.drain(0);
+    const leases = await Promise.all(ids.map(async (taskId) => (await there.head({ taskId }))?.lease));
+    expect(leases.map((lease) => lease?.holder)).toEqual(ids.map(() => ""));
+    expect(new Set(leases.map((lease) => lease?.attempt))).toEqual(new Set([1]));
+    running = 0;
+    const final = new Bench(agent, { leaseMs, limits }, last);
+    await final.engine.start();
+    await expect.poll(() => running, patience).toBe(2);
+    goOn.open();
+    const states = async () =>
+      Promise.all(ids.map(async (id) => (await final.engine.get(scope, id)).task.status?.state));
+    await expect.poll(states, patience).toEqual(ids.map(() => TaskState.COMPLETED));
+    expect(most).toBe(2);
+    expect(new Set(attempts)).toEqual(new Set([2]));
+    await Promise.all([before.engine.drain(0), final.engine.drain(0)]);
+  });
+});
+
+describe("a message whose acknowledgement got lost", { timeout: 60_000 }, () => {
+  it("has its turn all the same", async () => {
+    let lose = true;
+    const store = new Proxy(openStore(), {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "append") return value.bind(target);
+        return async (request: Parameters<TaskStore["append"]>[0]) => {
+          const there = await target.append(request);
+          if (!lose) return there;
+          lose = false;
+          throw new StoreError("failed", "The connection broke.");
+        };
+      },
+    });
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield completed(`attempt ${turn.attempt}`);
+      },
+    };
+    const bench = new Bench(agent, { leaseMs }, store);
+    await bench.engine.start();
+    await expect(bench.send("x")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    const all = async () =>
+      (await bench.engine.list({ ...scope, limit: 5 }, {})).moments.map(({ task }) => task.status?.state);
+    await expect.poll(all, patience).toEqual([TaskState.COMPLETED]);
+    await bench.engine.drain(0);
   });
 });
