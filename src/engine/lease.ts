@@ -156,7 +156,9 @@ export class LeaseKeeper {
   /** Lets an execution that was cut off wait until another one ends. It has not begun: a crash now counts for nothing. */
   async park(taskId: string, lease: Lease): Promise<void> {
     const waiting = notBegun(lease);
-    if (await this.#change(taskId, lease, waiting)) this.#parked.set(taskId, waiting);
+    if (!(await this.#change(taskId, lease, waiting))) return;
+    if (this.#stopped) await this.#change(taskId, waiting, upForClaim(waiting));
+    else this.#parked.set(taskId, waiting);
   }
 
   /** Notes that an execution ended; one that waited for it begins. */

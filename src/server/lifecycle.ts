@@ -17,7 +17,7 @@ export interface LifecycleOptions {
 }
 
 /**
- * From the first call to the last: what a crash left behind is taken over first, the store is closed last. In between
+ * From the first call to the last: what a crash left behind is taken over meanwhile, the store is closed last. In between
  * it tells whether calls are served, by what the store says of itself.
  */
 export class Lifecycle {
@@ -58,7 +58,7 @@ export class Lifecycle {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes over what a crash left behind, once. */
+  /** Starts the engine, once. */
   start(): Promise<void> {
     this.#started ??= this.#engine.start().then(() => {
       if (this.#phase === "starting") this.#enter("ready");

@@ -52,7 +52,15 @@ describe("servers that are killed again and again, whatever they are at", () => 
 
   it(`are ${wanted}, killed in the middle of everything that they do`, () => {
     expect(killed()).toBeGreaterThanOrEqual(inTime ? wanted : least);
-    const all: Moment[] = ["load", "start", "recovery", "shutdown", "last checkpoint", "checkpoint under load"];
+    const all: Moment[] = [
+      "load",
+      "stopped",
+      "start",
+      "recovery",
+      "shutdown",
+      "last checkpoint",
+      "checkpoint under load",
+    ];
     all.push("file moved");
     if (noDisk === undefined) all.push("full disk");
     for (const { kills } of sieges) expect([...kills.keys()]).toEqual(expect.arrayContaining(all));

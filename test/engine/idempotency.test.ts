@@ -129,6 +129,7 @@ describe("sends under one key at the same time", () => {
     for (let round = 0; round < 5; round++) {
       const { agent, counted } = counting("either", twoPieces);
       const benches = openShared().map((store) => new Bench(agent, {}, store));
+      await Promise.all(benches.map(({ engine }) => engine.start()));
       const sent = await sendMany(benches, 6);
       expect(idsOf(sent).size).toBe(1);
       for (const one of sent) if (one.kind === "task") expect(await settle(one.task)).toBe("COMPLETED");

@@ -90,6 +90,9 @@ function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})):
 }
 
 const leaseMs = 240;
+
+/** Whatever keeps saying for a process that it lives, while it does not itself, is to stop at once. */
+const mortal = { leaseMs, limits: { ...quick, maxStallMs: 0 } };
 const patience = { timeout: 20_000 };
 
 describe("an execution whose task another process took over", { timeout: 60_000 }, () => {
@@ -106,7 +109,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
         yield completed("by one");
       },
     };
-    const one = new Bench(stubborn, { leaseMs }, silent(here));
+    const one = new Bench(stubborn, mortal, silent(here));
     await one.engine.start();
     const held = await one.send("x");
     const told = story(held);
@@ -146,10 +149,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
         if (turn.attempt === 1) reason = turn.signal.reason;
       },
     };
-    const [one, two] = [
-      new Bench(agent, { leaseMs }, silent(here, letSay.opened)),
-      new Bench(agent, { leaseMs }, there),
-    ];
+    const [one, two] = [new Bench(agent, mortal, silent(here, letSay.opened)), new Bench(agent, { leaseMs }, there)];
     await one.engine.start();
     const held = await one.send("x");
     const { id: taskId } = held.accepted!.task;
@@ -185,8 +185,8 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
         await new Promise(() => {});
       },
     };
-    const before = new Bench(stuck, { leaseMs }, silent(here));
-    await before.engine.start();
+    // It was never started, so it says nothing, and claims nothing back.
+    const before = new Bench(stuck, { leaseMs }, here);
     const ids = await Promise.all(
       Array.from({ length: 7 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
     );

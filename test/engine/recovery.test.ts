@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
+import { defaultLimits } from "../../src/core/limits.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -34,7 +35,7 @@ function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
   const [one, store] = openShared();
   const first = mortal(one);
-  const before = new Bench(agent, { leaseMs }, first.store);
+  const before = new Bench(agent, mortals, first.store);
   await before.engine.start();
   const held = await before.send(texts[0] ?? "");
   const { id: taskId } = held.accepted!.task;
@@ -52,6 +53,9 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
 
 /** How long whoever is gone has to be silent, in milliseconds. */
 const leaseMs = 240;
+
+/** Its store lives on in these tests, and is not to say for it that it lives. */
+const mortals = { leaseMs, limits: { ...defaultLimits, maxStallMs: 0 } };
 
 /** Several rounds on a busy machine. */
 const patience = { timeout: 20_000 };
@@ -144,7 +148,7 @@ describe("recovery", () => {
     let taskId = "";
     for (let life = 1; life <= 4; life++) {
       const { store: kept, die } = mortal(stores[life] as TaskStore);
-      const bench = new Bench(agent, { leaseMs, maxRestarts: 3 }, kept);
+      const bench = new Bench(agent, { ...mortals, maxRestarts: 3 }, kept);
       await bench.engine.start();
       if (life === 1) taskId = (await bench.send("x")).accepted!.task.id;
       await expect.poll(() => begun.length, patience).toBe(life);

@@ -19,6 +19,7 @@ export type Moment =
   | "shutdown"
   | "last checkpoint"
   | "checkpoint under load"
+  | "stopped"
   | "full disk"
   | "file moved";
 
@@ -31,7 +32,7 @@ const moments: readonly Moment[] = [
   "start",
   "file moved",
   "shutdown",
-  "load",
+  "stopped",
   "recovery",
   "load",
   "start",
@@ -122,6 +123,16 @@ export class Siege {
           await sleep(ms(150));
           server.signal("SIGTERM");
           await sleep(ms(120));
+        });
+      case "stopped":
+        // Killed while it stands still, or right after it went on.
+        return this.#loaded(moment, number, async (server) => {
+          await sleep(ms(150));
+          server.signal("SIGSTOP");
+          await sleep(ms(300));
+          if (number % 24 >= 12) return;
+          server.signal("SIGCONT");
+          await sleep(ms(150));
         });
       case "last checkpoint":
         return this.#loaded(moment, number, async (server) => {
