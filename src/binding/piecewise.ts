@@ -43,8 +43,9 @@ export async function writePieces(
   try {
     for (const piece of pieces) {
       if (isOver(target)) return false;
-      if (target.write(piece)) await new Promise((resolve) => setImmediate(resolve));
-      else await drained(target, stalledMs);
+      if (!target.write(piece)) await drained(target, stalledMs);
+      // A socket that takes all at once drains before the event loop goes on.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     return !isOver(target);
   } catch (error) {
