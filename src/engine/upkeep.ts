@@ -63,15 +63,26 @@ export class Upkeep {
   }
 
   /** Claims what is up for a claim now instead of in the next round. */
-  claimSoon(): void {
-    void this.#soon(() => this.#options.leases.claim());
-  }
+  readonly claimSoon: () => void = this.#oneDue(() => this.#options.leases.claim());
 
-  /** One at a time: a round that takes longer than its interval delays the next one instead of meeting it. */
   #every(ms: number, work: () => Promise<void>): void {
-    const timer = setInterval(() => void this.#soon(work), ms);
+    const timer = setInterval(this.#oneDue(work), ms);
     timer.unref();
     this.#timers.push(timer);
+  }
+
+  /** One at a time, and one that is due: rounds that a slow store kept from beginning are not made up for. */
+  #oneDue(work: () => Promise<void>): () => void {
+    let isDue = false;
+    const round = (): Promise<void> => {
+      isDue = false;
+      return work();
+    };
+    return () => {
+      if (isDue) return;
+      isDue = true;
+      void this.#soon(round);
+    };
   }
 
   #soon(work: () => Promise<void>): Promise<void> {

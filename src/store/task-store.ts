@@ -85,9 +85,11 @@ export interface TaskStore {
   /**
    * Takes over executions that nobody has, for `holder`, and counts the attempt: leases that were put up for a claim,
    * and those of holders that showed no life for `leaseMs`. That time is measured by the store's own clock, which no
-   * setting of the time of day moves: from the first call that saw the holder's last sign of life on. A call that
-   * comes more than two thirds of `leaseMs` after the one before begins to measure anew, because whoever was stopped
-   * himself cannot tell who else was. Two holders never get the same lease, and nobody gets its own.
+   * setting of the time of day moves: from the first call that saw the holder's last sign of life on. Calls of `beat`
+   * look as well. One that comes more than two thirds of `leaseMs` after the one before begins to measure anew, because
+   * whoever was stopped himself cannot tell who else was; if no sign came since, the next such call counts for a third
+   * of `leaseMs`, so that slowness never puts a claim off for ever. Two holders never get the same lease, and nobody
+   * gets its own.
    */
   claimLeases(request: ClaimRequest): Promise<TaskHead[]>;
 

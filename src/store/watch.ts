@@ -2,8 +2,10 @@
 interface Sight {
   /** Its last sign of life that was seen; undefined for one that never gave any. */
   beat: number | undefined;
-  /** When that was seen first, by the observer's clock. */
-  since: number;
+  /** How long it has shown no other, in milliseconds in which the observer was awake. */
+  silentMs: number;
+  /** Whether the observer was stopped since that sign, and began to measure anew. */
+  anew: boolean;
 }
 
 /**
@@ -22,30 +24,37 @@ export class Watch {
   }
 
   /**
-   * Looks at all holders at once; a round that comes late begins to observe anew, because the observer was stopped
-   * itself and cannot tell who else was.
+   * Looks at all holders at once. A round that comes late begins to measure anew, because the observer was stopped
+   * itself and cannot tell who else was; once for each sign of life, so that a machine on which every round comes late
+   * does not put off for ever what has to be taken over. Of further late ones a third of the lease counts.
    * @param beats the last sign of life of every holder that matters
    * @returns those that showed none for `leaseMs`
    */
   round(beats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
     const now = this.#clock();
-    if (now - this.#last > (leaseMs * 2) / 3) this.#seen.clear();
+    const passed = now - this.#last;
+    const late = passed > (leaseMs * 2) / 3;
     this.#last = now;
     for (const holder of this.#seen.keys()) if (!beats.has(holder)) this.#seen.delete(holder);
-    return [...beats].filter(([holder, beat]) => this.#isSilent(holder, beat, now, leaseMs)).map(([holder]) => holder);
+    const gone: string[] = [];
+    for (const [holder, beat] of beats) {
+      const sight = this.#look(holder, beat);
+      if (sight === undefined) continue;
+      if (late && !sight.anew) {
+        sight.anew = true;
+        sight.silentMs = 0;
+      } else sight.silentMs += late ? leaseMs / 3 : passed;
+      if (sight.silentMs >= leaseMs) gone.push(holder);
+    }
+    return gone;
   }
 
-  #isSilent(holder: string, beat: number | undefined, now: number, leaseMs: number): boolean {
+  /** What was seen of a holder that gave no sign of life since; undefined when it gave one. */
+  #look(holder: string, beat: number | undefined): Sight | undefined {
     const seen = this.#seen.get(holder);
-    if (seen === undefined) {
-      this.#seen.set(holder, { beat, since: now });
-      return false;
-    }
     // That somebody gave it up is no sign of life.
-    if (beat !== undefined && beat !== seen.beat) {
-      seen.beat = beat;
-      seen.since = now;
-    }
-    return now - seen.since >= leaseMs;
+    if (seen !== undefined && (beat === undefined || beat === seen.beat)) return seen;
+    this.#seen.set(holder, { beat, silentMs: 0, anew: false });
+    return undefined;
   }
 }

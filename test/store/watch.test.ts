@@ -32,6 +32,26 @@ describe("Watch.round()", () => {
     expect(look(400, { a: 1 })).toEqual(["a"]);
   });
 
+  it("tells who is gone though every look comes late, as on a busy machine or through a slow store", () => {
+    const { look } = observer();
+    expect(look(0, { a: 1, b: 1 })).toEqual([]);
+    for (const b of [1, 2, 3]) expect(look(900, { a: 1, b })).toEqual([]);
+    expect(look(900, { a: 1, b: 4 })).toEqual(["a"]);
+  });
+
+  it("begins anew once for each sign of life, and counts little of a pause after that", () => {
+    const { look } = observer();
+    expect(look(0, { a: 1 })).toEqual([]);
+    // Stopped twice, for however long, with the holder's next sign still to come.
+    expect(look(60_000, { a: 1 })).toEqual([]);
+    expect(look(60_000, { a: 1 })).toEqual([]);
+    expect(look(300, { a: 1 })).toEqual([]);
+    expect(look(300, { a: 2 })).toEqual([]);
+    expect(look(60_000, { a: 2 })).toEqual([]);
+    expect(look(600, { a: 2 })).toEqual([]);
+    expect(look(400, { a: 2 })).toEqual(["a"]);
+  });
+
   it("takes a beat that goes backwards for a sign of life as well, and one that is gone for none", () => {
     const { look } = observer();
     expect(look(0, { a: 7, b: 7 })).toEqual([]);

@@ -132,6 +132,18 @@ function missing(contract: StoreContract): void {
     }
   });
 
+  scenario(contract, "looks around with every sign of life, however seldom it claims", async (store) => {
+    if (!store.shared) return;
+    const leaseMs = 5 * shortMs;
+    await create(store, { taskId: "a", lease: leaseOf() });
+    const begin = performance.now();
+    for (let again = false; performance.now() - begin < leaseMs + shortMs; again = true) {
+      await store.beat({ holder: "new", leaseMs, again, maxStallMs: 0 });
+      await sleep(shortMs / 3);
+    }
+    expect((await store.claimLeases({ ...claim, leaseMs })).map(({ taskId }) => taskId)).toEqual(["a"]);
+  });
+
   scenario(contract, "takes what is left of a holder that it gave up, without another wait", async (store) => {
     if (!store.shared) return;
     for (const taskId of ["a", "b", "c"]) await create(store, { taskId, lease: leaseOf() });

@@ -49,8 +49,10 @@ export class Leases {
     held.set(taskId, task);
   }
 
-  beat({ holder, again }: BeatRequest): boolean {
+  beat({ holder, leaseMs, again }: BeatRequest): boolean {
     if (!this.#shared) return true;
+    // Who says that it lives looks around as well: it does so in time, however long other work keeps its claims.
+    this.#gone(leaseMs);
     const lost = again && !this.#beats.has(holder);
     this.#beats.set(holder, ++this.#beat);
     return !lost;

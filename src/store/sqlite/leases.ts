@@ -52,7 +52,9 @@ export class Leases {
   }
 
   /** A sign of life, from the holder itself or, while its event loop is blocked, for it (`forIt`). */
-  beat({ holder, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
+  beat({ holder, leaseMs, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
+    // Who says that it lives looks around as well: it does so in time, however long other work keeps its claims.
+    if (this.#dead === undefined) this.#gone(leaseMs);
     const beat = this.#beat++;
     let lost = this.#lost.has(holder);
     if (this.#renew.run(beat, holder).changes === 0) {
