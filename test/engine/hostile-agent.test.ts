@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, AgentError } from "../../src/engine/agent.js";
 import { artifact, inputRequired, working } from "../../src/engine/event.js";
-import { isSlow } from "./stores.js";
+import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
 /** What a task's story is when its agent yields this. */
@@ -144,6 +144,7 @@ describe("an agent without a type checker", () => {
 
 describe("a cancel at an awkward moment", () => {
   it("ends the streams of a task that has just paused with CANCELED", async () => {
+    const store = openStore();
     for (let round = 0; round < 20; round++) {
       const bench = new Bench(
         {
@@ -152,6 +153,7 @@ describe("a cancel at an awkward moment", () => {
           },
         },
         { limits: quick },
+        store,
       );
       const held = await bench.send("x");
       const { id: taskId } = held.accepted!.task;

@@ -12,8 +12,12 @@ import { Bench, gate, quick, scope, settle } from "./support.js";
 vi.setConfig({ testTimeout: 60_000 });
 
 /** Two engines that share their tasks, as two processes do. */
-async function twoProcesses(agent: Omit<Agent, "card">, options: ConstructorParameters<typeof Bench>[1] = {}) {
-  const [one, two] = openShared().map((store: TaskStore) => new Bench(agent, { leaseMs: 600, ...options }, store));
+async function twoProcesses(
+  agent: Omit<Agent, "card">,
+  options: ConstructorParameters<typeof Bench>[1] = {},
+  stores: readonly TaskStore[] = openShared(),
+) {
+  const [one, two] = stores.map((store: TaskStore) => new Bench(agent, { leaseMs: 600, ...options }, store));
   if (one === undefined || two === undefined) throw new Error("two are needed");
   await Promise.all([one.engine.start(), two.engine.start()]);
   return { one, two, end: () => Promise.all([one.engine.drain(0), two.engine.drain(0)]) };
@@ -27,10 +31,11 @@ async function saidTo(bench: Bench, taskId: string): Promise<unknown[]> {
 
 describe("a message that one process accepts for a task of the other", () => {
   it("has its turn, though the agent returns in that moment", async () => {
+    const stores = openShared();
     for (let round = 0; round < 5; round++) {
       const [go, at] = [gate(), gate()];
       const seen: string[] = [];
-      const { one, two, end } = await twoProcesses({
+      const agent: Omit<Agent, "card"> = {
         async *execute(turn) {
           seen.push(turn.text);
           if (turn.text !== "first") return;
@@ -38,7 +43,8 @@ describe("a message that one process accepts for a task of the other", () => {
           at.open();
           await go.opened;
         },
-      });
+      };
+      const { one, two, end } = await twoProcesses(agent, {}, stores);
       const held = await one.send("first");
       const { id: taskId } = held.accepted!.task;
       await at.opened;
@@ -91,14 +97,16 @@ describe("a message that one process accepts for a task of the other", () => {
 
 describe("messages that come to both processes at once", () => {
   it("each have one turn, on a task that waits for its client", async () => {
+    const stores = openShared();
     for (let round = 0; round < 5; round++) {
       const seen: string[] = [];
-      const { one, two, end } = await twoProcesses({
+      const agent: Omit<Agent, "card"> = {
         async *execute(turn) {
           seen.push(turn.text);
           yield inputRequired(`seen ${turn.text}`);
         },
-      });
+      };
+      const { one, two, end } = await twoProcesses(agent, {}, stores);
       const held = await one.send("first");
       expect(await settle(held)).toBe("INPUT_REQUIRED");
       const { id: taskId } = held.accepted!.task;
@@ -186,6 +194,7 @@ const steps = fc.array(
 
 describe("whatever comes to two processes in whatever order", () => {
   it("every accepted message of a task that was not canceled has one turn, in the order of the log", async () => {
+    const stores = openShared();
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (moves, pauses) => {
         const seen: string[] = [];
@@ -199,6 +208,7 @@ describe("whatever comes to two processes in whatever order", () => {
             },
           },
           { limits: { ...quick, cancelGraceMs: 5 } },
+          stores,
         );
         const sides = [one, two];
         const held = await one.send("first");

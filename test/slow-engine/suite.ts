@@ -1,7 +1,10 @@
 import { vi } from "vitest";
 import type { Lane } from "../engine/stores.js";
 
-/** Everything that the engine's own tests say, on a store that delays and reorders what it is asked. */
+/**
+ * What the engine's own tests say of an engine on a store, on one that delays and reorders what it is asked. Tests that
+ * need none, or bring their own, would only be run again.
+ */
 export async function runEngineSuite(lane: Lane): Promise<void> {
   vi.setConfig({ testTimeout: 60_000 });
   // Known before the tests are made: they look at it when they are loaded.
@@ -13,10 +16,8 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/any-agent.test.js");
   await import("../engine/moving-pages.test.js");
   await import("../engine/stored-fold.test.js");
-  await import("../engine/turn.test.js");
   await import("../engine/two-processes.test.js");
   await import("../engine/idempotency.test.js");
-  await import("../engine/outage.test.js");
   await import("../engine/one-throw.test.js");
   await import("../engine/unstored.test.js");
 }
