@@ -76,9 +76,9 @@ export class LeaseKeeper {
   readonly #parked = new Map<string, Lease>();
   /** Executions that were taken over. */
   readonly #recovered = new Set<string>();
-  /** Attempts of leases that nothing here explained, by task: in the last look at all of them, and in this one. */
-  #strays = new Map<string, number>();
-  #found = new Map<string, number>();
+  /** Leases that nothing here explained, by task: in the last look at all of them, and in this one. */
+  #strays = new Map<string, Lease>();
+  #found = new Map<string, Lease>();
   #after = "";
   #known = false;
   #stopped = false;
@@ -135,10 +135,12 @@ export class LeaseKeeper {
     const { store, holder } = this.#source;
     const page = await store.leasesOf({ holder, after: this.#after, limit: pageSize });
     for (const lease of page) {
-      const { taskId, attempt } = lease;
+      const { taskId, turn, attempt } = lease;
       if (this.#isUsed(taskId)) continue;
-      if (this.#strays.get(taskId) === attempt) await this.#change(taskId, lease, upForClaim(lease));
-      else this.#found.set(taskId, attempt);
+      const before = this.#strays.get(taskId);
+      // The answer may be late: of a lease that came between the looks an execution may know, or have ended, by now.
+      if (before?.turn === turn && before.attempt === attempt) await this.#change(taskId, lease, upForClaim(lease));
+      else this.#found.set(taskId, lease);
     }
     this.#after = page.length < pageSize ? "" : (page.at(-1)?.taskId ?? "");
     if (this.#after !== "") return;

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
+import { silentLogger } from "../../src/core/log.js";
 import type { Agent, Turn } from "../../src/engine/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/engine/event.js";
 import { Interruption } from "../../src/engine/interruption.js";
-import { StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { LeaseKeeper } from "../../src/engine/lease.js";
+import { nobody, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -210,6 +212,42 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     expect(most).toBe(2);
     expect(new Set(attempts)).toEqual(new Set([2]));
     await Promise.all([before.engine.drain(0), final.engine.drain(0)]);
+  });
+});
+
+describe("LeaseKeeper.tidy()", () => {
+  it("lets go of a lease that nothing uses in two looks, and of no other that came between them", async () => {
+    const [store, holder, taskId] = [openStore(), "me", "a"];
+    const row = {
+      taskId,
+      ...scope,
+      contextId: "c",
+      state: TaskState.WORKING,
+      statusTime: 1,
+      position: 1,
+      generation: 1,
+    };
+    const lease = { holder, turn: 1, attempt: 1 };
+    await store.append({ head: row, expected: 0, creates: true, entries: [new Uint8Array(1)], lease });
+    const keeper = new LeaseKeeper({
+      store,
+      holder,
+      leaseMs,
+      maxStallMs: 0,
+      maxRecovered: 1,
+      logger: silentLogger,
+      executions: { has: () => false, values: () => [] },
+      writing: () => false,
+      recover: async () => {},
+    });
+    await keeper.tidy();
+    // Its execution ended, and the next one began: the first attempt at another turn.
+    const next = { holder, turn: 2, attempt: 1 };
+    await store.setLease({ taskId, fence: lease, lease: next });
+    await keeper.tidy();
+    expect((await store.head({ taskId }))?.lease).toEqual(next);
+    await keeper.tidy();
+    expect((await store.head({ taskId }))?.lease).toMatchObject({ holder: nobody, turn: 2 });
   });
 });
 
