@@ -98,6 +98,8 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<{ turns: Tur
       after = entry.position;
       const turn = storedTurn(log.head, entry);
       if (turn !== undefined) turns.push(turn);
+      // A pause of the turn before, which came when this one's message waited already.
+      if (entry.answers !== 0 && entry.answers < from) continue;
       state = stateAfter(entry.event) ?? state;
     }
     if (entries.length === 0) break;

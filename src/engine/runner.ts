@@ -5,6 +5,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { holds } from "../store/check.js";
 import type { Lease } from "../store/task-store.js";
+import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { type Agent, AgentError, type Turn } from "./agent.js";
@@ -277,10 +278,16 @@ export class Execution {
     const draft =
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#place, now)
-        : statusDraft(this.#place, event.state, event.content, now);
+        : this.#statusDraft(event.state, event.content, now);
     this.log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
     this.log.append(draft, this.#relying).catch(this.#note);
+  }
+
+  /** A pause says whose it is: messages that wait for the next turn may have come before it in the log. */
+  #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
+    const draft = statusDraft(this.#place, state, content, now);
+    return isInterrupted(state) ? { ...draft, answers: this.log.turn } : draft;
   }
 
   /** Large events take their time: others have their turn before an agent that does not wait goes on. */

@@ -20,6 +20,8 @@ export interface Draft {
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly traceParent?: string;
+  /** With a pause: position of the message whose turn it is. */
+  readonly answers?: number;
   /** What it adds to the JSON of its task, in bytes (`addedSize`). */
   readonly size: number;
 }
@@ -47,6 +49,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   entry.traceParent = draft.traceParent ?? "";
   entry.event = draft.event;
   if (draft.turn !== undefined) entry.turn = draft.turn;
+  if (draft.answers !== undefined) entry.answers = draft.answers;
   if (draft.size >= KEPT_SIZE) entry.size = draft.size;
   return entry;
 }

@@ -133,6 +133,36 @@ describe("recovery", () => {
     expect(await settle(held)).toBe("COMPLETED");
   });
 
+  it("gives a message its turn that had waited for a pause, when the crash came before its agent's first event", async () => {
+    const [one, store] = openShared();
+    const first = mortal(one);
+    const pause = gate();
+    const begun: string[] = [];
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        begun.push(`${turn.text} ${turn.attempt}`);
+        if (turn.text === "one") {
+          await pause.opened;
+          yield inputRequired("?");
+        } else if (turn.attempt === 1) await stuck;
+      },
+    };
+    const before = new Bench(agent, mortals, first.store);
+    await before.engine.start();
+    const held = await before.send("one");
+    const { id: taskId } = held.accepted!.task;
+    await before.send("two", { message: { taskId } });
+    pause.open();
+    await expect.poll(() => begun, patience).toEqual(["one 1", "two 1"]);
+    first.die();
+    const after = new Bench(agent, { leaseMs }, store);
+    await after.engine.start();
+    await expect.poll(async () => (await store.head({ taskId }))?.lease, patience).toBeNull();
+    expect(begun).toEqual(["one 1", "two 1", "two 2"]);
+    await after.engine.drain(0);
+  });
+
   it("gives up after so many attempts", async () => {
     const stores = openStores(6);
     const store = stores[5] as TaskStore;

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSLoAgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIoCgR0dXJuGAkgASgLMhoucGFybGV5LmxvZy52MS5UdXJuQ29udGV4dEIHCgVldmVudCJ7CgtUdXJuQ29udGV4dBIdChVhY2NlcHRlZF9vdXRwdXRfbW9kZXMYASADKAkSEgoKZXh0ZW5zaW9ucxgCIAMoCRIOCgZzY29wZXMYAyADKAkSKQoIbWV0YWRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0InoKCFNuYXBzaG90EhAKCHBvc2l0aW9uGAEgASgNEhIKCmdlbmVyYXRpb24YAiABKA0SHQoEdGFzaxgDIAEoCzIPLmxmLmEyYS52MS5UYXNrEhcKD3N0YXR1c19wb3NpdGlvbhgEIAEoDRIQCghtZXNzYWdlcxgFIAMoDWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -98,6 +98,14 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
    * @generated from field: uint32 size = 10;
    */
   size: number;
+
+  /**
+   * With a status in which an agent waits for its client: position of the message whose turn paused. Absent in entries
+   * of before it was kept.
+   *
+   * @generated from field: uint32 answers = 11;
+   */
+  answers: number;
 
   /**
    * With `created` and `message`: what else the request said, so that a restarted turn is the same turn.
