@@ -3,14 +3,27 @@ import { A2AError } from "../core/error.js";
 /** How deep Struct, Value and ListValue may nest, in either direction: deeper input is refused, not followed. */
 export const MAX_NESTING = 100;
 
-// Texts that may stand in a JSON string as they are (RFC 8259, section 7). Surrogates are left out, so that
-// JSON.stringify, which escapes a lone one, decides about every text that has any. Matching the whole text is twice as
-// fast as looking for a character that needs an escape.
-const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+// Texts that may stand in a JSON string as they are (RFC 8259, section 7), and where nobody sees a line's end. Surrogates
+// are left out, so that JSON.stringify, which escapes a lone one, decides about every text that has any. Matching the
+// whole text is twice as fast as looking for a character that needs an escape.
+const plain = /^[ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]*$/;
 
-/** A JSON string. Most texts need no escape and are only put in quotes, which is cheaper than JSON.stringify. */
+/** Where some readers break lines, as Python's `str.splitlines()` does; JSON may have them as they are in its strings. */
+const breaks = /[\u0085\u2028\u2029]/g;
+
+const escapes: Readonly<Record<string, string>> = { "\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029" };
+
+/** The same JSON without a character that any reader could take for the end of a line. */
+export function onOneLine(json: string): string {
+  return json.replace(breaks, (character) => escapes[character] ?? "");
+}
+
+/**
+ * A JSON string, on one line for every reader: that is judged here, where each text is looked at anyhow, and not once more
+ * for each event of a stream. Most texts need no escape and are only put in quotes, which is cheaper than JSON.stringify.
+ */
 export function quote(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
+  return plain.test(text) ? `"${text}"` : onOneLine(JSON.stringify(text));
 }
 
 /** The error for a message that ProtoJSON cannot express: a fault of the program that made it, not of its reader. */

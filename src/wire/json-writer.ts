@@ -17,7 +17,7 @@ import {
   unwrapped,
   zeroTest,
 } from "./field-rules.js";
-import { finite, MAX_NESTING, quote, unwritable, writeJsonValue } from "./json-text.js";
+import { finite, MAX_NESTING, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
 
 /** A message as its writer sees it: by property name. */
@@ -64,6 +64,7 @@ function memberOf(member: DescField | DescOneof): Member {
  * The ProtoJSON writer of a message type, compiled once from its descriptor and kept. It makes the text itself,
  * without an object in between. REQUIRED fields are written even at their default, other fields without presence are
  * left out then (specification 5.7); names are lowerCamelCase (5.5), timestamps have three fraction digits (5.6.1).
+ * It is one line for every reader (`quote`), as events of a stream have to be.
  *
  * @throws A2AError with reason INTERNAL for what has no JSON form: NaN or an infinity in a Value, a Timestamp out
  * of range, a value of the wrong type, nesting beyond 100.
@@ -245,7 +246,7 @@ function wellKnown(desc: DescMessage): Write | undefined {
       return (value) => writeListValue(value as ListValue, 0);
   }
   return isLeftToLibrary(desc)
-    ? (value) => JSON.stringify(toJson(desc, value as MessageShape<DescMessage>))
+    ? (value) => onOneLine(JSON.stringify(toJson(desc, value as MessageShape<DescMessage>)))
     : undefined;
 }
 

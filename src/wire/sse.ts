@@ -3,24 +3,8 @@ import { A2AError } from "../core/error.js";
 /** Keeps a silent connection open; clients ignore it. */
 export const SSE_HEARTBEAT = ":\n\n";
 
-/** Where some readers break lines, as Python's `str.splitlines()` does; JSON has them as they are inside of strings. */
-const breaks = /[\u0085\u2028\u2029]/;
-
-const escapes: Readonly<Record<string, string>> = { "\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029" };
-
-/** The same JSON without a character that any reader could take for the end of a line. */
-export function onOneLine(json: string): string {
-  return breaks.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, (character) => escapes[character] ?? "") : json;
-}
-
-/** What writes messages as JSON on one line. */
-export function lineWriter<M>(write: (message: M) => string): (message: M) => string {
-  return (message) => onOneLine(write(message));
-}
-
 /**
- * One event as it goes over the wire. `data` is JSON, which escapes line breaks in its strings; the ones that only some
- * readers know are escaped by `onOneLine`. The id is what clients send back as `Last-Event-ID`.
+ * One event as it goes over the wire. `data` is JSON on one line (`onOneLine`), as `jsonWriter` makes it. The id is what clients send back as `Last-Event-ID`.
  */
 export function sseFrame(data: string, id?: number): string {
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;

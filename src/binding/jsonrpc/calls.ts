@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
+import { onOneLine } from "../../wire/json-text.js";
 import {
   errorEnvelope,
   parseRequest,
@@ -11,7 +12,6 @@ import {
 import { jsonPieces } from "../../wire/large/large.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { sharedText } from "../../wire/shared.js";
-import { onOneLine } from "../../wire/sse.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";

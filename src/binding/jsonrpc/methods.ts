@@ -2,7 +2,6 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { isSideEffectFree } from "../../wire/side-effects.js";
-import { lineWriter } from "../../wire/sse.js";
 
 /** A method with what reads its params and writes its results. */
 export interface RpcMethod {
@@ -27,7 +26,7 @@ export function methodsOf(service: DescService): ReadonlyMap<string, RpcMethod> 
       isRead: isSideEffectFree(desc),
       // Some clients leave params out, or send null, where they have nothing to say (specification 9.4.8).
       read: (params) => readParams(params ?? {}),
-      write: isStream ? lineWriter(jsonWriter(desc.output)) : jsonWriter(desc.output),
+      write: jsonWriter(desc.output),
     });
   }
   return methods;

@@ -7,7 +7,6 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { decodeSegment } from "../../wire/path-template.js";
 import { queryReader, textLeafOf } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
-import { lineWriter } from "../../wire/sse.js";
 
 /** A route with what reads its requests and writes its answers. */
 export interface Endpoint extends Route {
@@ -40,7 +39,7 @@ export function endpointOf(route: Route): Endpoint {
   return {
     ...route,
     isStream,
-    write: isStream ? lineWriter(jsonWriter(output)) : jsonWriter(output),
+    write: jsonWriter(output),
     read: ({ values, query, body }) => {
       const at = new Faults();
       const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);

@@ -1,7 +1,6 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { quote } from "../json-text.js";
 import { type JsonMember, jsonMembers, jsonWriter } from "../json-writer.js";
-import { onOneLine } from "../sse.js";
 import type { UnitOrList } from "./piece-list.js";
 import { CUT_AT, cuts, isSpine, type Part, partOf } from "./spine.js";
 
@@ -10,11 +9,11 @@ export type SharedList = (desc: DescMessage, message: Message) => UnitOrList | u
 
 type Units = Generator<UnitOrList, void, undefined>;
 
-/** A message as JSON, the same as `jsonWriter` makes but for escapes, without what a reader of SSE breaks lines at. */
+/** A message as JSON, the same as `jsonWriter` makes but for escapes of surrogates. */
 export function* jsonUnits(desc: DescMessage, message: Message, shared: SharedList): Units {
   const members = isSpine(desc, message) ? jsonMembers(desc) : undefined;
   if (members === undefined) {
-    yield () => onOneLine(jsonWriter(desc)(message));
+    yield () => jsonWriter(desc)(message);
     return;
   }
   yield "{";
@@ -24,7 +23,7 @@ export function* jsonUnits(desc: DescMessage, message: Message, shared: SharedLi
     if (part === undefined) {
       const text = member.write(message, "{");
       if (text === "{") continue;
-      yield onOneLine(comma + text.slice(1));
+      yield comma + text.slice(1);
     } else {
       yield `${comma}${quote(part.field.jsonName)}:`;
       yield* partUnits(part.part, shared);
@@ -55,7 +54,7 @@ function* partUnits(part: Part, shared: SharedList): Units {
       return yield* sharedOr(part.desc, part.message, shared);
     case "text":
       yield '"';
-      for (const [from, to] of cuts(part.text)) yield () => onOneLine(quote(part.text.slice(from, to)).slice(1, -1));
+      for (const [from, to] of cuts(part.text)) yield () => quote(part.text.slice(from, to)).slice(1, -1);
       return yield '"';
     case "bytes":
       yield '"';
