@@ -30,7 +30,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
     const { code, message } = cause as NodeJS.ErrnoException;
     const hint =
       code === "ERR_UNKNOWN_FILE_EXTENSION"
-        ? "it is not JavaScript: compile it, or run with `node --import tsx`"
+        ? "it is not JavaScript: compile it, or run `node --import tsx node_modules/.bin/parley serve …`"
         : message;
     throw new UsageError(`the agent module ${path} cannot be loaded: ${hint}`, { cause });
   }

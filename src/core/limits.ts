@@ -20,7 +20,7 @@ export interface Limits {
   readonly maxTaskBytes: number;
   /** One artifact, in bytes as JSON. Default 256 MiB. */
   readonly maxArtifactBytes: number;
-  /** One message of a client, in bytes as JSON. Default 16 MiB. */
+  /** One message of a client, in bytes as JSON, on whatever binding it came; on JSON the request's own limit is met first. Default 16 MiB. */
   readonly maxMessageBytes: number;
   /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
   readonly maxIdLength: number;

@@ -42,7 +42,7 @@ export interface A2A {
    * when its file was removed: close, and start again. It stays pending otherwise.
    */
   readonly failure: Promise<Error>;
-  /** Takes over what a crash left behind. The first call begins it, too, and waits for it. */
+  /** Begins to take over what a crash left behind, in the background. The first call does so, too. */
   start(): Promise<void>;
   /** Refuses new calls, ends streams and running work, and closes the store. */
   close(options?: CloseOptions): Promise<void>;
