@@ -15,6 +15,12 @@ export const READ_TIMEOUT_MS = 1_000;
 /** Pages in the log before the writer moves them into the file, 16 MiB: a commit that does takes some 10 ms more. */
 const CHECKPOINT_PAGES = 4_000;
 
+/**
+ * Bytes of bulk writes in the log before the writer moves them into the file, with the small ones among them: whoever
+ * comes meanwhile waits for it, so it is done in small steps. Each page of a bulk write is moved once, however often.
+ */
+export const BULK_CHECKPOINT_BYTES: number = 2 * 1024 * 1024;
+
 /** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -40,6 +46,15 @@ export interface WriterData {
   readonly place: Place;
   /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
   readonly gone: readonly string[] | undefined;
+}
+
+/** Moves what is in the log into the file, as far as no reader needs it. What goes wrong the next commit will meet. */
+export function checkpoint(db: Database.Database): void {
+  try {
+    db.pragma("wal_checkpoint(PASSIVE)");
+  } catch {
+    // As with the checkpoints that SQLite makes by itself: the log has everything.
+  }
 }
 
 /** The connection that writes. */

@@ -2,13 +2,11 @@ import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, type Lease, StoreError } from "../task-store.js";
-import { CLOSE, MessageBuilder, PROBE } from "./message.js";
+import { CLOSE, type MessageBuilder, PROBE } from "./message.js";
+import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
+import { BULK_BYTES } from "./segment.js";
 import type { Troubles } from "./troubles.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
-
-/** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
-const FLUSH_BYTES = 1024 * 1024;
-const FLUSH_WRITES = 512;
 
 /** Between two looks at the thread, in milliseconds. */
 const BEAT_MS = 250;
@@ -40,14 +38,12 @@ export interface LinkOptions {
   readonly writeTimeoutMs: number;
 }
 
-interface Caller {
-  resolve(result: unknown): void;
-  reject(error: StoreError): void;
-}
-
 /**
  * This thread's end of the writer. What is written in one turn of the event loop goes out as one message, and each
  * caller hears of its own write when it is durable. The thread keeps the process alive only while somebody waits.
+ *
+ * Bulk writes have a queue of their own, so that the small ones do not wait for them: the thread commits what is small
+ * first, then one message of the others. What is written of one task keeps its order.
  *
  * It sees to it that everybody hears something: a thread that dies is started again, and a write that hangs is refused
  * after a while, with its outcome open. Time is counted in beats of this thread and not by a clock, so that neither a
@@ -57,10 +53,8 @@ export class WriterLink {
   readonly #options: LinkOptions;
   readonly #troubles: Troubles;
   #worker: Worker | undefined;
-  /** In the order of their writes, which is the order of the answers; those that were refused meanwhile among them. */
-  #callers: Caller[] = [];
-  readonly #outgoing = new MessageBuilder();
-  #unsent = 0;
+  readonly #small = new WriteQueue();
+  readonly #bulk = new BulkQueue();
   #flushing: NodeJS.Immediate | undefined;
   #commits = 0;
   #writes = 0;
@@ -96,19 +90,24 @@ export class WriterLink {
   /** Appends; resolves when it is durable. */
   append(request: AppendRequest): Promise<Lease | undefined> {
     const append = (message: MessageBuilder): void => message.addAppend(request, isTerminal(request.head.state));
-    return this.#write(append) as Promise<Lease | undefined>;
+    const { taskId } = request.head;
+    const bulk = isBulk(request.entries) || this.#bulk.has(taskId);
+    return this.#write(append, bulk ? taskId : undefined) as Promise<Lease | undefined>;
   }
 
   /** Keeps a snapshot. */
   saveSnapshot({ taskId, snapshot }: WriteRequest<"saveSnapshot">): Promise<void> {
-    return this.#write((message) => message.addSnapshot(taskId, snapshot)) as Promise<void>;
+    const bulk = snapshot.bytes.length > BULK_BYTES || this.#bulk.has(taskId);
+    const save = (message: MessageBuilder): void => message.addSnapshot(taskId, snapshot);
+    return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
   /** Does any other write. */
   call<M extends WriteMethod>(method: M, request: WriteRequest<M>): Promise<WriteResult<M>> {
     // A method and its own request, which the compiler cannot see through the parameter M.
     const write = structuredClone({ method, request }) as OtherWrite;
-    return this.#write((message) => message.addOther(write)) as Promise<WriteResult<M>>;
+    const taskId = "taskId" in request && this.#bulk.has(request.taskId) ? request.taskId : undefined;
+    return this.#write((message) => message.addOther(write), taskId) as Promise<WriteResult<M>>;
   }
 
   /** Waits for what was written before, then ends the thread. @throws StoreError `unavailable` when that takes too long. */
@@ -124,30 +123,44 @@ export class WriterLink {
     return this.#ended;
   }
 
-  #write(add: (message: MessageBuilder) => void): Promise<unknown> {
+  /** @param bulkOf the task, where the write goes with the bulk ones */
+  #write(add: (message: MessageBuilder) => void, bulkOf: string | undefined): Promise<unknown> {
     if (this.#closing) return Promise.reject(new StoreError("closed", "The store is closed."));
     if (this.#troubles.refusal !== undefined) return Promise.reject(this.#troubles.refusal);
     return new Promise((resolve, reject) => {
-      add(this.#outgoing);
-      this.#unsent += 1;
-      if (this.#callers.push({ resolve, reject }) === 1) this.#worker?.ref();
-      if (this.#outgoing.size >= FLUSH_BYTES || this.#unsent >= FLUSH_WRITES) this.#flush();
+      const queue = bulkOf === undefined ? this.#small : this.#bulk;
+      add(queue.outgoing);
+      if (!this.#isWaiting) this.#worker?.ref();
+      if (bulkOf === undefined) queue.push({ resolve, reject });
+      else this.#bulk.pushOf(bulkOf, { resolve, reject });
+      // Both, small ones first: one of them may be of the same task.
+      if (queue.isFull) this.#flush();
       else this.#flushing ??= setImmediate(() => this.#flush());
     });
+  }
+
+  get #isWaiting(): boolean {
+    return this.#small.callers.length > 0 || this.#bulk.callers.length > 0;
   }
 
   #flush(): void {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
-    if (this.#unsent === 0) return;
-    const message = this.#outgoing.take();
-    const unsent = this.#unsent;
-    this.#unsent = 0;
+    this.#send(this.#small);
+    this.#send(this.#bulk);
+  }
+
+  #send(queue: WriteQueue): void {
+    const { unsent } = queue;
+    if (unsent === 0) return;
+    queue.unsent = 0;
+    const message = queue.outgoing.take();
+    if (queue === this.#bulk) message.bulk = true;
     try {
       this.#worker?.postMessage(message, [message.bytes]);
     } catch (cause) {
       const error = new StoreError("failed", "The write has values that cannot be stored.", { cause });
-      for (const caller of this.#callers.splice(-unsent)) caller.reject(error);
+      for (const caller of queue.takeUnsent(unsent)) caller.reject(error);
       this.#rest();
     }
   }
@@ -165,7 +178,7 @@ export class WriterLink {
     this.#answered();
     if (reply.lost !== undefined) this.#troubles.note("place", placeTrouble(reply.lost));
     if (reply.failed === true) this.#probe();
-    const callers = this.#callers.splice(0, count);
+    const callers = (reply.bulk === true ? this.#bulk : this.#small).takeAnswered(count);
     this.#rest();
     callers.forEach((caller, index) => {
       settle(caller, answers?.get(index));
@@ -174,7 +187,7 @@ export class WriterLink {
 
   /** Lets the process end when nobody waits. */
   #rest(): void {
-    if (this.#callers.length === 0 && !this.#closing) this.#worker?.unref();
+    if (!this.#isWaiting && !this.#closing) this.#worker?.unref();
   }
 
   #answered(): void {
@@ -185,7 +198,7 @@ export class WriterLink {
 
   #beat(): void {
     if (this.#troubles.has("disk")) this.#probe();
-    const isWaiting = this.#worker !== undefined && (this.#callers.length > 0 || this.#closing);
+    const isWaiting = this.#worker !== undefined && (this.#isWaiting || this.#closing);
     if (!isWaiting) return this.#answered();
     const { stallMs, writeTimeoutMs } = this.#options;
     this.#silentMs += BEAT_MS;
@@ -197,7 +210,7 @@ export class WriterLink {
     if (!late) return;
     const error = new StoreError("unavailable", reason);
     // They keep their place among the answers, which nobody hears any more.
-    for (const caller of this.#callers) caller.reject(error);
+    for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);
     if (this.#closing) this.#giveUp(error);
   }
 
@@ -240,18 +253,16 @@ export class WriterLink {
     if (!this.#troubles.has("thread") && !this.#closing)
       this.#options.logger.warn({ err: error }, "the thread that writes the store ended; another one is started");
     this.#troubles.note("thread", { reason, restartHelps: true, refuses: true });
-    for (const caller of this.#callers.splice(0)) caller.reject(error);
+    for (const queue of [this.#small, this.#bulk]) for (const caller of queue.takeAll()) caller.reject(error);
   }
 
   /** Only when it is gone may another one take its place: until then it has the file's lock. */
   #exited(code: number): void {
     this.#worker = undefined;
-    this.#outgoing.take();
-    this.#unsent = 0;
     this.#probing = false;
     this.#answered();
     const isTold = this.#troubles.has("thread");
-    if (!isTold && (!this.#closing || this.#callers.length > 0)) this.#broken(`ended with code ${code}`);
+    if (!isTold && (!this.#closing || this.#isWaiting)) this.#broken(`ended with code ${code}`);
     if (this.#closing) return this.#over();
     const now = performance.now();
     this.#deaths = this.#deaths.filter((time) => now - time < CALM_MS);
@@ -277,6 +288,13 @@ export class WriterLink {
 /** What is written to a file without a name is lost, so nothing is. */
 export function placeTrouble(reason: string): { reason: string; restartHelps: true; refuses: true } {
   return { reason, restartHelps: true, refuses: true };
+}
+
+/** Whether an append is one of the bulk writes. */
+function isBulk(entries: readonly Uint8Array[]): boolean {
+  let bytes = 0;
+  for (let index = 0; index < entries.length; index++) bytes += (entries[index] as Uint8Array).length;
+  return bytes > BULK_BYTES;
 }
 
 function settle(caller: Caller, answer: Answer | undefined): void {

@@ -12,6 +12,10 @@ export interface Message {
   readonly count: number;
   readonly fields: readonly Field[];
   readonly bytes: ArrayBuffer;
+  /** How much of it is used. */
+  readonly size: number;
+  /** Whether its writes are bulk ones, for which the others do not wait. */
+  bulk?: true;
 }
 
 /** Instead of a message: close the file and end, after everything that was sent before. */
@@ -98,7 +102,7 @@ export class MessageBuilder {
 
   /** The message so far; the builder starts another one. Its buffer is to be transferred. */
   take(): Message {
-    const message = { count: this.#count, fields: this.#fields, bytes: this.#bytes.buffer };
+    const message = { count: this.#count, fields: this.#fields, bytes: this.#bytes.buffer, size: this.#size };
     this.#count = 0;
     this.#fields = [];
     this.#bytes = new Uint8Array(0);

@@ -14,6 +14,9 @@ export const MAX_SEGMENT_BYTES: number = 16 * 1024;
  */
 export const MAX_INLINE_BYTES = 900;
 
+/** A write of more bytes than this is one of the bulk ones, for which the others do not wait: its commit takes longer. */
+export const BULK_BYTES: number = 128 * 1024;
+
 /** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
 export interface SegmentSize {
   readonly count: number;

@@ -10,7 +10,7 @@ import type {
 } from "../task-store.js";
 import type { Segment } from "./segment.js";
 
-/** The methods besides `append` that change the file; the writer does them in the order in which they were called. */
+/** The methods besides `append` that change the file; the writer does those of a task in the order in which they were called. */
 export type WriteMethod =
   | "saveSnapshot"
   | "claimLeases"
@@ -75,6 +75,8 @@ export type Answer = { readonly result: unknown } | { readonly error: CarriedErr
 /** What became of the writes of one commit, in the order in which they were sent. */
 export interface Reply {
   readonly count: number;
+  /** Whether it is about bulk writes, which are answered in an order of their own. */
+  readonly bulk?: true;
   /** Answers by index; a write that is not named here was done and has no result. */
   readonly answers?: ReadonlyMap<number, Answer>;
   /** Whether the disk failed over one of them. */

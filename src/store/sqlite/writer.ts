@@ -2,47 +2,110 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import type { Database } from "better-sqlite3";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
-import { APPLICATION_ID, openWriter, type WriterData } from "./connection.js";
+import { APPLICATION_ID, BULK_CHECKPOINT_BYTES, checkpoint, openWriter, type WriterData } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import { lookNow } from "./place.js";
 import { Pulse } from "./pulse.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 
-/** A commit that has this many writes takes no more messages: the first of them should not wait long for the last. */
+/**
+ * A commit that has this many writes, or bytes, takes no more messages: the first of them should not wait long for the
+ * last.
+ */
 const MAX_WRITES = 1_024;
+const MAX_BYTES = 1024 * 1024;
 
 type Incoming = Message | typeof CLOSE | typeof PROBE;
 
 /**
  * The thread that writes. While it waits for the disk, messages gather at its port; the next commit takes all of
- * them. Nothing is caught here: an error that no write explains ends the thread, and its other end tells everybody.
+ * them, but for bulk writes: of those a commit has one message, after the small ones that came meanwhile. Nothing is
+ * caught here: an error that no write explains ends the thread, and its other end tells everybody.
  */
-function main(port: MessagePort, data: WriterData): void {
-  const db = openWriter(data);
-  const lost = lookNow(data.place);
-  if (lost !== undefined) throw new StoreError("unavailable", lost);
-  const committer = new Committer(db, data.gone);
-  const pulse = new Pulse((request) => void committer.commit([{ method: "beatForIt", request }]));
-  port.on("message", (first: Incoming) => {
+class Writer {
+  readonly #port: MessagePort;
+  readonly #data: WriterData;
+  readonly #db: Database;
+  readonly #committer: Committer;
+  readonly #pulse: Pulse;
+  readonly #bulk: Message[] = [];
+  /** Bytes of bulk writes in SQLite's log since it was moved into the file. */
+  #inLog = 0;
+  #again: NodeJS.Immediate | undefined;
+  #probe = false;
+  #close = false;
+
+  constructor(port: MessagePort, data: WriterData) {
+    this.#port = port;
+    this.#data = data;
+    this.#db = openWriter(data);
+    const lost = lookNow(data.place);
+    if (lost !== undefined) throw new StoreError("unavailable", lost);
+    this.#committer = new Committer(this.#db, data.gone);
+    this.#pulse = new Pulse((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
+    port.on("message", (first: Incoming) => this.#round(first));
+    port.postMessage({ started: true } satisfies Started);
+  }
+
+  #round(first: Incoming | undefined): void {
+    const writes = this.#gather(first);
+    this.#pulse.note(writes);
+    if (writes.length > 0) this.#port.postMessage(this.#commit(writes));
+    if (this.#probe) this.#port.postMessage({ probed: probe(this.#db) } satisfies Probed);
+    this.#probe = false;
+    do this.#commitBulk();
+    while (this.#close && this.#bulk.length > 0);
+    if (this.#close) this.#end();
+    else if (this.#bulk.length > 0) this.#again ??= setImmediate(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    this.#again = undefined;
+    this.#round(receive(this.#port));
+  }
+
+  /** Takes what has come: the small writes among it. */
+  #gather(first: Incoming | undefined): Write[] {
     const writes: Write[] = [];
-    let asked = false;
-    let next: Incoming | undefined = first;
-    while (next !== undefined && next !== CLOSE) {
-      if (next === PROBE) asked = true;
-      else for (const write of readMessage(next)) writes.push(write);
-      next = writes.length < MAX_WRITES ? receive(port) : undefined;
+    let size = 0;
+    for (let next = first; next !== undefined; next = receive(this.#port)) {
+      if (next === CLOSE) {
+        this.#close = true;
+        break;
+      }
+      if (next === PROBE) this.#probe = true;
+      else if (next.bulk === true) this.#bulk.push(next);
+      else {
+        for (const write of readMessage(next)) writes.push(write);
+        size += next.size;
+      }
+      if (writes.length >= MAX_WRITES || size >= MAX_BYTES) break;
     }
-    pulse.note(writes);
-    if (writes.length > 0) port.postMessage(answer(committer.commit(writes), lookNow(data.place)));
-    if (asked) port.postMessage({ probed: probe(db) } satisfies Probed);
-    if (next === CLOSE) {
-      pulse.stop();
-      db.close();
-      port.close();
-    }
-  });
-  port.postMessage({ started: true } satisfies Started);
+    return writes;
+  }
+
+  #commitBulk(): void {
+    const message = this.#bulk.shift();
+    if (message === undefined) return;
+    this.#port.postMessage({ ...this.#commit(readMessage(message)), bulk: true });
+    this.#inLog += message.size;
+    if (this.#inLog < BULK_CHECKPOINT_BYTES) return;
+    // Nobody's answer waits for it.
+    checkpoint(this.#db);
+    this.#inLog = 0;
+  }
+
+  #commit(writes: readonly Write[]): Reply {
+    return answer(this.#committer.commit(writes), lookNow(this.#data.place));
+  }
+
+  #end(): void {
+    clearImmediate(this.#again);
+    this.#pulse.stop();
+    this.#db.close();
+    this.#port.close();
+  }
 }
 
 function receive(port: MessagePort): Incoming | undefined {
@@ -84,4 +147,4 @@ function probe(db: Database): string | null {
   }
 }
 
-if (parentPort !== null) main(parentPort, workerData as WriterData);
+if (parentPort !== null) new Writer(parentPort, workerData as WriterData);

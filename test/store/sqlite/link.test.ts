@@ -191,3 +191,64 @@ describe("the writer and the life of its process", () => {
     }, 30_000);
   }
 });
+
+describe("bulk writes", () => {
+  const large = (taskId: string, expected = 0): AppendRequest => ({
+    head: headOf({ taskId, position: expected + 1 }),
+    expected,
+    creates: expected === 0,
+    entries: [new Uint8Array(1024 * 1024)],
+  });
+  const next = (taskId: string, expected: number): AppendRequest => ({
+    head: headOf({ taskId, position: expected + 1 }),
+    expected,
+    creates: false,
+    entries: numbered(expected, 1),
+  });
+
+  it("let small ones go first that come after them", async () => {
+    const path = temporaryFile();
+    const store = sqliteStore(path);
+    await store.append(append("first"));
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const order: string[] = [];
+    const sent = ["large-1", "large-2", "large-3"].map((id) => store.append(large(id)).then(() => order.push(id)));
+    sent.push(store.append(append("small")).then(() => order.push("small")));
+    await new Promise((resolve) => setImmediate(resolve));
+    other.exec("COMMIT");
+    other.close();
+    await Promise.all(sent);
+    await store.close();
+    expect(order.slice(-2)).toEqual(["large-2", "large-3"]);
+  });
+
+  it("are not overtaken by what is written of the same task after them, and do not overtake what was before", async () => {
+    const store = sqliteStore(temporaryFile());
+    const done = [
+      store.append(append("a")),
+      store.append(large("a", 1)),
+      store.append(next("a", 2)),
+      store.append(large("b")),
+      store.setLease({ taskId: "b", fence: leaseOf(), lease: null, expected: 1 }),
+      store.append(next("b", 1)),
+    ];
+    await Promise.all(done);
+    expect((await store.head({ taskId: "a" }))?.position).toBe(3);
+    expect((await store.head({ taskId: "b" }))?.position).toBe(2);
+    await store.append(next("b", 2));
+    await store.close();
+  });
+
+  it("are all there when the store is closed behind them", async () => {
+    const path = temporaryFile();
+    const store = sqliteStore(path);
+    const ids = Array.from({ length: 12 }, (_, index) => `large-${index}`);
+    const sent = ids.map((id) => store.append(large(id)));
+    await store.close();
+    await Promise.all(sent);
+    const again = sqliteStore(path);
+    for (const taskId of ids) expect((await again.head({ taskId }))?.position).toBe(1);
+    await again.close();
+  });
+});

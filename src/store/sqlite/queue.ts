@@ -1,0 +1,88 @@
+import { TransientMap } from "../../core/transient.js";
+import type { StoreError } from "../task-store.js";
+import { MessageBuilder } from "./message.js";
+
+/** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
+const FLUSH_BYTES = 1024 * 1024;
+const FLUSH_WRITES = 512;
+
+/** Who waits for a write. */
+export interface Caller {
+  resolve(result: unknown): void;
+  reject(error: StoreError): void;
+}
+
+/** Writes on their way to the thread and back, answered in the order in which they were sent. */
+export class WriteQueue {
+  /** Those that were refused meanwhile keep their place among them. */
+  callers: Caller[] = [];
+  readonly outgoing: MessageBuilder = new MessageBuilder();
+  /** Writes that are not sent yet, at the end of `callers`. */
+  unsent = 0;
+
+  /** Whether what is not sent yet is enough for a message. */
+  get isFull(): boolean {
+    return this.outgoing.size >= FLUSH_BYTES || this.unsent >= FLUSH_WRITES;
+  }
+
+  push(caller: Caller): void {
+    this.unsent += 1;
+    this.callers.push(caller);
+  }
+
+  /** Takes the callers of the first writes out, which are answered. */
+  takeAnswered(count: number): Caller[] {
+    return this.callers.splice(0, count);
+  }
+
+  /** Takes the callers of what could not be sent. */
+  takeUnsent(count: number): Caller[] {
+    return this.callers.splice(-count);
+  }
+
+  /** Takes all callers out, and forgets what is not sent. */
+  takeAll(): Caller[] {
+    this.outgoing.take();
+    this.unsent = 0;
+    return this.callers.splice(0);
+  }
+}
+
+/** Bulk writes, and which tasks they are of: what follows them on the same task must not overtake them. */
+export class BulkQueue extends WriteQueue {
+  /** In the order of the callers. */
+  #tasks: string[] = [];
+  readonly #counts = new TransientMap<number>();
+
+  /** Whether there is a write of this task that is not answered. */
+  has(taskId: string): boolean {
+    return this.#tasks.length > 0 && this.#counts.has(taskId);
+  }
+
+  pushOf(taskId: string, caller: Caller): void {
+    this.#tasks.push(taskId);
+    this.#counts.set(taskId, (this.#counts.get(taskId) ?? 0) + 1);
+    this.push(caller);
+  }
+
+  override takeAnswered(count: number): Caller[] {
+    for (const taskId of this.#tasks.splice(0, count)) this.#forget(taskId);
+    return super.takeAnswered(count);
+  }
+
+  override takeUnsent(count: number): Caller[] {
+    for (const taskId of this.#tasks.splice(-count)) this.#forget(taskId);
+    return super.takeUnsent(count);
+  }
+
+  override takeAll(): Caller[] {
+    for (const taskId of this.#tasks.splice(0)) this.#forget(taskId);
+    return super.takeAll();
+  }
+
+  #forget(taskId: string): void {
+    const count = this.#counts.get(taskId) ?? 0;
+    if (count > 1) this.#counts.set(taskId, count - 1);
+    else this.#counts.delete(taskId);
+  }
+}
