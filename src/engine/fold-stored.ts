@@ -3,7 +3,7 @@ import { decodeEntry } from "../task/entry.js";
 import { SnapshotReader, TaskFold } from "../task/fold.js";
 
 /** Reading and folding a large task lets others have their turn after this time, in milliseconds. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 
 /** Entries that are asked for in one go; the store bounds the bytes. */
 const PAGE_ENTRIES = 1_000;
