@@ -93,7 +93,7 @@ export const GOALS = {
   },
   sizeStop: {
     scenario: "size",
-    what: "longest stop of the event loop meanwhile",
+    what: "longest stop of the event loop meanwhile that is its own: without the time that others had the processor",
     against: "absolute, in ms",
     atMost: 50,
   },

@@ -115,12 +115,9 @@ export interface PacedJob {
   readonly ms: number;
 }
 
-/** How long answers took, in milliseconds. */
+/** How long each answer took, in milliseconds. */
 export interface PacedResult {
-  readonly calls: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly most: number;
+  readonly took: readonly number[];
 }
 
 /** Readers that send a call and take its answer slowly, for so many milliseconds. */
@@ -172,6 +169,8 @@ export interface Stopped {
   readonly longest: number;
   /** What its thread used of a processor between two looks, whatever else the machine had to do. */
   readonly mostCpu: number;
+  /** The longest, without the time for which its thread could have run and the system let others run. */
+  readonly longestOwn: number;
 }
 
 export interface Usage {

@@ -27,19 +27,26 @@ export function answerQuestions<Q>(answer: (question: Q) => unknown, ready: unkn
   say({ ready });
 }
 
-/** Linux counts the time of each thread, in nanoseconds. */
-function mainThreadMicros(): number {
+/** Time of the main thread, in microseconds: that it ran, and that it could have run and others did. */
+interface ThreadTime {
+  readonly cpu: number;
+  readonly delay: number;
+}
+
+/** Linux counts it for each thread, in nanoseconds; 0 where the system does not tell. */
+function mainThread(): ThreadTime {
   try {
-    return Number.parseInt(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1"), 10) / 1_000;
+    const [cpu = "", delay = ""] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
+    return { cpu: Number(cpu) / 1_000, delay: Number(delay) / 1_000 };
   } catch {
-    return 0;
+    return { cpu: 0, delay: 0 };
   }
 }
 
 function usage(): Usage {
   const cpu = process.cpuUsage();
   const { rss, heapUsed, external } = process.memoryUsage();
-  return { cpuMicros: cpu.user + cpu.system, mainMicros: mainThreadMicros(), rss, heap: heapUsed, external };
+  return { cpuMicros: cpu.user + cpu.system, mainMicros: mainThread().cpu, rss, heap: heapUsed, external };
 }
 
 /**
@@ -61,36 +68,43 @@ async function settledUsage(): Promise<Usage> {
 /** How often the event loop is looked at, in milliseconds. */
 const PROBE_MS = 2;
 
-/** The longest time between two looks, beyond what was asked for, and the most that the thread used of one. */
+/**
+ * The longest time between two looks, beyond what was asked for; the same without the time for which others had the
+ * processor; and the most that the thread used of one.
+ */
 class Stops {
   #timer: NodeJS.Timeout | undefined;
   #last = 0;
-  #lastCpu = 0;
+  #lastTime: ThreadTime = { cpu: 0, delay: 0 };
   #longest = 0;
+  #longestOwn = 0;
   #mostCpu = 0;
 
   begin(): void {
     clearInterval(this.#timer);
     this.#longest = 0;
+    this.#longestOwn = 0;
     this.#mostCpu = 0;
     this.#last = performance.now();
-    this.#lastCpu = mainThreadMicros();
+    this.#lastTime = mainThread();
     this.#timer = setInterval(() => this.#look(), PROBE_MS);
   }
 
   end(): Stopped {
     this.#look();
     clearInterval(this.#timer);
-    return { longest: this.#longest, mostCpu: this.#mostCpu };
+    return { longest: this.#longest, mostCpu: this.#mostCpu, longestOwn: this.#longestOwn };
   }
 
   #look(): void {
     const now = performance.now();
-    const cpu = mainThreadMicros();
-    this.#longest = Math.max(this.#longest, now - this.#last - PROBE_MS);
-    this.#mostCpu = Math.max(this.#mostCpu, (cpu - this.#lastCpu) / 1_000);
+    const time = mainThread();
+    const stop = now - this.#last - PROBE_MS;
+    this.#longest = Math.max(this.#longest, stop);
+    this.#longestOwn = Math.max(this.#longestOwn, stop - (time.delay - this.#lastTime.delay) / 1_000);
+    this.#mostCpu = Math.max(this.#mostCpu, (time.cpu - this.#lastTime.cpu) / 1_000);
     this.#last = now;
-    this.#lastCpu = cpu;
+    this.#lastTime = time;
   }
 }
 
