@@ -113,7 +113,12 @@ async function measureLongTask(name: string, million: number): Promise<void> {
   let begin = performance.now();
   for (let after = 0; after < million; after += entries.length) {
     const position = after + entries.length;
-    await store.append({ head: { ...head, position, generation: position }, expected: after, creates: after === 0, entries });
+    await store.append({
+      head: { ...head, position, generation: position },
+      expected: after,
+      creates: after === 0,
+      entries,
+    });
   }
   const written = performance.now() - begin;
   begin = performance.now();
