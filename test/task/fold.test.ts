@@ -123,9 +123,9 @@ describe("TaskFold", () => {
     fold.apply(created!);
     for (const piece of pieces) fold.apply(piece);
     const json = Buffer.byteLength(jsonWriter(TaskSchema)(fold.task));
-    // A line separator is three bytes in JSON, and six in a stream of events.
-    expect(fold.size - json).toBeGreaterThanOrEqual(10_000 * 3);
-    expect(fold.size - json).toBeLessThan(10_000 * 4 + 1_000);
+    // A line separator is escaped wherever it is written; it counts a byte more than that.
+    expect(fold.size - json).toBeGreaterThanOrEqual(0);
+    expect(fold.size - json).toBeLessThan(10_000 + 1_000);
     fold.apply(replacing(fold.position + 1, "short"));
     expect(fold.size).toBeLessThan(1_500);
   });
