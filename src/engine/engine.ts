@@ -499,8 +499,10 @@ export class Engine {
     });
   }
 
+  /** Looks for what other processes have stored, and for what was stored here without anybody being told. */
   async #refresh(): Promise<void> {
     for (const log of this.#shelf.all()) {
+      if (!this.#store.shared && !log.uncertain) continue;
       try {
         await log.refresh();
       } catch (error) {

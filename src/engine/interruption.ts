@@ -1,8 +1,9 @@
 /**
- * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone, or
- * another process took the task over, so that nothing more of this turn is stored.
+ * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone,
+ * another process took the task over, or an event could not be stored. Nothing more of the turn is stored after the
+ * last two.
  */
-export type InterruptionCause = "canceled" | "shutdown" | "disconnected" | "lease-lost";
+export type InterruptionCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed";
 
 /** Why a turn's signal fired. */
 export class Interruption extends Error {

@@ -106,9 +106,8 @@ export class Execution {
       if (!this.#over && this.#interruptible.reason?.cause === "canceled")
         await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
-      if (error instanceof LeaseLost) return this.lose();
-      // The log could not be written: the task keeps its lease, and whoever claims it decides (recovery).
-      logTrouble(this.#source.logger, error, { taskId: this.log.taskId }, "an execution could not be stored");
+      if (error instanceof LeaseLost) this.lose();
+      else this.#cutOff(error);
     } finally {
       this.#end();
     }
@@ -183,6 +182,19 @@ export class Execution {
     this.#source.logger.warn({ taskId }, "an execution ends, because its task was taken over");
     this.#over = true;
     this.#interruptible.interrupt("lease-lost");
+    this.#end(true);
+  }
+
+  /**
+   * Ends at once, because something of it could not be stored: what came behind it would stand in a log that lacks it. The
+   * task keeps its lease, which nothing uses any more, and whoever claims it decides (recovery).
+   */
+  #cutOff(error: unknown): void {
+    // Of a task that could not be created its sender hears, who abandons it.
+    if (this.#over || this.log.fold.position === 0) return;
+    logTrouble(this.#source.logger, error, { taskId: this.log.taskId }, "an execution could not be stored");
+    this.#over = true;
+    this.#interruptible.interrupt("store-failed");
     this.#end(true);
   }
 
@@ -299,6 +311,7 @@ export class Execution {
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
     if (error instanceof LeaseLost) this.lose();
+    else if (!isEnded(error)) this.#cutOff(error);
   };
 
   /** The agent returned: after a pause the task waits, otherwise it is done. */
@@ -379,13 +392,17 @@ export class Execution {
 
   /** Another process ended the task meanwhile: nothing to do. Anything else is trouble with the store. */
   #unstorable(failure: unknown): void {
-    if (failure instanceof A2AError && failure.reason === "UNSUPPORTED_OPERATION") return;
-    throw failure;
+    if (!isEnded(failure)) throw failure;
   }
 
   #setLease(lease: Lease | null): Promise<boolean> {
     return this.log.setLease(this.#relying.fence, lease);
   }
+}
+
+/** Whether the log refused an entry because the task is over. */
+function isEnded(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }
 
 /** Calls `execute`; an agent that throws at once looks like one that throws at its first event. */

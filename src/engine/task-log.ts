@@ -49,6 +49,8 @@ export class TaskLog {
   busy = false;
   /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
   uncertain = false;
+  /** What an execution relied on of which an entry was given up: nothing of it is to stand behind the gap. */
+  #cutOff: Fence | undefined;
 
   readonly #store: TaskStore;
   #head: TaskHead;
@@ -123,6 +125,9 @@ export class TaskLog {
    * `duplicate` when the send is remembered already.
    */
   append(draft: Draft, options: AppendOptions = {}): Promise<LogEntry> {
+    if (options.fence !== undefined && options.fence === this.#cutOff) {
+      return Promise.reject(unavailable(new Error("An entry before this one could not be stored.")));
+    }
     try {
       this.#plan.add(draft, options, this.#turnAtWork);
     } catch (error) {
@@ -429,7 +434,10 @@ export class TaskLog {
       this.#failures++;
       this.uncertain = true;
     }
-    for (const { reject } of lost) reject(reason);
+    for (const { options, reject } of lost) {
+      this.#cutOff = options.fence ?? this.#cutOff;
+      reject(reason);
+    }
     for (const pending of waiting) this.#unstored.push(pending);
     this.#replan();
     for (const resolve of this.#room.splice(0)) resolve();

@@ -15,7 +15,7 @@ export interface UpkeepOptions {
   readonly retentionMs: number | undefined;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Looks for entries of other processes, where the store is shared. */
+  /** Looks for entries that this process was not told of. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export class Upkeep {
 
   /** Makes itself known, then goes on in the background until `stop`. */
   async start(): Promise<void> {
-    const { leases, leaseMs, retentionMs, store } = this.#options;
+    const { leases, leaseMs, retentionMs } = this.#options;
     await leases.beat();
     // On its own: no long work of the other kind keeps this process from saying that it lives.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
@@ -45,7 +45,7 @@ export class Upkeep {
       await leases.tidy();
       await leases.claim();
     });
-    if (store.shared) this.#every(1_000, this.#options.refresh);
+    this.#every(1_000, this.#options.refresh);
     if (retentionMs !== undefined) this.#every(Math.min(60_000, Math.max(100, retentionMs / 10)), () => this.#remove());
   }
 

@@ -131,3 +131,115 @@ describe("a task that is cut off by its store", () => {
     held.release();
   });
 });
+
+/** A store that is well all the time and refuses one append: the second one, of the first event. */
+function once(how: "done" | "not done"): TaskStore {
+  const kept = memoryStore();
+  let appends = 0;
+  return new Proxy(kept, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "append") return value.bind(target);
+      return async (request: never) => {
+        appends++;
+        if (appends !== 2) return value.call(target, request);
+        if (how === "done") await value.call(target, request);
+        throw new StoreError("unavailable", "Once.");
+      };
+    },
+  });
+}
+
+describe("an event that could not be stored", () => {
+  const result = artifact({ id: "a", text: "the result" });
+  const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+  const never = new Promise<never>(() => {});
+  const ways: [string, Agent["execute"]][] = [
+    [
+      "an end that comes later",
+      async function* () {
+        yield result;
+        await soon();
+        yield completed();
+      },
+    ],
+    [
+      "an end that is returned",
+      async function* () {
+        yield result;
+        await soon();
+        return completed();
+      },
+    ],
+    [
+      "a pause",
+      async function* () {
+        yield result;
+        await soon();
+        yield inputRequired("?");
+      },
+    ],
+    [
+      "an agent that waits for its signal",
+      async function* (turn) {
+        yield result;
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+      },
+    ],
+    [
+      "a clean-up that never ends",
+      async function* () {
+        try {
+          yield result;
+          await soon();
+          yield working();
+        } finally {
+          await never;
+        }
+      },
+    ],
+  ];
+
+  it.each(ways)("has nothing stored behind it, and its task does not stay at work: %s", async (_, execute) => {
+    const bench = await start({ execute }, once("not done"));
+    const held = await bench.send("x");
+    const told = story(held);
+    const events = await told;
+    expect(events.at(-1)).toMatch(/^FAILED/);
+    expect(events).toHaveLength(1);
+    held.release();
+  });
+
+  it("fires the signal of its agent with a cause of its own", async () => {
+    let cause: unknown;
+    const bench = await start(
+      {
+        async *execute(turn) {
+          yield result;
+          await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+          cause = (turn.signal.reason as Error).cause;
+        },
+      },
+      once("not done"),
+    );
+    const held = await bench.send("x");
+    await story(held);
+    expect(cause).toBe("store-failed");
+    held.release();
+  });
+
+  it("is found by those who read when it was the end, and stored after all", async () => {
+    const bench = await start(
+      {
+        async *execute() {
+          yield completed("done");
+        },
+      },
+      once("done"),
+    );
+    const held = await bench.send("x");
+    expect(await story(held)).toEqual(["COMPLETED done"]);
+    held.release();
+  });
+});
