@@ -38,7 +38,11 @@ const output = new BinaryOutput();
  * @throws when a value is not of its field's type.
  */
 export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Buffer {
-  const write = writerOf(desc);
+  return taking(writerOf(desc));
+}
+
+/** Gives what is written as bytes, and leaves nothing behind of what cannot be written. */
+function taking<M extends Message>(write: (message: M, output: BinaryOutput) => void): (message: M) => Buffer {
   return (message) => {
     try {
       write(message, output);
@@ -60,19 +64,7 @@ export interface BinaryField {
 export function binaryFields(desc: DescMessage): readonly BinaryField[] | undefined {
   if (compile(desc) === undefined) return undefined;
   return byNumber(desc).map((field) => {
-    const write = fieldWriter(field) as Write;
-    return {
-      field,
-      write: (message) => {
-        try {
-          write(message, output);
-          return output.take();
-        } catch (error) {
-          output.clear();
-          throw error;
-        }
-      },
-    };
+    return { field, write: taking(fieldWriter(field) as Write) };
   });
 }
 
