@@ -324,7 +324,7 @@ export class Engine {
       if (!runs) this.#run(execution, turn, started);
       return held;
     } catch (error) {
-      execution.abandon();
+      execution.abandon("canceled");
       if (!runs && started !== undefined) void giveUp(started, this.#logger);
       this.#shelf.release(log);
       return this.#repeated(order, error);
@@ -469,7 +469,7 @@ export class Engine {
 
   async #recover(taskId: string, lease: Lease): Promise<void> {
     // Whatever of it ran here does not have the lease that was claimed.
-    this.#executions.get(taskId)?.lose();
+    this.#executions.get(taskId)?.abandon("lease-lost");
     let log: TaskLog | undefined;
     try {
       const known = this.#shelf.peek(taskId) !== undefined;

@@ -46,7 +46,7 @@ export function notBegun({ holder, turn, attempt }: Lease): Lease {
 export interface Losable {
   readonly log: { readonly taskId: string };
   /** Ends it at once. */
-  lose(): void;
+  abandon(cause: "lease-lost"): void;
 }
 
 /** What the keeper of leases needs of its engine. */
@@ -107,7 +107,7 @@ export class LeaseKeeper {
     }
     for (const execution of this.#source.executions.values()) {
       const { taskId } = execution.log;
-      if (!held.has(taskId) && !this.#source.writing(taskId)) execution.lose();
+      if (!held.has(taskId) && !this.#source.writing(taskId)) execution.abandon("lease-lost");
     }
   }
 

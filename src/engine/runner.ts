@@ -11,7 +11,7 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { type Agent, AgentError, type Turn } from "./agent.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
-import { Interruptible } from "./interruption.js";
+import { Interruptible, type InterruptionCause } from "./interruption.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import type { Place } from "./message.js";
 import { logTrouble } from "./outage.js";
@@ -52,8 +52,8 @@ export class Execution {
   /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: RunnerSource;
-  /** What is known here of messages, by their positions; of others the log tells. */
-  readonly #requests = new Map<number, TurnRequest>();
+  /** What is known here of messages, hardly ever more than one; of others the log tells. */
+  readonly #requests: TurnRequest[] = [];
   #started: StartedTurn | undefined;
   readonly #ids: ArtifactIds;
   readonly #place: Place;
@@ -86,7 +86,7 @@ export class Execution {
 
   /** Tells of a message that is stored; `started` when its agent runs already, `lease` when it came with one. */
   add(request: TurnRequest, more: { readonly started?: StartedTurn; readonly lease?: Lease } = {}): void {
-    this.#requests.set(request.position, request);
+    this.#requests.push(request);
     this.#started ??= more.started;
     this.#taken = more.lease ?? this.#taken;
   }
@@ -96,8 +96,7 @@ export class Execution {
     this.log.turn = after;
     try {
       for (let position = this.#next(); position !== undefined; position = this.#next()) {
-        const request = this.#requests.get(position) ?? (await this.#stored(position));
-        this.#requests.delete(position);
+        const request = this.#known(position) ?? (await this.#stored(position));
         // The store must know which turn runs before it does: a crash repeats this one, not the last.
         if (this.#request !== undefined) await this.#moveTo(position);
         if (!this.#over) await this.#runTurn(request);
@@ -106,8 +105,7 @@ export class Execution {
       if (!this.#over && this.#interruptible.reason?.cause === "canceled")
         await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
-      if (error instanceof LeaseLost) this.lose();
-      else this.#cutOff(error);
+      this.#broke(error);
     } finally {
       this.#end();
     }
@@ -117,7 +115,7 @@ export class Execution {
   async #moveTo(position: number): Promise<void> {
     await this.log.stored();
     const next = this.#taken?.turn === position ? this.#taken : this.#source.lease(position);
-    if (next !== this.#taken && !(await this.#setLease(next))) return this.lose();
+    if (next !== this.#taken && !(await this.#setLease(next))) return this.abandon("lease-lost");
     this.#relying = { fence: next };
   }
 
@@ -132,9 +130,14 @@ export class Execution {
     const { fold, turn } = this.log;
     let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
     // Snapshots of before positions were kept do not name them; recovery has read them from the log.
-    for (const position of this.#requests.keys())
-      if (position > turn && !(position > (next ?? Infinity))) next = position;
+    for (const { position } of this.#requests) if (position > turn && !(position > (next ?? Infinity))) next = position;
     return next;
+  }
+
+  /** Takes out what is known of a message. */
+  #known(position: number): TurnRequest | undefined {
+    const index = this.#requests.findIndex((request) => request.position === position);
+    return index < 0 ? undefined : this.#requests.splice(index, 1)[0];
   }
 
   /** A message that another process accepted. */
@@ -175,35 +178,26 @@ export class Execution {
     }
   }
 
-  /** Ends at once, because another process has the task now: nothing more of this execution is stored. */
-  lose(): void {
-    if (this.#over) return;
-    const { taskId } = this.log;
-    this.#source.logger.warn({ taskId }, "an execution ends, because its task was taken over");
-    this.#over = true;
-    this.#interruptible.interrupt("lease-lost");
-    this.#end(true);
-  }
-
   /**
-   * Ends at once, because something of it could not be stored: what came behind it would stand in a log that lacks it. The
-   * task keeps its lease, which nothing uses any more, and whoever claims it decides (recovery).
+   * Ends at once, whatever its agent does: nothing more of this execution is stored. What lease the task has stays, and
+   * whoever claims that decides (recovery).
    */
-  #cutOff(error: unknown): void {
-    // Of a task that could not be created its sender hears, who abandons it.
-    if (this.#over || this.log.fold.position === 0) return;
-    logTrouble(this.#source.logger, error, { taskId: this.log.taskId }, "an execution could not be stored");
+  abandon(cause: InterruptionCause, error?: unknown): void {
+    if (this.#over) return;
+    const { logger } = this.#source;
+    const { taskId } = this.log;
+    if (cause === "lease-lost") logger.warn({ taskId }, "an execution ends, because its task was taken over");
+    if (cause === "store-failed") logTrouble(logger, error, { taskId }, "an execution could not be stored");
     this.#over = true;
-    this.#interruptible.interrupt("store-failed");
+    this.#interruptible.interrupt(cause);
     this.#end(true);
   }
 
-  /** Ends an execution whose task could not be stored. */
-  abandon(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#interruptible.interrupt("canceled");
-    this.#end(true);
+  /** Something of it could not be stored: what came behind it would stand in a log that lacks it. */
+  #broke(error: unknown): void {
+    if (error instanceof LeaseLost) this.abandon("lease-lost");
+    // Of a task that could not be created its sender hears, who abandons it.
+    else if (this.log.fold.position > 0) this.abandon("store-failed", error);
   }
 
   async #grace(ms: number): Promise<void> {
@@ -310,8 +304,7 @@ export class Execution {
 
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
-    if (error instanceof LeaseLost) this.lose();
-    else if (!isEnded(error)) this.#cutOff(error);
+    if (!isEnded(error)) this.#broke(error);
   };
 
   /** The agent returned: after a pause the task waits, otherwise it is done. */
