@@ -101,6 +101,11 @@ export interface Limits {
   readonly storeRecoveryMs: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
+  /**
+   * What the store gets beyond that grace to answer and to close, in milliseconds. What it has not answered then is left
+   * as it is, to be taken over at the next start, and `close` rejects. Default 5 seconds.
+   */
+  readonly closeTimeoutMs: number;
 }
 
 /**
@@ -149,4 +154,5 @@ export const defaultLimits: Limits = {
   cancelGraceMs: 5_000,
   storeRecoveryMs: 30_000,
   shutdownGraceMs: 10_000,
+  closeTimeoutMs: 5_000,
 };

@@ -186,6 +186,19 @@ export class Engine {
   }
 
   /**
+   * Ends at once what `drain` could not, because the store does not answer: nothing more is stored or begun.
+   * @returns how many executions are left for whoever claims them
+   */
+  abandon(): number {
+    this.#draining = true;
+    this.#closing = true;
+    this.#upkeep.end();
+    const running = this.#executions.values();
+    for (const execution of running) execution.abandon("shutdown");
+    return running.length;
+  }
+
+  /**
    * Accepts a message: the answer of an agent that needs no task, or a task that was stored before this resolves.
    * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_PARAMS (contexts differ),
    * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE

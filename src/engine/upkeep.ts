@@ -26,6 +26,7 @@ export class Upkeep {
   #running: Promise<void> = Promise.resolve();
   #beats: NodeJS.Timeout | undefined;
   #beating = false;
+  #over = false;
   /** Resolves when what a crash left behind is in order. */
   recovered: Promise<void> = Promise.resolve();
 
@@ -37,6 +38,8 @@ export class Upkeep {
   async start(): Promise<void> {
     const { leases, leaseMs, retentionMs } = this.#options;
     await leases.beat();
+    // The store may have taken longer than anybody waited for.
+    if (this.#over) return;
     // On its own: no long work of the other kind keeps this process from saying that it lives.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
     this.#beats.unref();
@@ -59,6 +62,8 @@ export class Upkeep {
 
   /** Ends the signs of life, too: nothing is executed any more. */
   end(): void {
+    this.#over = true;
+    for (const timer of this.#timers) clearInterval(timer);
     clearInterval(this.#beats);
   }
 
@@ -91,6 +96,7 @@ export class Upkeep {
   }
 
   readonly #note = (error: unknown): void => {
+    if (this.#over) return;
     logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; it is tried again");
   };
 

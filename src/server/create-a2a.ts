@@ -42,9 +42,16 @@ export interface A2A {
    * when its file was removed: close, and start again. It stays pending otherwise.
    */
   readonly failure: Promise<Error>;
-  /** Begins to take over what a crash left behind, in the background. The first call does so, too. */
+  /**
+   * Begins to take over what a crash left behind, in the background. The first call does so, too. It rejects when the
+   * store cannot be used, and after `close`.
+   */
   start(): Promise<void>;
-  /** Refuses new calls, ends streams and running work, and closes the store. */
+  /**
+   * Refuses new calls, ends streams and running work, and closes the store: for good, what is closed does not start
+   * again. It rejects when not all of it could be done, `limits.closeTimeoutMs` and a little after the grace at the
+   * latest, and says what was left behind.
+   */
   close(options?: CloseOptions): Promise<void>;
 }
 

@@ -158,7 +158,8 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
     logger.info({}, "the server has ended");
   };
   // All of it but what hangs in the store is over by then.
-  const latest = (graceMs: number): number => graceMs + limits.cancelGraceMs + 3 * FLUSH_MS;
+  const patience = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
+  const latest = (graceMs: number): number => graceMs + patience + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,

@@ -12,7 +12,7 @@ import type { Readiness } from "./health.js";
 export interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
-  readonly limits: Pick<Limits, "storeRecoveryMs">;
+  readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs" | "closeTimeoutMs">;
   readonly logger: Logger;
 }
 
@@ -58,8 +58,9 @@ export class Lifecycle {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts the engine, once. */
+  /** Starts the engine, once. @throws when it was closed: what is closed stays so. */
   start(): Promise<void> {
+    if (this.#phase === "draining") return Promise.reject(new Error(CLOSED));
     this.#started ??= this.#engine.start().then(() => {
       if (this.#phase === "starting") this.#enter("ready");
     });
@@ -127,9 +128,10 @@ export class Lifecycle {
   }
 
   /**
-   * Ends streams and work, then what `afterwards` ends, and the store at last, whatever goes wrong before.
+   * Ends streams and work, then what `afterwards` ends, and the store at last, whatever goes wrong before. A store that
+   * does not answer is waited for until `closeTimeoutMs` after the grace.
    *
-   * @throws the first error, when everything else is done.
+   * @throws the first error, when everything else is done; one that says what was left behind.
    */
   close(graceMs: number, afterwards: () => Promise<void> = async () => {}): Promise<void> {
     this.beginDrain();
@@ -138,13 +140,44 @@ export class Lifecycle {
   }
 
   async #end(graceMs: number, afterwards: () => Promise<void>): Promise<void> {
+    const { cancelGraceMs, closeTimeoutMs } = this.#options.limits;
+    const latest = performance.now() + graceMs + Math.min(LEAST_MS, cancelGraceMs) + closeTimeoutMs;
     const errors: unknown[] = [];
     const note = (error: unknown): unknown => errors.push(error);
-    await this.stop(graceMs).catch(note);
+    const stopped = await isDone(this.stop(graceMs).catch(note), latest);
+    const left = stopped ? 0 : this.#engine.abandon();
     await afterwards().catch(note);
-    await this.#store.close().catch(note);
+    // What was done in time by others may have taken all of it.
+    const close = this.#store.close().catch(note);
+    const closed = await isDone(close, Math.max(latest, performance.now() + Math.min(LEAST_MS, closeTimeoutMs)));
+    if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
     clearTimeout(this.#patience);
     this.#forget();
     if (errors.length > 0) throw errors[0];
   }
+}
+
+const CLOSED = "This instance is closed and does not start again: make a new one, with a new store (createA2A).";
+
+/** What agents get that are stopped, and a store that closes, at the least, in milliseconds. */
+const LEAST_MS = 1_000;
+
+/** Whether something is over before a time (of `performance.now`). It must not reject. */
+async function isDone(work: Promise<unknown>, latest: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, latest - performance.now(), false);
+  });
+  const done = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return done;
+}
+
+function leftBehind(executions: number, closed: boolean): string {
+  const parts = closed ? [] : ["it is not known to be closed"];
+  if (executions > 0) {
+    const what = executions === 1 ? "1 execution was" : `${executions} executions were`;
+    parts.push(`${what} left for the next start`);
+  }
+  return `The task store did not answer${parts.length === 0 ? "" : `: ${parts.join(", and ")}`}.`;
 }

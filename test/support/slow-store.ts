@@ -46,3 +46,41 @@ export function slowStore(store: TaskStore, { random, maxMs = 4 }: SlowOptions):
     },
   });
 }
+
+/** A store that can stop to answer. */
+export interface HangingStore {
+  readonly store: TaskStore;
+  /** From now on its methods do not answer, or those of them that were named. */
+  hang(): void;
+  /** Everything goes on, also what waits. */
+  go(): void;
+}
+
+/** @param names the methods that hang when it does; all of them, `close` included, by default */
+export function hangingStore(inner: TaskStore, names?: readonly (keyof TaskStore)[]): HangingStore {
+  let gate: Promise<void> | undefined;
+  let open = (): void => {};
+  const store = new Proxy(inner, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      const hangs = names === undefined || names.includes(name as keyof TaskStore);
+      return async (...args: unknown[]) => {
+        if (hangs) await gate;
+        return (value as (...a: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
+  return {
+    store,
+    hang() {
+      gate = new Promise((resolve) => {
+        open = resolve;
+      });
+    },
+    go() {
+      gate = undefined;
+      open();
+    },
+  };
+}
