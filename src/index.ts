@@ -8,11 +8,19 @@ export { buildCard, type Wired } from "./card/build.js";
 export { ConfigurationError } from "./card/faults.js";
 export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
 export { Call, type CallStart, type Peer } from "./core/call.js";
-export { anonymous, type Caller } from "./core/caller.js";
+export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
 export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
-export { type Agent, type AgentCardInput, AgentError, type Recovery, type Turn, turnWith } from "./engine/agent.js";
+export {
+  type AcceptRequest,
+  type Agent,
+  type AgentCardInput,
+  AgentError,
+  type Recovery,
+  type Turn,
+  turnWith,
+} from "./engine/agent.js";
 export {
   type AgentEvent,
   type ArtifactEvent,
@@ -45,6 +53,7 @@ export {
   type Interceptor,
   type Invocation,
   type Invoke,
+  isCallOf,
   isStream,
   type Next,
 } from "./service/invoke.js";

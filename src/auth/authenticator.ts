@@ -1,5 +1,5 @@
 import type { Call } from "../core/call.js";
-import type { Caller } from "../core/caller.js";
+import type { CallerInput } from "../core/caller.js";
 
 /**
  * Finds out who calls, from the headers (`call.header`) and the connection (`call.peer`), once per call and before
@@ -8,7 +8,7 @@ import type { Caller } from "../core/caller.js";
  * is thrown is an internal error. Credentials never reach agents, stores or logs.
  */
 export interface Authenticator {
-  authenticate(call: Call): Promise<Caller | undefined> | Caller | undefined;
+  authenticate(call: Call): Promise<CallerInput | undefined> | CallerInput | undefined;
   /** Value of `WWW-Authenticate` for a refused call, such as `Bearer realm="agents"`. Default `Bearer`. */
   readonly challenge?: string;
 }

@@ -10,6 +10,9 @@ export interface Caller {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
+/** What an authenticator has to say of a caller. Left out: `authenticated` true, no scopes, no claims. */
+export type CallerInput = Pick<Caller, "owner"> & Partial<Caller>;
+
 /** The caller of a server without an authenticator. */
 export const anonymous: Caller = Object.freeze({
   owner: "",

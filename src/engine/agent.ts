@@ -32,12 +32,27 @@ export interface Agent {
    */
   readonly extendedCard?: AgentCardInput | ((caller: Caller) => AgentCardInput | undefined);
   /**
+   * Looks at a message before anything of it is stored, and may refuse it: an `A2AError` that it throws reaches the caller
+   * as it is over every binding, and there is no task, or nothing more in the task that the message was for. Use
+   * CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS with violations (a context that cannot be taken: specification 3.4.1),
+   * PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one. A message that a retry under
+   * the same idempotency key sends again is not looked at again.
+   */
+  accept?(request: AcceptRequest, caller: Caller): void | Promise<void>;
+  /**
    * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while the log
    * is too far behind. Returning without a final state completes the task, throwing fails it: an `AgentError` with
-   * its own text, any other error with a reference id and no detail.
+   * its own text, any other error with a reference id and no detail. Where there is no task yet (`message`, and
+   * `either` before its first event) an `A2AError` is the answer to the caller, and nothing is stored.
    */
   execute(turn: Turn): AsyncIterable<AgentEvent>;
 }
+
+/**
+ * A message that an agent may still refuse, as the client sent it: its `taskId` and `contextId` are empty unless the
+ * client named them. `task` is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
+ */
+export type AcceptRequest = Omit<Turn, "attempt" | "caller" | "contextId" | "taskId">;
 
 /**
  * One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. Much of it is

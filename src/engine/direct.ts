@@ -1,4 +1,4 @@
-import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { Agent } from "./agent.js";
@@ -25,7 +25,39 @@ export async function firstEvent({ agent, turn, client, source }: DirectTurn): P
   try {
     return { iterator, interruptible, turn: view, first: await iterator.next() };
   } catch (error) {
-    return { iterator: { next: () => Promise.reject(error) }, interruptible, turn: view, first: undefined };
+    const iterator = { next: (): Promise<never> => Promise.reject(error) };
+    return { iterator, interruptible, turn: view, first: undefined, refusal: refusalOf(error) };
+  }
+}
+
+/**
+ * Asks the agent whether it takes a message, where it wants to be asked.
+ * @param task the task that the message goes to, if there is one
+ * @throws A2AError what it refuses the message with; INTERNAL when it failed over that
+ */
+export async function askToAccept(
+  { agent, turn, client, source }: DirectTurn,
+  logger: Logger,
+  task?: () => Task,
+): Promise<void> {
+  if (agent.accept === undefined) return;
+  const interruptible = new Interruptible(client);
+  try {
+    await agent.accept(makeTurn(turn, { task: task?.(), interruptible, source }), turn.caller);
+  } catch (error) {
+    const text = (): string => failureText(error, logger, turn.message.taskId);
+    throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
+  } finally {
+    interruptible.unfollow();
+  }
+}
+
+/** An error that the agent means for the caller. It may throw anything, also what throws when it is looked at. */
+function refusalOf(error: unknown): A2AError | undefined {
+  try {
+    return error instanceof A2AError ? error : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -68,6 +100,7 @@ export async function giveUp({ iterator, interruptible }: StartedTurn, logger: L
 
 async function replyOf(started: StartedTurn, logger: Logger): Promise<ReplyEvent> {
   let result = started.first;
+  if (started.refusal !== undefined) throw started.refusal;
   try {
     result ??= await started.iterator.next();
   } catch (error) {

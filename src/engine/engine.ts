@@ -26,7 +26,7 @@ import {
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import type { CursorSource } from "./cursor.js";
-import { directReply, firstEvent, giveUp, isReply } from "./direct.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./direct.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
@@ -204,7 +204,7 @@ export class Engine {
    * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE
    */
   async send(order: SendOrder): Promise<Sent> {
-    if (this.#draining) throw new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+    if (this.#draining) throw shuttingDown();
     const { idempotency, tenant, caller } = order;
     if (idempotency === undefined) return this.#send(order);
     const key = JSON.stringify([tenant, caller.owner, idempotency.key]);
@@ -223,6 +223,7 @@ export class Engine {
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
       ]);
     }
+    if (order.served.agent.accept !== undefined) await this.#ask(order, message);
     const taskId = kind === "message" ? "" : newId();
     const turn = this.#turnOf(order, { ...message, taskId, contextId: message.contextId || newId() });
     if (kind === "task") return { kind: "task", task: await this.#create(order, turn) };
@@ -230,8 +231,19 @@ export class Engine {
     if (kind === "message" || isReply(started)) {
       return { kind: "message", message: await directReply(started, turn.message.contextId, this.#logger) };
     }
+    if (started.refusal !== undefined) throw started.refusal;
     started.interruptible.unfollow();
+    if (this.#draining) {
+      void giveUp(started, this.#logger);
+      throw shuttingDown();
+    }
     return { kind: "task", task: await this.#create(order, turn, started) };
+  }
+
+  /** Lets the agent refuse a message that nothing was stored of. @throws A2AError what it refuses with */
+  async #ask(order: SendOrder, message: Message, task?: () => Task): Promise<void> {
+    await askToAccept(this.#directSource(order, this.#turnOf(order, message)), this.#logger, task);
+    if (this.#draining) throw shuttingDown();
   }
 
   /** Takes hold of a task that the scope may see. @throws A2AError TASK_NOT_FOUND */
@@ -351,6 +363,9 @@ export class Engine {
       const { contextId } = log.head;
       if (message.contextId !== "" && message.contextId !== contextId) {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
+      }
+      if (order.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
+        await this.#ask(order, message, () => viewTask(log.fold.task));
       }
       const turn = this.#turnOf(order, { ...message, contextId });
       return await this.#accept(log, messageDraft(turn, this.#now()), order, turn);
@@ -554,6 +569,10 @@ function isOf(head: TaskHead, scope: Scope): boolean {
 function isRefusal(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
+}
+
+function shuttingDown(): A2AError {
+  return new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
 }
 
 function notCancelable(taskId: string): A2AError {

@@ -68,9 +68,9 @@ const status =
 /** The task is being worked on; the content tells how far it is. */
 export const working: (content?: Content) => StatusEvent = status(TaskState.WORKING);
 /** The agent needs more from the client: a message to the task goes on with it (specification 3.4.3). */
-export const inputRequired: (content: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
+export const inputRequired: (content?: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
 /** The agent needs more authorization: the content explains which (specification 7.6.1). */
-export const authRequired: (content: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);
+export const authRequired: (content?: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);
 /** The task is done. Results belong into artifacts (specification 3.7). */
 export const completed: (content?: Content) => StatusEvent = status(TaskState.COMPLETED);
 /** The task failed; the content tells the client why. */

@@ -39,6 +39,8 @@ export interface StartedTurn {
   readonly turn: Turn;
   /** Its first event; undefined when the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
+  /** What the agent refuses the message with, where it may: nothing is stored then. */
+  readonly refusal?: A2AError | undefined;
 }
 
 /**

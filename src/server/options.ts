@@ -8,6 +8,7 @@ import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
+import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
@@ -26,6 +27,11 @@ export interface A2AOptions extends AgentsInput {
   readonly logger?: Logger;
   /** Default: every caller is anonymous. */
   readonly authenticator?: Authenticator;
+  /**
+   * Run around every call of every binding, after authentication, in the order given: rate limits, audit, telemetry. Each
+   * is `(next) => (invocation) => next(invocation)` with something around it. Default: none.
+   */
+  readonly interceptors?: readonly Interceptor[];
   /** Refuses calls that name no version. Default false: package, method and path tell it. */
   readonly strictVersion?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
@@ -89,7 +95,7 @@ export interface Settings {
   /** What is meant for the engine alone. */
   readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs">;
   /** What is meant for the service alone. */
-  readonly service: Pick<ServiceOptions, "authenticator" | "strictVersion" | "idempotentMessageIds">;
+  readonly service: Pick<ServiceOptions, "authenticator" | "interceptors" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
   readonly store: TaskStore;
   readonly limits: Limits;
@@ -117,6 +123,7 @@ const embeddedOptions: Record<keyof A2AOptions, true> = {
   limits: true,
   logger: true,
   authenticator: true,
+  interceptors: true,
   strictVersion: true,
   idempotentMessageIds: true,
   retentionMs: true,
@@ -155,6 +162,7 @@ export function settle(options: ServerOptions, listens = true): Settings {
     engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts, leaseMs: options.leaseMs }),
     service: given({
       authenticator: options.authenticator,
+      interceptors: options.interceptors,
       strictVersion: options.strictVersion,
       idempotentMessageIds: options.idempotentMessageIds,
     }),
@@ -197,9 +205,12 @@ function nameFaults(options: ServerOptions, listens: boolean): string[] {
 
 /** Whoever has no type checker gives a function for an object, or a word for a choice. */
 function shapeFaults(options: ServerOptions, faults: string[]): void {
-  const { authenticator, logger, strictVersion = false, idempotentMessageIds = false } = options;
+  const { authenticator, interceptors = [], logger, strictVersion = false, idempotentMessageIds = false } = options;
   if (authenticator !== undefined && typeof authenticator?.authenticate !== "function") {
     faults.push("authenticator has no function authenticate");
+  }
+  if (!Array.isArray(interceptors) || interceptors.some((each) => typeof each !== "function")) {
+    faults.push("interceptors is not a list of functions (next) => (invocation) => next(invocation)");
   }
   if (logger !== undefined) {
     const levels = ["debug", "info", "warn", "error"] as const;

@@ -73,6 +73,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     trace,
     guard(limits, draining),
     ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
+    ...(options.interceptors ?? []),
     version(strictVersion),
     // Before extensions and validation, because both are the agent's: its card says what it declares.
     tenant(agents),
@@ -248,10 +249,11 @@ function sendView(request: SendMessageRequest): View {
   return { historyLength: request.configuration?.historyLength };
 }
 
-/** A task is there at once; an answer that is none is there when the agent gives it. */
+/** A task is there at once, unless its agent has to accept the message; another answer when the agent gives it. */
 function send({ engine }: ServiceOptions, order: SendOrder, { call, served }: Context): Promise<Sent> {
   const sending = engine.send(order);
-  return (served.agent.responds ?? "task") === "task" ? sending : unlessGone(call.departure, sending);
+  const { responds = "task", accept } = served.agent;
+  return responds === "task" && accept === undefined ? sending : unlessGone(call.departure, sending);
 }
 
 function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {

@@ -1,4 +1,4 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
 import type { ServedAgent } from "../card/agents.js";
 import type { Call } from "../core/call.js";
 
@@ -18,8 +18,10 @@ export type Answer = Message | AsyncIterable<Message>;
 export type Next = (invocation: Invocation) => Promise<Answer>;
 
 /**
- * Runs around every call of every binding, once; may refuse it, change the call, or watch the answer. One that has to
- * wait for nothing passes the promise on as it is, and refuses by throwing at once: the guard around it catches both.
+ * Runs around every call of every binding, once; may refuse it with an A2AError, hand on another request, watch the answer
+ * or replace it. `call` tells who calls (`call.caller`), from where (`call.peer`), with which headers, and takes headers
+ * of the response. One that has to wait for nothing passes the promise on as it is, and refuses by throwing at once:
+ * the interceptor around all of them catches both.
  */
 export type Interceptor = (next: Next) => Next;
 
@@ -32,6 +34,17 @@ export type Invoke = Next;
 /** Puts interceptors around a method: the first one is the outermost. */
 export function chain(interceptors: readonly Interceptor[], last: Next): Invoke {
   return interceptors.reduceRight((next, interceptor) => interceptor(next), last);
+}
+
+/**
+ * Whether a call is one of a method, such as `A2AService.method.sendMessage`: its request then has that method's type,
+ * and so has its answer, which for a streaming method is an iterable of it.
+ */
+export function isCallOf<I extends DescMessage, M extends DescMethod & { readonly input: I }>(
+  invocation: Invocation,
+  method: M,
+): invocation is Invocation & { readonly method: M; readonly request: MessageShape<M["input"]> } {
+  return invocation.method === method;
 }
 
 /** Whether an answer is a stream. */

@@ -5,6 +5,7 @@ import type { Call } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
+import type { Interceptor } from "./invoke.js";
 
 /** What the service and its interceptors need. */
 export interface ServiceOptions {
@@ -14,6 +15,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** Without one every caller is anonymous and sees what anonymous callers made. */
   readonly authenticator?: Authenticator;
+  /** Run around every call, after authentication and before anything else looks at the call; the first is outermost. */
+  readonly interceptors?: readonly Interceptor[];
   /** Refuses calls that name no version instead of taking what package, method or path imply. Default false. */
   readonly strictVersion?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */

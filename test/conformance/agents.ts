@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/engine/agent.js";
+import { A2AError, invalid } from "../../src/core/error.js";
+import { type AcceptRequest, type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/engine/agent.js";
 import {
   type AgentEvent,
   artifact,
@@ -298,5 +299,67 @@ export const undecided: Agent = {
   async *execute(turn) {
     if (turn.text.startsWith("direct")) yield reply(turn.text);
     else yield* obey(turn);
+  },
+};
+
+const refusalsByWord: Readonly<Record<string, (request: Pick<AcceptRequest, "task">) => Error>> = {
+  content: () =>
+    new A2AError("CONTENT_TYPE_NOT_SUPPORTED", "Only Markdown is taken.", { metadata: { supported: "text/markdown" } }),
+  context: () => invalid([{ field: "message.contextId", description: "is closed" }]),
+  caller: () => new A2AError("PERMISSION_DENIED", "Not for you."),
+  quota: () => new A2AError("TOO_MANY_REQUESTS", "The quota is used up.", { retryAfterMs: 2_000 }),
+  broken: () => new Error("secret: the password is hunter2"),
+  task: ({ task }) =>
+    new A2AError("PERMISSION_DENIED", "Not now.", {
+      metadata: { state: TaskState[task?.status?.state ?? 0] ?? "", messages: String(task?.history.length) },
+    }),
+};
+
+/** Throws what the text asks for. */
+function refuse(text: string, request: Pick<AcceptRequest, "task">): void {
+  const [, word = ""] = /^refuse (\w+)/.exec(text) ?? [];
+  const error = refusalsByWord[word]?.(request);
+  if (error !== undefined) throw error;
+}
+
+const seenOnce = new Set<string>();
+
+/** Looks at messages before they are stored; "once" and a word is taken a single time. */
+export const picky: Agent = obedient(
+  "picky",
+  {},
+  {
+    async accept(request) {
+      await Promise.resolve();
+      refuse(request.text, request);
+      if (!request.text.startsWith("once ")) return;
+      if (seenOnce.has(request.text)) throw new A2AError("TOO_MANY_REQUESTS", "Once is enough.");
+      seenOnce.add(request.text);
+    },
+    async *execute(turn) {
+      if (turn.text.startsWith("once ")) yield completed();
+      else yield* obey(turn);
+    },
+  },
+);
+
+/** Refuses by its first step instead, as an agent without a task may. */
+export const pickyMessenger: Agent = {
+  card: card("picky messenger"),
+  responds: "message",
+  async *execute(turn) {
+    refuse(turn.text, turn);
+    yield reply("Taken.");
+  },
+};
+
+/** As before, and after its first event as well, which is too late. */
+export const pickyEither: Agent = {
+  card: card("picky either"),
+  responds: "either",
+  async *execute(turn) {
+    refuse(turn.text, turn);
+    yield working();
+    refuse(turn.text.replace(/^late /, ""), turn);
   },
 };

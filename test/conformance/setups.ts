@@ -3,7 +3,8 @@ import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
 import type { Agent } from "../../src/engine/agent.js";
-import { messenger, obedient, undecided } from "./agents.js";
+import type { Interceptor } from "../../src/service/invoke.js";
+import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } from "./agents.js";
 
 /** What a server of the table is made of, besides its store and its ports. */
 export interface Setup {
@@ -11,6 +12,7 @@ export interface Setup {
   readonly agents?: Readonly<Record<string, Agent>>;
   readonly tenants?: readonly string[];
   readonly authenticator?: Authenticator;
+  readonly interceptors?: readonly Interceptor[];
   readonly limits?: Partial<Limits>;
   readonly logger?: Logger;
   readonly strictVersion?: boolean;
@@ -63,6 +65,10 @@ export const setups = {
   message: { agent: messenger },
   /** An agent that decides between message and task. */
   either: { agent: undecided },
+  /** Agents that refuse messages before anything is stored. */
+  picky: { agent: picky },
+  pickyMessenger: { agent: pickyMessenger },
+  pickyEither: { agent: pickyEither },
   /** An agent that does not stream. */
   unstreamed: { agent: obedient("unstreamed", { capabilities: { streaming: false } }) },
   /** An agent that can only be called by those who know an extension. */

@@ -8,6 +8,7 @@ import { listCases } from "./cases/list.js";
 import { mediaTypeCases } from "./cases/media-types.js";
 import { messageCases } from "./cases/messages.js";
 import { ownerCases } from "./cases/owners.js";
+import { refusalCases } from "./cases/refusals.js";
 import { resultCases } from "./cases/results.js";
 import { resumeCases } from "./cases/resume.js";
 import { sendCases } from "./cases/send.js";
@@ -43,6 +44,7 @@ export const ruleTable: readonly Case[] = [
   ...extensionCases,
   ...tenantCases,
   ...mediaTypeCases,
+  ...refusalCases,
   ...capabilityCases,
   ...ownerCases,
 ];

@@ -1,5 +1,5 @@
 import type { Authenticator } from "../../auth/authenticator.js";
-import type { Caller } from "../../core/caller.js";
+import type { CallerInput } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
 import type { Interceptor } from "../invoke.js";
 
@@ -14,13 +14,12 @@ export function authenticate(authenticator: Authenticator): Interceptor {
       });
     }
     // What it leaves out says nothing more of the caller.
-    invocation.call.caller = { ...nothingMore, ...caller };
+    const { owner, authenticated = true, scopes = [], claims = {} } = caller;
+    invocation.call.caller = { owner, authenticated, scopes, claims };
     return next(invocation);
   };
 }
 
-const nothingMore = { authenticated: true, scopes: [], claims: {} };
-
-function isCaller(value: unknown): value is Caller {
+function isCaller(value: unknown): value is CallerInput {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
 }
