@@ -95,6 +95,11 @@ export interface Limits {
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
   /**
+   * What an agent gets to return after the last event of its task, in milliseconds; then its execution ends without it.
+   * Default 30 seconds.
+   */
+  readonly agentCleanupMs: number;
+  /**
    * For how long a store that only a restart helps may be out of order, in milliseconds, before the server gives up
    * (`failure`; `parley serve` ends with code 75). Default 30 seconds.
    */
@@ -152,6 +157,7 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
+  agentCleanupMs: 30_000,
   storeRecoveryMs: 30_000,
   shutdownGraceMs: 10_000,
   closeTimeoutMs: 5_000,

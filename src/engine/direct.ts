@@ -86,7 +86,8 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
 export async function directReply(started: StartedTurn, contextId: string, logger: Logger): Promise<Message> {
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = agentMessage(event.content, { contextId, taskId: "" });
-  await leave(started.iterator, logger);
+  // As with a task, nobody waits for what the agent does afterwards.
+  void leave(started.iterator, logger);
   started.interruptible.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
@@ -107,6 +108,6 @@ async function replyOf(started: StartedTurn, logger: Logger): Promise<ReplyEvent
     throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
   }
   if (!result.done && isReplyEvent(result.value)) return result.value;
-  await leave(started.iterator, logger);
+  void leave(started.iterator, logger);
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
 }

@@ -13,6 +13,7 @@ import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/transient.js";
+import { within } from "../core/within.js";
 import {
   type Lease,
   type ListRequest,
@@ -158,6 +159,11 @@ export class Engine {
     return this.#upkeep.start();
   }
 
+  /** Executions that live in this process. */
+  get executions(): number {
+    return this.#executions.size;
+  }
+
   /** Resolves when all that was cut off at the start is in order, or runs. */
   get recovered(): Promise<void> {
     return this.#upkeep.recovered;
@@ -172,12 +178,7 @@ export class Engine {
     for (const log of this.#shelf.all()) log.wake();
     await this.#upkeep.stop();
     const running = this.#executions.values();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, graceMs);
-    });
-    await Promise.race([Promise.all(running.map((execution) => execution.done)), late]);
-    clearTimeout(timer);
+    await within(graceMs, Promise.all(running.map((execution) => execution.done)));
     this.#closing = true;
     for (const log of this.#shelf.all()) log.wake();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);

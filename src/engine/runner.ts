@@ -3,6 +3,7 @@ import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { within } from "../core/within.js";
 import { holds } from "../store/check.js";
 import type { Lease } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
@@ -67,6 +68,8 @@ export class Execution {
   #failure: unknown;
   /** Of the events since the last round of the event loop that was waited for. */
   #acceptedBytes = 0;
+  /** The agent has cleaned up after its last event. */
+  #hasLeft = false;
   /** What all that this execution stores relies on. */
   #relying: { readonly fence: Lease };
   /** The lease that came with a message, when the one of the turn before had been let go. */
@@ -156,7 +159,7 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#interruptible.interrupt("canceled");
-    await this.#grace(this.#source.limits.cancelGraceMs);
+    await within(this.#source.limits.cancelGraceMs, this.done);
     if (this.#over) return;
     this.#over = true;
     try {
@@ -170,7 +173,7 @@ export class Execution {
   /** Stops the execution because the server ends; `recover` says what becomes of the task. */
   async shutdown(graceMs: number): Promise<void> {
     this.#interruptible.interrupt("shutdown");
-    await this.#grace(graceMs);
+    await within(graceMs, this.done);
     if (this.#over) return;
     this.#over = true;
     try {
@@ -202,15 +205,6 @@ export class Execution {
     else if (this.log.fold.position > 0) this.abandon("store-failed", error);
   }
 
-  async #grace(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([this.done, late]);
-    clearTimeout(timer);
-  }
-
   #end(leftBehind = false): void {
     if (this.#over && !leftBehind) return;
     this.#over = true;
@@ -230,6 +224,7 @@ export class Execution {
     this.#request = request;
     this.log.turn = request.position;
     let last: TaskState | undefined;
+    let leaving: Promise<void> | undefined;
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
@@ -253,15 +248,30 @@ export class Execution {
       // An agent that was left behind may still clean up, for nobody but itself.
       if (this.#over && !result.done) void leave(iterator, this.#source.logger);
       if (this.#over) return;
-      if (!result.done) await leave(iterator, this.#source.logger);
+      if (!result.done) leaving = this.#leave(iterator);
     } catch (error) {
       // It may be an event that was refused, whose agent waits behind its `yield`.
       void leave(iterator, this.#source.logger);
       if (this.#over) return;
       return this.#threw(error);
     }
-    if (this.#failure !== undefined) return this.#unstorable(this.#failure);
-    await this.#returned(last);
+    if (this.#failure !== undefined) this.#unstorable(this.#failure);
+    else await this.#returned(last);
+    if (leaving !== undefined && !this.#hasLeft) await this.#lingers(leaving);
+  }
+
+  /** Lets the agent clean up behind its last event. */
+  async #leave(iterator: AsyncIterator<AgentEvent>): Promise<void> {
+    await leave(iterator, this.#source.logger);
+    this.#hasLeft = true;
+  }
+
+  /** Everything of the task is stored, and its agent is still there: it may take its time, but not for ever. */
+  async #lingers(leaving: Promise<void>): Promise<void> {
+    const { limits, logger } = this.#source;
+    if (await within(limits.agentCleanupMs, Promise.race([leaving, this.done]))) return;
+    const { taskId } = this.log;
+    logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
   }
 
   #start(request: TurnRequest): Pick<StartedTurn, "iterator" | "turn"> {

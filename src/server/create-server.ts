@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Infrastructure } from "../binding/grpc/infrastructure.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
+import { within } from "../core/within.js";
 import { type Assembly, assemble } from "./assemble.js";
 import { Connections } from "./connections.js";
 import type { CloseOptions } from "./create-a2a.js";
@@ -181,13 +182,5 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
 
 /** @throws when it takes longer. */
 async function inTime(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The server could not end within ${ms} ms: something hangs.`)), ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (!(await within(ms, work))) throw new Error(`The server could not end within ${ms} ms: something hangs.`);
 }

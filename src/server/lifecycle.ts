@@ -2,6 +2,7 @@ import { callAll } from "../core/call-all.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { within } from "../core/within.js";
 import type { Engine } from "../engine/engine.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { StoreStatus } from "../store/health.js";
@@ -144,12 +145,12 @@ export class Lifecycle {
     const latest = performance.now() + graceMs + Math.min(LEAST_MS, cancelGraceMs) + closeTimeoutMs;
     const errors: unknown[] = [];
     const note = (error: unknown): unknown => errors.push(error);
-    const stopped = await isDone(this.stop(graceMs).catch(note), latest);
+    const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
     const left = stopped ? 0 : this.#engine.abandon();
     await afterwards().catch(note);
     // What was done in time by others may have taken all of it.
-    const close = this.#store.close().catch(note);
-    const closed = await isDone(close, Math.max(latest, performance.now() + Math.min(LEAST_MS, closeTimeoutMs)));
+    const patience = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
+    const closed = await within(patience, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
     clearTimeout(this.#patience);
     this.#forget();
@@ -161,17 +162,6 @@ const CLOSED = "This instance is closed and does not start again: make a new one
 
 /** What agents get that are stopped, and a store that closes, at the least, in milliseconds. */
 const LEAST_MS = 1_000;
-
-/** Whether something is over before a time (of `performance.now`). It must not reject. */
-async function isDone(work: Promise<unknown>, latest: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, latest - performance.now(), false);
-  });
-  const done = await Promise.race([work.then(() => true), late]);
-  clearTimeout(timer);
-  return done;
-}
 
 function leftBehind(executions: number, closed: boolean): string {
   const parts = closed ? [] : ["it is not known to be closed"];

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { stays } from "../../src/core/departure.js";
+import type { Agent } from "../../src/engine/agent.js";
+import { artifact, completed, failed, inputRequired, reply, working } from "../../src/engine/event.js";
+import { Bench, quick, scope, settle, story } from "./support.js";
+
+const never = new Promise<never>(() => {});
+
+/** Ends are quick, so that those who do not come to one show. */
+const limits = { ...quick, agentCleanupMs: 50 };
+
+const lettingGo = "an agent did not return after its last event; its execution ends without it";
+
+/** How often the log says that an execution was let go. */
+const letGo = ({ logged }: Bench): number => logged.filter(({ message }) => message === lettingGo).length;
+
+const count = 5;
+
+/** Agents that say their last and stay. */
+const staying: [name: string, agent: Omit<Agent, "card">, state: string][] = [
+  [
+    "in its finally",
+    {
+      async *execute() {
+        try {
+          yield working();
+          yield completed();
+        } finally {
+          await never;
+        }
+      },
+    },
+    "TASK_STATE_COMPLETED",
+  ],
+  [
+    "in its finally, after an artifact",
+    {
+      async *execute() {
+        try {
+          yield artifact({ text: "x" });
+          yield failed("no");
+        } finally {
+          await never;
+        }
+      },
+    },
+    "TASK_STATE_FAILED",
+  ],
+  [
+    "in an iterator of its own",
+    {
+      execute: () => ({
+        [Symbol.asyncIterator]: () => ({
+          next: async () => ({ done: false as const, value: completed() }),
+          return: () => never,
+        }),
+      }),
+    },
+    "TASK_STATE_COMPLETED",
+  ],
+];
+
+describe("an agent that never returns after its last event", () => {
+  it.each(staying)("does not keep its execution: %s", async (_where, agent, state) => {
+    const bench = new Bench(agent, { limits });
+    await bench.engine.start();
+    const held = await Promise.all(Array.from({ length: count }, () => bench.send("x")));
+    for (const each of held) expect(`TASK_STATE_${await settle(each)}`).toBe(state);
+    for (const each of held) each.release();
+    await expect.poll(() => bench.engine.executions).toBe(0);
+    expect(letGo(bench)).toBe(count);
+    // Nothing is left to be waited for, nor to be taken over.
+    await bench.engine.drain(60_000);
+    expect(await bench.store.leasesOf({ holder: "", after: "", limit: 10 })).toEqual([]);
+  });
+
+  it("is waited for as long as it may take", async () => {
+    let done = false;
+    const bench = new Bench(
+      {
+        async *execute() {
+          try {
+            yield completed();
+          } finally {
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            done = true;
+          }
+        },
+      },
+      { limits: { ...limits, agentCleanupMs: 60_000 } },
+    );
+    await story(await bench.send("x"));
+    await bench.engine.drain(60_000);
+    expect([done, letGo(bench)]).toEqual([true, 0]);
+  });
+
+  it("does not keep the caller of a direct answer", async () => {
+    const bench = new Bench({
+      responds: "message",
+      async *execute() {
+        try {
+          yield reply("hello");
+        } finally {
+          await never;
+        }
+      },
+    });
+    expect((await bench.reply("x")).parts[0]?.content.value).toBe("hello");
+  });
+
+  it("does not keep the caller who gets an error for an answer", async () => {
+    const bench = new Bench({
+      responds: "message",
+      async *execute() {
+        try {
+          yield working();
+        } finally {
+          await never;
+        }
+      },
+    });
+    await expect(bench.reply("x")).rejects.toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+  });
+});
+
+describe("an agent that ignores its signal", () => {
+  it.each([
+    ["waits for ever", () => never],
+    ["goes on yielding", () => new Promise((resolve) => setTimeout(resolve, 1))],
+    [
+      "stops, and stays in its finally",
+      (signal: AbortSignal) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
+    ],
+  ])("does not keep its execution after a cancel: it %s", async (_how, wait) => {
+    const bench = new Bench(
+      {
+        async *execute({ signal }) {
+          try {
+            for (;;) {
+              yield working();
+              await wait(signal);
+            }
+          } finally {
+            await never;
+          }
+        },
+      },
+      { limits },
+    );
+    await bench.engine.start();
+    const held = await Promise.all(Array.from({ length: count }, () => bench.send("x")));
+    for (const each of held) {
+      await each.passed(1, stays, 5_000);
+      const { id } = each.accepted!.task;
+      expect((await bench.engine.cancel(scope, id)).task.status?.state).toBe(5);
+      each.release();
+    }
+    expect(bench.engine.executions).toBe(0);
+    await bench.engine.drain(60_000);
+  });
+
+  it("keeps it while its task waits for its client: it may go on by itself", async () => {
+    const bench = new Bench(
+      {
+        async *execute() {
+          yield inputRequired("?");
+          await never;
+        },
+      },
+      { limits },
+    );
+    const held = await bench.send("x");
+    await held.passed(1, stays, 5_000);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(bench.engine.executions).toBe(1);
+    await bench.engine.drain(0);
+    expect(bench.engine.executions).toBe(0);
+  });
+});
