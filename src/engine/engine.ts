@@ -33,7 +33,7 @@ import { HeldTask, type Moment, momentOf } from "./held-task.js";
 import type { Client } from "./interruption.js";
 import { KeyedSends, keyReused } from "./keyed-sends.js";
 import { LeaseKeeper } from "./lease.js";
-import { logTrouble, unavailable } from "./outage.js";
+import { isOutage, logTrouble, unavailable } from "./outage.js";
 import { recoverTask } from "./recovery.js";
 import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
 import { Shelf } from "./shelf.js";
@@ -183,6 +183,7 @@ export class Engine {
     for (const log of this.#shelf.all()) log.wake();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
     await Promise.allSettled(this.#executions.values().map((execution) => execution.shutdown(grace)));
+    await this.#leases.leave().catch(this.#noteTrouble);
     this.#upkeep.end();
   }
 
@@ -352,6 +353,7 @@ export class Engine {
     } catch (error) {
       execution.abandon("canceled");
       if (!runs && started !== undefined) void giveUp(started, this.#logger);
+      if (started === undefined && isOutage(error)) this.#leases.unheard(log.taskId, 0);
       this.#shelf.release(log);
       return this.#repeated(order, error);
     }
@@ -371,6 +373,8 @@ export class Engine {
       const turn = this.#turnOf(order, { ...message, contextId });
       return await this.#accept(log, messageDraft(turn, this.#now()), order, turn);
     } catch (error) {
+      // An execution that lives here finds the message by itself.
+      if (isOutage(error) && !this.#executions.has(log.taskId)) this.#leases.unheard(log.taskId, log.fold.position);
       this.#shelf.release(log);
       // What is refused now may be what was accepted a moment ago, at another process.
       const known = isRefusal(error) ? await this.#remembered(order) : undefined;
@@ -422,6 +426,7 @@ export class Engine {
   #execution(log: TaskLog, served: ServedAgent, lease: Lease): Execution {
     const execution = new Execution(this.#runner, log, served.agent, lease);
     this.#executions.set(log.taskId, execution);
+    this.#leases.begun(log.taskId);
     return execution;
   }
 
@@ -436,6 +441,7 @@ export class Engine {
       logger: this.#logger,
       now: this.#now,
       lease: (turn) => this.#leases.lease(turn),
+      notBegun: (taskId, after, next) => this.#leases.unheard(taskId, after, next),
       referencedTasks: (turn) => this.#referenced(turn),
       ended: (execution) => {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);

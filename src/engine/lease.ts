@@ -1,5 +1,13 @@
 import type { Logger } from "../core/log.js";
-import { type Fence, type Lease, nobody, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import {
+  type Fence,
+  type HeldLease,
+  type Lease,
+  nobody,
+  StoreError,
+  type TaskHead,
+  type TaskStore,
+} from "../store/task-store.js";
 
 /**
  * Who may execute.
@@ -18,6 +26,9 @@ const chunkSize = 32;
 
 /** Leases of this process that are looked at in one round. */
 const pageSize = 1_000;
+
+/** Tasks with turns that no agent has heard of; those beyond count as begun. */
+const maxUnheard = 10_000;
 
 /** The execution that wanted to store something is not the task's any more: another one was begun elsewhere. */
 export class LeaseLost extends Error {
@@ -40,6 +51,21 @@ export function upForClaim({ turn, attempt }: Lease): Lease {
 /** The same before its execution began, so that a claim, or the beginning itself, counts it. */
 export function notBegun({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt - 1 };
+}
+
+/** The lease of a turn that no agent has heard of, up for a claim: after that the attempt is 0, and recovery knows. */
+function neverBegun(turn: number): Lease {
+  return { holder: nobody, turn, attempt: -1 };
+}
+
+/** Where the turns begin that a task may have and no agent has heard of. */
+interface Unheard {
+  /** They are behind this position. */
+  readonly after: number;
+  /** Position of the first one, where it is known: those before it are over, whatever lease is stored. */
+  readonly next: number | undefined;
+  /** Looks at all leases since. */
+  looks: number;
 }
 
 /** An execution, as far as its lease goes. */
@@ -80,6 +106,8 @@ export class LeaseKeeper {
   #strays = new Map<string, Lease>();
   #found = new Map<string, Lease>();
   #after = "";
+  /** What may be stored although it was refused, by task. */
+  readonly #unheard = new Map<string, Unheard>();
   #known = false;
   #stopped = false;
 
@@ -139,13 +167,59 @@ export class LeaseKeeper {
       if (this.#isUsed(taskId)) continue;
       const before = this.#strays.get(taskId);
       // The answer may be late: of a lease that came between the looks an execution may know, or have ended, by now.
-      if (before?.turn === turn && before.attempt === attempt) await this.#change(taskId, lease, upForClaim(lease));
+      if (before?.turn === turn && before.attempt === attempt) await this.#change(taskId, lease, this.#letGo(lease));
       else this.#found.set(taskId, lease);
     }
     this.#after = page.length < pageSize ? "" : (page.at(-1)?.taskId ?? "");
     if (this.#after !== "") return;
     this.#strays = this.#found;
     this.#found = new Map();
+    this.#forgetUnheard();
+  }
+
+  /**
+   * Notes that a lease of this process may be stored for a message that is behind a position, and of which no agent has
+   * heard: its append had no clear answer. `next` is its position, where that is known.
+   */
+  unheard(taskId: string, after: number, next?: number): void {
+    if (this.#unheard.size < maxUnheard) this.#unheard.set(taskId, { after, next, looks: 0 });
+  }
+
+  /** Notes that a turn of a task is begun. */
+  begun(taskId: string): void {
+    if (this.#unheard.size > 0) this.#unheard.delete(taskId);
+  }
+
+  /** What is put up for a claim in place of a lease that nothing here explains. */
+  #letGo(lease: HeldLease): Lease {
+    const { taskId, turn, attempt } = lease;
+    const unheard = this.#unheard.get(taskId);
+    if (unheard === undefined) return upForClaim(lease);
+    const { after, next } = unheard;
+    this.#unheard.delete(taskId);
+    if (next !== undefined) return neverBegun(next);
+    return turn > after && attempt === 1 ? neverBegun(turn) : upForClaim(lease);
+  }
+
+  /** What a store that is well shows in none of two looks was not stored. */
+  #forgetUnheard(): void {
+    if (!this.#source.store.health.status.healthy) return;
+    for (const [taskId, unheard] of this.#unheard) {
+      if (++unheard.looks > 2 && !this.#strays.has(taskId)) this.#unheard.delete(taskId);
+    }
+  }
+
+  /** Puts up for a claim, when nothing runs here any more, what no agent has heard of: the next process begins it. */
+  async leave(): Promise<void> {
+    const { store, holder } = this.#source;
+    for (let after = ""; this.#unheard.size > 0 && store.health.status.healthy; ) {
+      const page = await store.leasesOf({ holder, after, limit: pageSize });
+      for (const lease of page) {
+        if (this.#unheard.has(lease.taskId)) await this.#change(lease.taskId, lease, this.#letGo(lease));
+      }
+      if (page.length < pageSize) return;
+      after = page.at(-1)?.taskId ?? after;
+    }
   }
 
   /** Whether an execution that was cut off elsewhere may run now; otherwise it is to be parked. */

@@ -7,8 +7,8 @@ export function unavailable(cause: unknown): A2AError {
   return new A2AError("UNAVAILABLE", "The task store is not available.", { cause, retryAfterMs: 1_000 });
 }
 
-/** Whether an error only says again what the store's health has told of. */
-function isOutage(error: unknown): boolean {
+/** Whether an error only says again what the store's health has told of; what was asked for may be done all the same. */
+export function isOutage(error: unknown): boolean {
   const cause = error instanceof A2AError ? error.cause : error;
   return cause instanceof StoreError && cause.kind === "unavailable";
 }

@@ -32,7 +32,7 @@ export interface Recovery {
 /**
  * Brings a claimed task back into order, so that none stays WORKING for ever: the turn that was cut off is run again
  * where its agent says so and not too often yet, otherwise the task fails with a clear status. A turn that had come
- * to its pause is not run again; messages that waited get their turns.
+ * to its pause is not run again; messages that waited get their turns, and so does one of which no agent has heard.
  */
 export async function recoverTask(recovery: Recovery): Promise<void> {
   const { log, lease, logger, served, leases } = recovery;
@@ -47,15 +47,17 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
     return recoverTask(recovery);
   }
   const attempt = Math.max(1, lease.attempt);
+  // Only what an agent began may have done something that is not to be done twice.
+  const begins = paused || lease.attempt < 1;
   const again =
-    first !== undefined && served !== undefined && (paused || mayRunAgain(recovery, served, first, attempt));
+    first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
   if (!again) return fail(recovery);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
-  const next = paused ? leases.lease(open[0]?.position ?? 0) : lease;
-  if (paused && !(await log.setLease(lease, next))) return leases.ended(log.taskId);
+  const next = begins ? leases.lease(open[0]?.position ?? 0) : lease;
+  if (begins && !(await log.setLease(lease, next))) return leases.ended(log.taskId);
   logger.debug({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
   const execution = recovery.begin(served, next);
-  for (const turn of open) execution.add(turn === first ? ranBefore(turn, attempt) : turn);
+  for (const turn of open) execution.add(turn === first && !begins ? ranBefore(turn, attempt) : turn);
   void execution.run(paused ? first?.position : lease.turn - 1);
 }
 

@@ -29,6 +29,11 @@ export interface RunnerSource extends TurnSource {
   readonly now: () => number;
   /** The lease of a turn that begins now. */
   readonly lease: (turn: number) => Lease;
+  /**
+   * Notes that an execution is cut off which began no turn behind a position; `next` is the one that it was about to
+   * begin, with all before it over.
+   */
+  readonly notBegun: (taskId: string, after: number, next: number | undefined) => void;
   /** Called once, when the execution is over. */
   readonly ended: (execution: Execution) => void;
 }
@@ -72,6 +77,8 @@ export class Execution {
   #hasLeft = false;
   /** What all that this execution stores relies on. */
   #relying: { readonly fence: Lease };
+  /** Position of the turn that could not be begun, because its lease was not stored. */
+  #comes: number | undefined;
   /** The lease that came with a message, when the one of the turn before had been let go. */
   #taken: Lease | undefined;
 
@@ -120,7 +127,12 @@ export class Execution {
   async #moveTo(position: number): Promise<void> {
     await this.log.stored();
     const next = this.#taken?.turn === position ? this.#taken : this.#source.lease(position);
-    if (next !== this.#taken && !(await this.#setLease(next))) return this.abandon("lease-lost");
+    try {
+      if (next !== this.#taken && !(await this.#setLease(next))) return this.abandon("lease-lost");
+    } catch (error) {
+      this.#comes = position;
+      throw error;
+    }
     this.#relying = { fence: next };
   }
 
@@ -202,7 +214,10 @@ export class Execution {
   #broke(error: unknown): void {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
     // Of a task that could not be created its sender hears, who abandons it.
-    else if (this.log.fold.position > 0) this.abandon("store-failed", error);
+    else if (this.log.fold.position > 0) {
+      if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turn, this.#comes);
+      this.abandon("store-failed", error);
+    }
   }
 
   #end(leftBehind = false): void {

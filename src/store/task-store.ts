@@ -161,7 +161,7 @@ export const nobody = "";
 export interface Fence {
   /** Which process executes. */
   readonly holder: string;
-  /** How many executions of this turn began; above 1 after a crash. */
+  /** How many executions of this turn began; above 1 after a crash, below 1 where it is known that none did. */
   readonly attempt: number;
 }
 

@@ -97,6 +97,128 @@ describe("a message whose append had no clear outcome", () => {
   });
 });
 
+describe("a message that was stored while its caller was refused, and that no agent has heard of", () => {
+  /** Takes no risk: what it began is not to be begun again. Tells which turns it began. */
+  function careful(): { agent: Omit<Agent, "card">; begun: string[] } {
+    const begun: string[] = [];
+    const agent: Omit<Agent, "card"> = {
+      recover: "fail",
+      async *execute(turn) {
+        begun.push(`${turn.text} ${turn.attempt}`);
+        if (turn.text === "ask") yield inputRequired("What?");
+        else yield completed(`You said ${turn.text}.`);
+      },
+    };
+    return { agent, begun };
+  }
+
+  it.each(["gone", "perhaps there"])(
+    "has its turn, when the lease of the turn before is %s",
+    async (lease) => {
+      const { agent, begun } = careful();
+      const { store, fail, mend } = fragile();
+      const bench = await start(agent, store);
+      const held = await bench.send("ask");
+      await settle(held);
+      const { id: taskId } = held.now().task;
+      if (lease === "gone") await expect.poll(async () => (await store.head({ taskId }))?.lease).toBeNull();
+      fail("done");
+      await expect(bench.send("blue", { message: { taskId } })).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+      mend();
+      await expect.poll(() => held.now().task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
+      expect(held.now().task.status?.message?.parts[0]?.content.value).toBe("You said blue.");
+      expect(begun).toEqual(["ask 1", "blue 1"]);
+      held.release();
+    },
+    15_000,
+  );
+
+  it("has its turn when it began a task", async () => {
+    const { agent, begun } = careful();
+    const { store, fail, mend } = fragile();
+    const bench = await start(agent, store);
+    fail("done");
+    await expect(bench.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    mend();
+    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).moments;
+    await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
+    expect(begun).toEqual(["red 1"]);
+  }, 15_000);
+
+  it("has its turn in the next process when this one ends in order before it was found", async () => {
+    const { agent, begun } = careful();
+    const { store, fail, mend } = fragile();
+    const before = new Bench(agent, { leaseMs: 60_000 }, store);
+    await before.engine.start();
+    fail("done");
+    await expect(before.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    mend();
+    await before.engine.drain(0);
+    expect(begun).toEqual([]);
+    const after = await start(agent, store);
+    const all = async () => (await after.engine.list({ ...scope, limit: 10 }, {})).moments;
+    await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
+    expect(begun).toEqual(["red 1"]);
+  }, 15_000);
+
+  it.each(["done", "not done"] as const)(
+    "has its turn when it waited, and the lease could not be moved to it: %s",
+    async (how) => {
+      const { agent, begun } = careful();
+      const { store, fail, mend } = fragile();
+      const end = gate();
+      const bench = await start(
+        {
+          ...agent,
+          async *execute(turn) {
+            if (turn.text !== "first") return yield* agent.execute(turn);
+            begun.push(`${turn.text} ${turn.attempt}`);
+            yield working();
+            await end.opened;
+          },
+        },
+        store,
+      );
+      const held = await bench.send("first");
+      await held.passed(1, stays, 5_000);
+      const { id: taskId } = held.now().task;
+      (await bench.send("second", { message: { taskId } })).release();
+      fail(how);
+      end.open();
+      await expect.poll(() => bench.logged.some(({ message }) => /could not be stored/.test(message))).toBe(true);
+      mend();
+      await expect.poll(() => held.now().task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
+      expect(begun).toEqual(["first 1", "second 1"]);
+      held.release();
+    },
+    15_000,
+  );
+
+  it("is no turn that an agent began while its task was on its way to the store: that one fails", async () => {
+    const { store, fail, mend } = fragile();
+    const goOn = gate();
+    const begun: number[] = [];
+    const bench = await start(
+      {
+        responds: "either",
+        async *execute(turn) {
+          begun.push(turn.attempt);
+          yield working();
+          await goOn.opened;
+        },
+      },
+      store,
+    );
+    fail("done");
+    await expect(bench.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    mend();
+    goOn.open();
+    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).moments;
+    await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.FAILED);
+    expect(begun).toEqual([1]);
+  }, 15_000);
+});
+
 describe("a task that is cut off by its store", () => {
   it("lets nobody wait for its end, and goes on when the store does", async () => {
     const { store, fail, mend } = fragile();

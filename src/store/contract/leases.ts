@@ -52,6 +52,18 @@ function claiming(contract: StoreContract): void {
     expect(await store.head({ taskId: "a" })).toEqual(taken);
   });
 
+  scenario(contract, "counts from below zero, too, and relies on an attempt of zero", async (store) => {
+    await create(store, { taskId: "a", lease: leaseOf({ holder: nobody, turn: 1, attempt: -1 }) }, 3);
+    const taken = { holder: "new", turn: 1, attempt: 0 };
+    expect((await store.claimLeases(claim)).map(({ lease }) => lease)).toEqual([taken]);
+    const next = { ...taken, attempt: 1 };
+    expect(await store.setLease({ taskId: "a", fence: taken, lease: next })).toBe("set");
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(next);
+    const back = { holder: nobody, turn: 1, attempt: -1 };
+    expect(await store.setLease({ taskId: "a", fence: next, lease: back })).toBe("set");
+    expect((await store.head({ taskId: "a" }))?.lease).toEqual(back);
+  });
+
   scenario(contract, "claims nothing twice", async (store) => {
     await create(store, { taskId: "a", lease: released });
     expect(await store.claimLeases(claim)).toHaveLength(1);
