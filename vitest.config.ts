@@ -7,9 +7,9 @@ export default defineConfig({
   resolve: {
     // The examples import the package by its name, as its users do. Tests run them on the sources.
     alias: [
-      { find: /^parley$/, replacement: at("src/index.ts") },
-      { find: /^parley\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
-      { find: /^parley\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
+      { find: /^parley-a2a$/, replacement: at("src/index.ts") },
+      { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
+      { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
     ],
   },
   test: {

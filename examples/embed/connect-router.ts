@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { createA2A } from "parley";
-import { memoryStore } from "parley/store/memory";
+import { createA2A } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
 /** An agent beside the services of a Connect router. */

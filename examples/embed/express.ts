@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { createA2A } from "parley";
-import { memoryStore } from "parley/store/memory";
+import { createA2A } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
 /** An agent beside the routes of an Express app, whose body parsers it copes with. */

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import fastify from "fastify";
-import { createA2A } from "parley";
-import { memoryStore } from "parley/store/memory";
+import { createA2A } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
 /** An agent beside the routes of a Fastify app. */

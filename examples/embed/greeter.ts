@@ -1,4 +1,4 @@
-import { type Agent, artifact, completed } from "parley";
+import { type Agent, artifact, completed } from "parley-a2a";
 
 /** The agent that the examples embed. */
 export const greeter: Agent = {

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { createA2A } from "parley";
-import { memoryStore } from "parley/store/memory";
+import { createA2A } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
 /** An agent beside the services of a grpc-js server. */

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createA2A } from "parley";
-import { memoryStore } from "parley/store/memory";
+import { createA2A } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
 /** An agent as the whole of a plain HTTP server. */

@@ -12,8 +12,8 @@ import {
   reply,
   type Turn,
   working,
-} from "parley";
-import { TaskState } from "parley/gen";
+} from "parley-a2a";
+import { TaskState } from "parley-a2a/gen";
 import { card } from "./card.js";
 
 /**

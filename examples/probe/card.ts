@@ -1,4 +1,4 @@
-import type { AgentCardInput } from "parley";
+import type { AgentCardInput } from "parley-a2a";
 
 const skill = (id: string, description: string, ...examples: string[]) => ({
   id,

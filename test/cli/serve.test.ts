@@ -265,17 +265,20 @@ describe("a signal", () => {
     expect(await server.exited).toBe(0);
   });
 
-  it("reaches the server through npm, which waits for its end", async () => {
-    const store = join(cwd, "npm.db");
-    const server = await ready(npmStart([...anyPort, "--store", store]));
-    started.push(server);
-    const running = send(server.url, "wait 500");
-    await sleep(200);
-    server.child.kill("SIGTERM");
-    expect((await running).state).toBe("TASK_STATE_COMPLETED");
-    expect(await server.exited).toBe(0);
-    await expect(fetch(server.url)).rejects.toThrow();
-  });
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "(%s) reaches the server through npm, which waits for its end",
+    async (signal) => {
+      const store = join(cwd, "npm.db");
+      const server = await ready(npmStart([...anyPort, "--store", store]));
+      started.push(server);
+      const running = send(server.url, "wait 500");
+      await sleep(200);
+      server.child.kill(signal);
+      expect((await running).state).toBe("TASK_STATE_COMPLETED");
+      expect(await server.exited).toBe(0);
+      await expect(fetch(server.url)).rejects.toThrow();
+    },
+  );
 
   it("that comes twice ends it at once, and the next start goes on", async () => {
     const server = await serve(["--lease-ms", "500"]);
