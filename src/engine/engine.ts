@@ -117,7 +117,7 @@ export class Engine {
     this.#logger = guardedLogger(options.logger ?? silentLogger);
     this.#now = options.now ?? Date.now;
     const leaseMs = options.leaseMs ?? 15_000;
-    this.#shelf = new Shelf(options.store);
+    this.#shelf = new Shelf(options.store, (log) => this.#tasks.keepLarge(log));
     this.#tasks = new TaskReader({
       store: options.store,
       logger: this.#logger,

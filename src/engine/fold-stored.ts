@@ -16,6 +16,8 @@ export interface FoldedTask {
   readonly head: TaskHead;
   readonly fold: TaskFold;
   readonly snapshotAt: number;
+  /** Bytes of the entries behind the snapshot, as stored. */
+  readonly bytesSince: number;
 }
 
 /**
@@ -33,8 +35,13 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
   if (position + entries.length < head.position || entries.length > PAGE_ENTRIES) return undefined;
   if (snapshot?.pieces !== undefined) return undefined;
   const fold = snapshot === undefined ? new TaskFold() : new SnapshotReader(snapshot.bytes).fold;
-  for (let index = 0; index < entries.length; index++) fold.apply(decodeEntry(entries[index] as Uint8Array));
-  return { head, fold, snapshotAt: position };
+  let bytesSince = 0;
+  for (let index = 0; index < entries.length; index++) {
+    const bytes = entries[index] as Uint8Array;
+    bytesSince += bytes.length;
+    fold.apply(decodeEntry(bytes));
+  }
+  return { head, fold, snapshotAt: position, bytesSince };
 }
 
 /** Folds what comes in pieces; undefined when retention removes the task meanwhile. */
@@ -67,8 +74,10 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedT
     }
     fold = reader.fold;
   }
+  let bytesSince = 0;
   for (let entries = loaded.entries; ; ) {
     for (const bytes of entries) {
+      bytesSince += bytes.length;
       fold.apply(decodeEntry(bytes));
       if (turn.isLong) await turn.pause();
     }
@@ -77,7 +86,7 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedT
     entries = await store.read({ taskId, after: fold.position, limit });
     if (entries.length === 0) return undefined;
   }
-  return { head, fold, snapshotAt: snapshot?.position ?? 0 };
+  return { head, fold, snapshotAt: snapshot?.position ?? 0, bytesSince };
 }
 
 /** Lets the event loop go on in the middle of long work. */

@@ -13,8 +13,12 @@ export class Shelf {
   readonly #logs = new TransientMap<TaskLog>();
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
 
-  constructor(store: TaskStore) {
+  readonly #forgotten: (log: TaskLog) => void;
+
+  /** @param forgotten called with each log that is forgotten, for what is to be kept of it */
+  constructor(store: TaskStore, forgotten: (log: TaskLog) => void = () => {}) {
     this.#store = store;
+    this.#forgotten = forgotten;
   }
 
   /** The log of a task that is in use, without taking hold of it. */
@@ -53,8 +57,10 @@ export class Shelf {
   /** Forgets a log that nobody holds, once nothing of it is on its way: whoever reads the task then reads all of it. */
   tidy(log: TaskLog): void {
     if (log.holds > 0 || this.#logs.get(log.taskId) !== log) return;
-    if (log.quiet) this.#logs.delete(log.taskId);
-    else void log.stored().then(() => this.tidy(log));
+    if (log.quiet) {
+      this.#logs.delete(log.taskId);
+      this.#forgotten(log);
+    } else void log.stored().then(() => this.tidy(log));
   }
 
   #load(taskId: string): Promise<TaskLog | undefined> {

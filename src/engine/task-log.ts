@@ -12,17 +12,15 @@ import {
   type TaskStore,
 } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, noteSize, stateAfter } from "../task/entry.js";
-import { snapshotPieces, type TaskFold } from "../task/fold.js";
+import type { TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { isFenced, LeaseLost } from "./lease.js";
 import { unavailable } from "./outage.js";
 import { Pages } from "./pages.js";
 import { Plan, type SizeLimits } from "./plan.js";
+import { saveSnapshot, snapshotPays } from "./snapshots.js";
 import { Tail } from "./tail.js";
 import { type AppendOptions, type Batch, Unstored } from "./unstored.js";
-
-/** Entries between the first snapshot and the start; later ones come at doubled distance. */
-const firstSnapshotAfter = 64;
 
 /** How often an append is tried again that meets a conflict of which nothing is to be seen. */
 const maxConflicts = 8;
@@ -67,17 +65,20 @@ export class TaskLog {
   #appends = 0;
   #failures = 0;
   #snapshotAt: number;
+  /** Bytes of the entries behind the last snapshot, as stored. */
+  #bytesSince: number;
   #savingSnapshot = false;
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
   #waiters = new Set<() => void>();
   #pages: Pages | undefined;
 
-  constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number }) {
+  constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number; bytesSince?: number }) {
     this.#store = options.store;
     this.#head = options.head;
     this.fold = options.fold;
     this.#snapshotAt = options.snapshotAt;
+    this.#bytesSince = options.bytesSince ?? 0;
     this.#plan = new Plan(options.fold, this.#unstored);
     this.tail = new Tail(options.fold.position);
     this.settledTurn = 0;
@@ -374,6 +375,7 @@ export class TaskLog {
   #publish(entry: LogEntry, size: number, added?: number): void {
     this.fold.apply(entry, added);
     this.tail.push(noteSize(entry, size), size);
+    this.#bytesSince += size;
     const state = stateAfter(entry.event);
     const before = this.#head;
     const { taskId, tenant, owner, contextId } = before;
@@ -443,30 +445,17 @@ export class TaskLog {
     for (const resolve of this.#room.splice(0)) resolve();
   }
 
-  /** Snapshots come at geometric distances, and where a task pauses or ends after enough entries. */
   #considerSnapshot(): void {
-    const since = this.fold.position - this.#snapshotAt;
-    const distance = endsBlockingSend(this.fold.state) ? this.#snapshotAt / 4 : this.#snapshotAt;
-    if (this.#savingSnapshot || since < Math.max(firstSnapshotAfter, distance)) return;
+    const { fold } = this;
+    if (this.#savingSnapshot || !snapshotPays(fold, this.#snapshotAt, this.#bytesSince)) return;
     this.#savingSnapshot = true;
-    this.#snapshotAt = this.fold.position;
+    this.#snapshotAt = fold.position;
+    this.#bytesSince = 0;
     // A snapshot that could not be kept costs time, never an entry.
     const done = (): void => {
       this.#savingSnapshot = false;
     };
-    saveSnapshot(this.#store, this.taskId, this.fold).then(done, done);
-  }
-}
-
-/** Piece by piece, each when the one before it is kept: a large one keeps nobody waiting. */
-async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold): Promise<void> {
-  const { position } = fold;
-  const pieces = snapshotPieces(fold);
-  let next = pieces.next();
-  for (let piece = 0; !next.done; piece++) {
-    const bytes = next.value;
-    next = pieces.next();
-    await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: next.done === true } });
+    saveSnapshot(this.#store, this.taskId, fold).then(done, done);
   }
 }
 

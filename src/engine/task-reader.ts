@@ -9,8 +9,11 @@ import { type Moment, momentOf } from "./held-task.js";
 const KEPT_TASK_BYTES = 16 * 1024;
 const KEPT_BYTES = 1024 * 1024;
 
-/** How long a large task is kept after it was read, in milliseconds: others often ask for it at the same time. */
+/** How long a large task is kept after it was read or written, in milliseconds: others often ask for it at the same time. */
 const LARGE_KEPT_MS = 1_000;
+
+/** A task of fewer bytes as JSON comes from the store in one read. */
+const ONE_READ_BYTES = 1024 * 1024;
 
 /** From so many on, large tasks that nobody holds any more are looked for. */
 const SWEEP_AT = 64;
@@ -185,7 +188,16 @@ export class TaskReader {
     // Somebody may still be reading what was made of it, however long that takes.
     const held = this.#heldFolds.get(taskId)?.deref();
     if (held?.position === position) return Promise.resolve({ head: loaded.head, fold: held });
-    const large: LargeTask = { position, folded: foldLarge(this.#options.store, loaded) };
+    return this.#share(taskId, { position, folded: foldLarge(this.#options.store, loaded) });
+  }
+
+  /** Keeps a large task that was in use until now for whoever asks next: reading it again takes long. */
+  keepLarge({ head, fold, uncertain }: ReadTask & { readonly uncertain: boolean }): void {
+    if (fold.size < ONE_READ_BYTES || uncertain) return;
+    void this.#share(head.taskId, { position: fold.position, folded: Promise.resolve({ head, fold }) });
+  }
+
+  #share(taskId: string, large: LargeTask): Promise<ReadTask | undefined> {
     this.#largeTasks.set(taskId, large);
     const forget = (): void => {
       if (this.#largeTasks.get(taskId) === large) this.#largeTasks.delete(taskId);

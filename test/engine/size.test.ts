@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { defaultLimits } from "../../src/core/limits.js";
@@ -17,6 +17,7 @@ import { encodeEntry } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { openStore } from "./stores.js";
 import { Bench, scope, settle } from "./support.js";
 
 const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxArtifactBytes: 12_000, maxMessageBytes: 6_000 };
@@ -261,6 +262,29 @@ describe("a large task", { timeout: 60_000 }, () => {
     });
     await store.append({ head: { ...head, position: 5, generation: 5 }, expected: 4, entries: [encodeEntry(more)] });
     expect((await reader.get("a"))?.fold.position).toBe(5);
+  });
+
+  it("is not read again by whoever asks right after it was written", async () => {
+    const store = openStore();
+    const bench = new Bench(
+      {
+        async *execute() {
+          for (let piece = 0; piece < 6; piece++)
+            yield artifact({ name: "a", text: "x".repeat(512 * 1024), append: true });
+        },
+      },
+      {},
+      store,
+    );
+    const held = await bench.send("go");
+    await settle(held);
+    const { task } = held.now();
+    held.release();
+    const read = vi.spyOn(store, "read");
+    const shown = await bench.engine.get(scope, task.id);
+    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).moments).toHaveLength(1);
+    expect(read).not.toHaveBeenCalled();
+    expect(shown.task).toEqual(task);
   });
 });
 

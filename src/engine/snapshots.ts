@@ -1,0 +1,35 @@
+import type { TaskStore } from "../store/task-store.js";
+import { snapshotPieces, type TaskFold } from "../task/fold.js";
+import { endsBlockingSend } from "../task/state.js";
+
+/** Entries between the first snapshot and the start; later ones come at doubled distance. */
+const FIRST_AFTER = 64;
+
+/** Reading and folding an entry takes as long as reading so many bytes of text, besides its own. */
+const ENTRY_BYTES = 4_096;
+
+/**
+ * Whether a snapshot of the fold is worth its while. Snapshots come at geometric distances, and where a task pauses or
+ * ends after enough entries; but not where reading it would save less than half of what it costs, as with a task of
+ * large pieces: that is as large as its log, and would be stored several times.
+ *
+ * @param at position of the last snapshot
+ * @param bytes of the entries since, as stored
+ */
+export function snapshotPays(fold: TaskFold, at: number, bytes: number): boolean {
+  const since = fold.position - at;
+  if (since < FIRST_AFTER || since < (endsBlockingSend(fold.state) ? at / 4 : at)) return false;
+  return bytes + since * ENTRY_BYTES >= 2 * fold.size;
+}
+
+/** Piece by piece, each when the one before it is kept: a large one keeps nobody waiting. */
+export async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold): Promise<void> {
+  const { position } = fold;
+  const pieces = snapshotPieces(fold);
+  let next = pieces.next();
+  for (let piece = 0; !next.done; piece++) {
+    const bytes = next.value;
+    next = pieces.next();
+    await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: next.done === true } });
+  }
+}
