@@ -122,6 +122,7 @@ export class Engine {
       store: options.store,
       logger: this.#logger,
       live: (taskId, position) => this.#live(taskId, position),
+      caughtUp: (taskId, position) => this.#caughtUp(taskId, position),
       maxPageBytes: this.#limits.maxPageBytes,
     });
     this.#leases = new LeaseKeeper({
@@ -306,6 +307,13 @@ export class Engine {
   #live(taskId: string, position: number): TaskLog | undefined {
     const log = this.#store.shared ? undefined : this.#shelf.peek(taskId);
     return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
+  }
+
+  /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
+  async #caughtUp(taskId: string, position: number): Promise<TaskLog | undefined> {
+    const log = this.#store.health.status.healthy ? this.#shelf.peek(taskId) : undefined;
+    if (log === undefined || !(await log.caughtUp(position))) return undefined;
+    return this.#live(taskId, position);
   }
 
   async #take(scope: Scope, taskId: string): Promise<TaskLog> {

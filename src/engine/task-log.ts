@@ -268,6 +268,15 @@ export class TaskLog {
     }
   }
 
+  /**
+   * Resolves when this log is at a position that the store has: its commit is told of a moment later. False when it does
+   * not come to that by what is under way here, as when another process appends.
+   */
+  async caughtUp(position: number): Promise<boolean> {
+    while (this.#appending && this.fold.position < position) await this.#answer();
+    return this.fold.position >= position;
+  }
+
   /** Resolves when the append that is at the store is answered. */
   #answer(): Promise<void> {
     return new Promise((resolve) => this.#answers.push(resolve));

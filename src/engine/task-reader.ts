@@ -41,6 +41,8 @@ export interface TaskReaderOptions {
   readonly logger: Logger;
   /** A task in memory, unless it is behind a position that the store has. */
   readonly live: (taskId: string, position: number) => ReadTask | undefined;
+  /** The same of one that is behind, when it is there in a moment. */
+  readonly caughtUp: (taskId: string, position: number) => Promise<ReadTask | undefined>;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
 }
@@ -132,7 +134,7 @@ export class TaskReader {
       const loaded = ahead.get(taskId);
       ahead.delete(taskId);
       if (loaded === undefined) return undefined;
-      const folded = foldSmall(loaded) ?? (await this.#large(loaded));
+      const folded = foldSmall(loaded) ?? (await this.#liveOrLarge(loaded));
       if (folded !== undefined && folded.fold.size <= KEPT_TASK_BYTES) this.#keep(folded);
       return folded;
     } catch (error) {
@@ -177,7 +179,12 @@ export class TaskReader {
 
   async #read(taskId: string): Promise<ReadTask | undefined> {
     const loaded = await this.#options.store.load({ taskId });
-    return loaded && (foldSmall(loaded) ?? this.#large(loaded));
+    return loaded && (foldSmall(loaded) ?? this.#liveOrLarge(loaded));
+  }
+
+  async #liveOrLarge(loaded: LoadedTask): Promise<ReadTask | undefined> {
+    const { taskId, position } = loaded.head;
+    return (await this.#options.caughtUp(taskId, position)) ?? this.#large(loaded);
   }
 
   /** Folds a large task, once for all who ask for it as it stands. */

@@ -18,7 +18,7 @@ import { TaskFold } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { openStore } from "./stores.js";
-import { Bench, scope, settle } from "./support.js";
+import { Bench, gate, scope, settle } from "./support.js";
 
 const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxArtifactBytes: 12_000, maxMessageBytes: 6_000 };
 
@@ -192,7 +192,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
       const entries = [encodeEntry(createdEntry(taskId, "hello", 1))];
       await store.append({ head: headOf({ taskId, ...scope }), expected: 0, creates: true, entries });
     }
-    const reader = new TaskReader({ store, logger, live, maxPageBytes: 1_000 });
+    const reader = new TaskReader({ store, logger, live, caughtUp: never, maxPageBytes: 1_000 });
     const page = await reader.list({ ...scope, limit: 1 }, {});
     expect(page.moments.map(({ task }) => task.id)).toEqual(["z"]);
     const next = await reader.list({ ...scope, limit: 1, after: page.next! }, {});
@@ -250,7 +250,13 @@ describe("a large task", { timeout: 60_000 }, () => {
         return store.read(request);
       },
     };
-    const reader = new TaskReader({ store: counting, logger: silentLogger, live: () => undefined, maxPageBytes: 1 });
+    const reader = new TaskReader({
+      store: counting,
+      logger: silentLogger,
+      live: () => undefined,
+      caughtUp: never,
+      maxPageBytes: 1,
+    });
     const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a")));
     expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
     expect(reads).toBeLessThanOrEqual(4);
@@ -262,6 +268,41 @@ describe("a large task", { timeout: 60_000 }, () => {
     });
     await store.append({ head: { ...head, position: 5, generation: 5 }, expected: 4, entries: [encodeEntry(more)] });
     expect((await reader.get("a"))?.fold.position).toBe(5);
+  });
+
+  it("is not read while it is written: a list waits for the answer to what it has seen in the store", async () => {
+    const store = openStore();
+    const append = store.append.bind(store);
+    const [stored, told] = [gate(), gate()];
+    store.append = async (request) => {
+      const done = await append(request);
+      if (request.head.position < 6) return done;
+      stored.open();
+      await told.opened;
+      return done;
+    };
+    const bench = new Bench(
+      {
+        async *execute() {
+          for (let piece = 0; piece < 8; piece++) {
+            yield artifact({ name: "a", text: "x".repeat(512 * 1024), append: true });
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+        },
+      },
+      {},
+      store,
+    );
+    const held = await bench.send("go");
+    await stored.opened;
+    const read = vi.spyOn(store, "read");
+    const listing = bench.engine.list({ ...scope, limit: 5 }, {});
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    told.open();
+    expect((await listing).moments[0]?.position).toBeGreaterThanOrEqual(6);
+    expect(read).not.toHaveBeenCalled();
+    await settle(held);
+    held.release();
   });
 
   it("is not read again by whoever asks right after it was written", async () => {
@@ -291,7 +332,13 @@ describe("a large task", { timeout: 60_000 }, () => {
 describe("list()", () => {
   it("shows a task as it is now, whatever it was on the page before", async () => {
     const store = memoryStore();
-    const reader = new TaskReader({ store, logger: silentLogger, live: () => undefined, maxPageBytes: 1_000_000 });
+    const reader = new TaskReader({
+      store,
+      logger: silentLogger,
+      live: () => undefined,
+      caughtUp: never,
+      maxPageBytes: 1_000_000,
+    });
     const head = headOf({ taskId: "a", ...scope, state: TaskState.SUBMITTED });
     await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
     const state = async () => (await reader.list({ ...scope, limit: 9 }, {})).moments[0]?.task.status?.state;
@@ -313,6 +360,8 @@ function createdEntry(taskId: string, text: string, count: number): LogEntry {
   const value = { id: taskId, contextId: "c", status: { state: TaskState.SUBMITTED }, history };
   return create(LogEntrySchema, { position: 1, generation: 1, event: { case: "created", value } });
 }
+
+const never = async (): Promise<undefined> => undefined;
 
 /** The methods of a store as own properties. */
 function spread(store: TaskStore): TaskStore {
