@@ -455,7 +455,7 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
 }
 
 /** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
-const roundBytes = 512 * 1024;
+const roundBytes = 256 * 1024;
 
 /** Characters of a reason for a failure: it is stored however large its task is. */
 const maxReason = 10_000;

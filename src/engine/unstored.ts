@@ -5,7 +5,7 @@ import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
 
 /** Bytes of entries that one append has at most; an entry that is larger goes alone. */
-const maxAppendBytes = 1024 * 1024;
+const maxAppendBytes = 512 * 1024;
 
 /** What may come with an append. */
 export interface AppendOptions extends Conditions {

@@ -84,13 +84,13 @@ describe("an agent that yields without waiting", () => {
     held.release();
   });
 
-  it("has its appends cut at 1 MiB, and whatever is larger goes alone", async () => {
-    const { sizes } = await run(60, 300_000);
+  it("has its appends cut at 512 KiB, and whatever is larger goes alone", async () => {
+    const { sizes } = await run(60, 150_000);
     const large = sizes.filter((sizesOfOne) => sizesOfOne.length > 1);
     expect(large.length).toBeGreaterThan(0);
-    for (const entries of large) expect(entries.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(mib);
+    for (const entries of large) expect(entries.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(mib / 2);
     for (const entries of (await run(3, 3 * mib)).sizes) {
-      if (entries.some((size) => size > mib)) expect(entries).toHaveLength(1);
+      if (entries.some((size) => size > mib / 2)) expect(entries).toHaveLength(1);
     }
   });
 
