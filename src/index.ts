@@ -41,6 +41,7 @@ export {
   working,
 } from "./engine/event.js";
 export { Interruption } from "./engine/interruption.js";
+export { type TextOptions, type TextStream, type ToolCall, text } from "./engine/text.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { NextHandler, NodeHandler } from "./server/dispatch.js";

@@ -1,0 +1,271 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { type AgentEvent, artifact, type Content, working } from "./event.js";
+
+/**
+ * What a language model says, piece by piece: strings, or the events of the AI SDK (`textStream`, `fullStream`), of OpenAI's
+ * chat completions and responses, or of Anthropic's messages, as an async iterable or as a web stream.
+ */
+export type TextStream = AsyncIterable<unknown> | ReadableStream<unknown>;
+
+/** A tool that the model calls. */
+export interface ToolCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  /** What it is called with, where the stream says so in one piece. */
+  readonly input: JsonValue | undefined;
+}
+
+/** How a model's text becomes an artifact. */
+export interface TextOptions {
+  /** Id of the artifact within the task. Default: the newest of the same name, or a new one. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string;
+  /** Pieces that come within this time of each other's first are joined, in milliseconds. 0 joins nothing. Default 50. */
+  readonly windowMs?: number;
+  /** Joined pieces are stored as soon as they have this many characters. Default 4,096. */
+  readonly maxChars?: number;
+  /** Stops the wait for the next piece when it fires: give it `turn.signal`, and the model's call as well. */
+  readonly signal?: AbortSignal;
+  /** What the client is told, as a status, when the model calls a tool. Default: nothing. True names the tool. */
+  readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
+}
+
+/** What one piece of a stream comes to. */
+type Piece = { readonly kind: "text"; readonly text: string } | { readonly kind: "tool"; readonly tool: ToolCall };
+
+/**
+ * Turns a model's stream into events of one artifact, to be handed on with `yield*`, which gives the whole text in the end.
+ * Small pieces are joined, so that not every token is an event of its own; the last one is marked where it is known to
+ * be the last.
+ *
+ * @throws the error that the stream carries or ends with; the signal's reason when that fires
+ */
+export async function* text(
+  stream: TextStream,
+  options: TextOptions = {},
+): AsyncGenerator<AgentEvent, string, undefined> {
+  const { id, name, description, windowMs = 50, maxChars = 4_096, toolCalls, signal } = options;
+  const about = { ...given({ id, name, description }), append: true };
+  const source = new Pieces(stream, signal);
+  const joined = new Joined(windowMs);
+  let whole = "";
+  try {
+    for (;;) {
+      const piece = await source.next(joined.until);
+      if (piece.kind === "text") {
+        whole += piece.text;
+        joined.add(piece.text);
+        if (windowMs > 0 && joined.length < maxChars) continue;
+      }
+      const content = piece.kind === "tool" ? statusOf(piece.tool, toolCalls) : undefined;
+      if (piece.kind === "tool" && content === undefined) continue;
+      const isEnd = piece.kind === "end";
+      const taken = joined.take(isEnd);
+      if (taken !== "") yield artifact({ ...about, text: taken, ...(isEnd ? { lastChunk: true } : {}) });
+      if (content !== undefined) yield working(content);
+      if (isEnd) return whole;
+    }
+  } finally {
+    joined.close();
+    source.close();
+  }
+}
+
+function statusOf(tool: ToolCall, toolCalls: TextOptions["toolCalls"]): Content | undefined {
+  return typeof toolCalls === "function" ? toolCalls(tool) : toolCalls && `Calling ${tool.name}.`;
+}
+
+/** Pieces that wait to be stored as one. */
+class Joined {
+  readonly #windowMs: number;
+  #text = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Resolves when they have waited long enough; undefined while there are none. */
+  until: Promise<undefined> | undefined;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    this.until ??= new Promise((resolve) => {
+      this.#timer = setTimeout(resolve, this.#windowMs, undefined);
+    });
+  }
+
+  /** All of them. Half of a surrogate pair at the end waits for the other half, unless none will come. */
+  take(isEnd: boolean): string {
+    this.close();
+    const end = !isEnd && /[\uD800-\uDBFF]$/.test(this.#text) ? this.#text.length - 1 : this.#text.length;
+    const taken = this.#text.slice(0, end);
+    this.#text = this.#text.slice(end);
+    return taken;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.until = undefined;
+  }
+}
+
+function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/** A piece, the end of the stream, or the end of the wait for more. */
+type Next = Piece | { readonly kind: "end" } | { readonly kind: "pause" };
+
+/** Reads a stream so that the wait for its next piece can be broken off and taken up again. */
+class Pieces {
+  readonly #iterator: AsyncIterator<unknown>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #stopped: Promise<never> | undefined;
+  #stop: (() => void) | undefined;
+  #ready: Piece[] = [];
+  #pending: Promise<IteratorResult<unknown>> | undefined;
+
+  constructor(stream: TextStream, signal: AbortSignal | undefined) {
+    this.#iterator = iteratorOf(stream);
+    this.#signal = signal;
+    if (signal === undefined) return;
+    this.#stopped = new Promise((_, reject) => {
+      this.#stop = () => reject(signal.reason);
+      signal.addEventListener("abort", this.#stop, { once: true });
+    });
+    this.#stopped.catch(() => {});
+  }
+
+  /** The next piece; a pause when `until` resolves first. */
+  async next(until: Promise<undefined> | undefined): Promise<Next> {
+    for (;;) {
+      this.#signal?.throwIfAborted();
+      const ready = this.#ready.shift();
+      if (ready !== undefined) return ready;
+      this.#pending ??= this.#iterator.next();
+      const others = [this.#stopped, until].filter((other) => other !== undefined);
+      const result = await (others.length === 0 ? this.#pending : Promise.race([this.#pending, ...others]));
+      if (result === undefined) return { kind: "pause" };
+      this.#pending = undefined;
+      if (result.done === true) return { kind: "end" };
+      this.#ready = piecesOf(result.value);
+    }
+  }
+
+  /** Lets the source go. What it does then is waited for by nobody: a model that is silent may never answer. */
+  close(): void {
+    if (this.#stop !== undefined) this.#signal?.removeEventListener("abort", this.#stop);
+    this.#pending?.catch(() => {});
+    try {
+      this.#iterator.return?.().catch(() => {});
+    } catch {
+      // A source that cannot be closed is left alone.
+    }
+  }
+}
+
+/** Web streams are iterable by themselves in Node.js, but not everywhere. */
+function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
+  if (Symbol.asyncIterator in stream) return stream[Symbol.asyncIterator]();
+  const { getReader } = stream as Partial<ReadableStream>;
+  if (typeof getReader !== "function") throw new TypeError("text() takes an async iterable or a ReadableStream.");
+  const reader = getReader.call(stream) as ReadableStreamDefaultReader<unknown>;
+  return {
+    next: async () => {
+      const { done, value } = await reader.read();
+      return done ? { done, value: undefined } : { done, value };
+    },
+    return: async () => {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+/** Any event as far as it is of interest. What is not known, such as usage, reasoning or pings, says nothing. */
+function piecesOf(value: unknown): Piece[] {
+  if (typeof value === "string") return textOf(value);
+  const event = fields(value);
+  if (event === undefined) return [];
+  if (Array.isArray(event.choices)) return event.choices.slice(0, 1).flatMap((choice) => ofChoice(fields(choice)));
+  return typeof event.type === "string" ? ofEvent(event.type, event) : [];
+}
+
+/** A chunk of OpenAI's chat completions, and of the many that answer like them. */
+function ofChoice(choice: Fields | undefined): Piece[] {
+  const { content, tool_calls: calls } = fields(choice?.delta) ?? {};
+  const tools = (Array.isArray(calls) ? calls : []).flatMap((call): Piece[] => {
+    // The name comes with the first piece of a call alone; what follows are pieces of its arguments.
+    const name = fields(fields(call)?.function)?.name;
+    return typeof name === "string" && name !== "" ? [toolOf(name, fields(call)?.id, undefined)] : [];
+  });
+  return [...textOf(content), ...tools];
+}
+
+/** An event that names its type: AI SDK, OpenAI's responses, Anthropic's messages. */
+function ofEvent(type: string, event: Fields): Piece[] {
+  switch (type) {
+    case "text-delta":
+      return textOf(event.text ?? event.delta ?? event.textDelta);
+    case "tool-call":
+      return [toolOf(event.toolName, event.toolCallId, event.input ?? event.args)];
+    case "response.output_text.delta":
+      return textOf(event.delta);
+    case "response.output_item.done": {
+      const item = fields(event.item);
+      return item?.type === "function_call" ? [toolOf(item.name, item.call_id, parsed(item.arguments))] : [];
+    }
+    case "content_block_delta":
+      return textOf(fields(event.delta)?.text);
+    case "content_block_start": {
+      const block = fields(event.content_block);
+      return block?.type === "tool_use" ? [toolOf(block.name, block.id, undefined)] : [];
+    }
+    case "error":
+    case "response.failed":
+      throw errorOf(event);
+    default:
+      return [];
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fields(value: unknown): Fields | undefined {
+  return typeof value === "object" && value !== null ? (value as Fields) : undefined;
+}
+
+function textOf(value: unknown): Piece[] {
+  return typeof value === "string" && value !== "" ? [{ kind: "text", text: value }] : [];
+}
+
+function toolOf(name: unknown, id: unknown, input: unknown): Piece {
+  const tool = {
+    name: String(name),
+    id: typeof id === "string" ? id : undefined,
+    input: input as JsonValue | undefined,
+  };
+  return { kind: "tool", tool };
+}
+
+function parsed(json: unknown): unknown {
+  try {
+    return typeof json === "string" ? JSON.parse(json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(event: Fields): Error {
+  const { error, response, message } = event;
+  const inner = error ?? fields(response)?.error;
+  if (inner instanceof Error) return inner;
+  const said = fields(inner)?.message ?? message ?? inner;
+  return new Error(typeof said === "string" ? said : "The model's stream ended with an error.", { cause: event });
+}
