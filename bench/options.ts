@@ -17,7 +17,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --quick         short measurements and small growth, for CI; judges no goal
   --seconds N     how long each rate is measured (default 3; 0.5 with --quick)
   --only NAME     only this scenario; may be repeated
-  --no-build      measure what is in dist/ already`;
+  --no-build      measure what is in bench/dist/ already`;
 
 /** Reads the command line. @throws Error with a text for the user */
 export function readOptions(args: readonly string[], scenarios: readonly string[]): Options {

@@ -13,7 +13,7 @@ import type { Share } from "./profile/where.js";
 const USAGE = `Usage: npm run bench:profile -- [options] [SCENARIO ...]
 
   --seconds N     how long a server is watched (default 5)
-  --no-build      measure what is in dist/ already
+  --no-build      measure what is in bench/dist/ already
 
 Scenarios: ${Object.keys(LANES).join(", ")}`;
 

@@ -14,7 +14,7 @@ import type {
 } from "../protocol.js";
 
 /** Where the compiler puts the bench's own programs. */
-const BUILT = join(import.meta.dirname, "..", "..", "dist", "bench");
+const BUILT = join(import.meta.dirname, "..", "dist", "bench");
 
 /** A child must be ready, have an answer, and be gone when it is let go, within these times; else it is ended. */
 const START_MS = 60_000;

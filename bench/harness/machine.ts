@@ -1,9 +1,10 @@
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { median } from "./rates.js";
 
-const ROOT = join(import.meta.dirname, "..", "..");
+/** Where packages are: the bench's own, or those of the project. */
+const FOLDERS = [join(import.meta.dirname, ".."), join(import.meta.dirname, "..", "..")];
 
 /** What is measured, or decides what it costs. */
 const PACKAGES = ["@a2a-js/sdk", "@bufbuild/protobuf", "@connectrpc/connect-node", "@grpc/grpc-js", "better-sqlite3"];
@@ -23,7 +24,9 @@ export interface Machine {
 }
 
 function versionOf(name: string): string {
-  const file = join(ROOT, "node_modules", name, "package.json");
+  const files = FOLDERS.map((folder) => join(folder, "node_modules", name, "package.json"));
+  const file = files.find((path) => existsSync(path));
+  if (file === undefined) throw new Error(`${name} is not installed`);
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 

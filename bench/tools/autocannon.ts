@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { partsOf, run, type Tool } from "./tool.js";
 
-const PROGRAM = join(import.meta.dirname, "..", "..", "node_modules", "autocannon", "autocannon.js");
+const PROGRAM = join(import.meta.dirname, "..", "node_modules", "autocannon", "autocannon.js");
 
 interface Report {
   readonly requests: { readonly total: number };

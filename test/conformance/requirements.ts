@@ -11,9 +11,9 @@ export const requirements: readonly Requirement[] = [...operations, ...pushAndCa
 
 /** Requirements that tests and documents outside this folder show to be met, by their path. */
 export const elsewhere: Readonly<Record<string, string>> = {
-  "SRV-GEN-01": "test/contract/contract.test.ts",
+  "SRV-GEN-01": "test/contract/contract.tools.ts",
   "SRV-GRPC-01": "test/binding/grpc/server.test.ts",
-  "SRV-GRPC-02": "test/contract/contract.test.ts",
+  "SRV-GRPC-02": "test/contract/contract.tools.ts",
   "SRV-REST-07": "test/wire/query.test.ts",
   "SRV-CARD-15": "test/server/create-server.test.ts",
   "SRV-SEC-01": "test/server/listen.test.ts",

@@ -69,7 +69,7 @@ describe("a client that is generated as the page says", () => {
   it("works in Go", async () => {
     mkdirSync(join(work, "go"));
     copyFileSync(join(work, "a2a.binpb"), join(work, "go", "a2a.binpb"));
-    await follow("go", [goBin, join(root, "node_modules", ".bin")]);
+    await follow("go", [goBin, join(root, "tools", "generate", "node_modules", ".bin")]);
   }, 300_000);
 
   it("works in Python", async () => {

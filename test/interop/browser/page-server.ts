@@ -4,12 +4,17 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { root } from "../../e2e/support/build.js";
 
-/** Packages that the page imports by name. */
-const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
+/** Packages that the page imports by name, and the folder that has them: the project's, or one of these tests. */
+const packages = {
+  "@bufbuild/protobuf": "node_modules",
+  "@connectrpc/connect": "node_modules",
+  "@connectrpc/connect-web": "test/interop/node_modules",
+};
 
 /** Where the parts of a path on this server come from. */
 const folders: Readonly<Record<string, string>> = {
   node_modules: "node_modules",
+  test: "test",
   gen: "dist/gen",
   browser: "test/interop/browser",
 };
@@ -39,7 +44,7 @@ export async function servePage(): Promise<{ origin: string; close(): void }> {
 }
 
 function page(): string {
-  const imports = Object.fromEntries(packages.flatMap(entriesOf));
+  const imports = Object.fromEntries(Object.entries(packages).flatMap(entriesOf));
   return `<!doctype html>
 <link rel="icon" href="data:," />
 <script type="importmap">${JSON.stringify({ imports })}</script>
@@ -47,12 +52,9 @@ function page(): string {
 }
 
 /** Every entry point of a package, with the path of its file on this server. */
-function entriesOf(name: string): [string, string][] {
-  const { exports } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as {
+function entriesOf([name, folder]: [string, string]): [string, string][] {
+  const { exports } = JSON.parse(readFileSync(join(root, folder, name, "package.json"), "utf8")) as {
     exports: Record<string, { import: string }>;
   };
-  return Object.entries(exports).map(([entry, target]) => [
-    join(name, entry),
-    `/${join("node_modules", name, target.import)}`,
-  ]);
+  return Object.entries(exports).map(([entry, target]) => [join(name, entry), `/${join(folder, name, target.import)}`]);
 }

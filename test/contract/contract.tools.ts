@@ -84,7 +84,7 @@ describe(protoFile, () => {
 });
 
 function compile() {
-  const image = execFileSync("node_modules/.bin/buf", ["build", "--path", "proto/lf", "-o", "-#format=binpb"], {
+  const image = execFileSync("buf", ["build", "--path", "proto/lf", "-o", "-#format=binpb"], {
     cwd: root,
     maxBuffer: 64 * 1024 * 1024,
   });

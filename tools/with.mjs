@@ -1,0 +1,96 @@
+/**
+ * Runs a command with the packages of folders that have a package.json of their own:
+ *
+ *   node tools/with.mjs bench,tools/generate COMMAND ARGUMENTS...
+ *
+ * They are no part of the first install, as few who clone the project ever need them. The versions are those of the folder's
+ * package-lock.json; they are installed when they are missing, or when the lock file is another one than at the last time.
+ * Without a command it installs them and ends.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const windows = process.platform === "win32";
+
+/** An installation takes seconds; a lock that is older, in milliseconds, was left behind by somebody who was stopped. */
+const STALE_MS = 600_000;
+
+/** Installs the packages of a folder, one process at a time. */
+async function install(folder) {
+  const lockFile = join(root, folder, "package-lock.json");
+  const wanted = createHash("sha256").update(readFileSync(lockFile)).digest("hex");
+  const mark = join(root, folder, "node_modules", ".installed");
+  const isInstalled = () => existsSync(mark) && readFileSync(mark, "utf8") === wanted;
+  if (isInstalled()) return;
+  const release = await hold(join(root, ".cache", `install-${folder.replaceAll(/[\\/]/g, "-")}`));
+  try {
+    if (isInstalled()) return;
+    process.stderr.write(`Installing what is needed in ${folder} …\n`);
+    // No package here needs its install script, which only moves or checks what npm has put in place; peers are the project's.
+    const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+    const { status } = npm(["ci", "--ignore-scripts", "--legacy-peer-deps", ...quiet], join(root, folder));
+    if (status !== 0) throw new Error(`npm ci in ${folder} ended with ${status}`);
+    writeFileSync(mark, wanted);
+  } finally {
+    release();
+  }
+}
+
+/** Waits for a folder that only one process can make. Gives what removes it. */
+async function hold(path) {
+  mkdirSync(dirname(path), { recursive: true });
+  for (;;) {
+    try {
+      mkdirSync(path);
+      return () => rmSync(path, { recursive: true, force: true });
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Date.now() - since > STALE_MS) rmSync(path, { recursive: true, force: true });
+      await setTimeout(200);
+    }
+  }
+}
+
+/** The npm that runs this, or the one in the PATH. */
+function npm(args, cwd) {
+  const program = process.env.npm_execpath;
+  const options = { cwd, stdio: ["ignore", 2, 2], env: withoutNpm(process.env) };
+  if (program?.endsWith(".js")) return spawnSync(process.execPath, [program, ...args], options);
+  return spawnSync("npm", args, { ...options, shell: windows });
+}
+
+/** The environment without what npm tells its scripts, which an npm in another folder would take for its own settings. */
+function withoutNpm(env) {
+  const own = /^npm_(config_(local_prefix|prefix|global_prefix|ignore_scripts)|package_.*|lifecycle_.*)$/i;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !own.test(name)));
+}
+
+/** Runs the command with the programs of all folders in its PATH, and ends as it does. */
+function run(folders, [command, ...args]) {
+  const programs = [...folders, "."].map((folder) => join(root, folder, "node_modules", ".bin"));
+  const name = Object.keys(process.env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
+  const path = [...programs, process.env[name] ?? ""].join(delimiter);
+  // Programs of packages are batch files on Windows, which only a shell runs.
+  const quoted = windows ? args.map((text) => (/[^\w./:=-]/.test(text) ? `"${text}"` : text)) : args;
+  const child = spawn(command, quoted, { stdio: "inherit", env: { ...process.env, [name]: path }, shell: windows });
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+  child.once("error", (error) => {
+    process.stderr.write(`${command} cannot be run: ${error.message}\n`);
+    process.exitCode = 127;
+  });
+  child.once("exit", (code) => {
+    process.exitCode = code ?? 1;
+  });
+}
+
+const [list = "", ...command] = process.argv.slice(2);
+const folders = list.split(",").filter((folder) => folder !== "");
+if (folders.length === 0) throw new Error("usage: node tools/with.mjs FOLDER[,FOLDER] [COMMAND ARGUMENTS...]");
+for (const folder of folders) await install(folder);
+if (command.length > 0) run(folders, command);
