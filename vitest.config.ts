@@ -1,7 +1,20 @@
+import { createRequire, isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Whether Node.js has SQLite itself, and better-sqlite3 is there and built for it besides. */
+function hasBothDrivers(): boolean {
+  if (!isBuiltin("node:sqlite")) return false;
+  try {
+    const Database = createRequire(import.meta.url)("better-sqlite3") as new (path: string) => { close(): void };
+    new Database(":memory:").close();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -13,6 +26,22 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
+      // What is about SQLite runs on both drivers where there are two.
+      ...(hasBothDrivers()
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: "better-sqlite3",
+                include: ["test/store/sqlite/**/*.test.ts"],
+                setupFiles: ["test/support/database.ts"],
+                env: { PARLEY_SQLITE_DRIVER: "better-sqlite3" },
+              },
+            },
+          ]
+        : []),
+    ],
   },
 });

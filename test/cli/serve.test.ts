@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { openDatabase } from "../support/database.js";
 import { fixture, npmStart, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
 
 const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
@@ -199,7 +199,7 @@ describe("parley serve, when something is wrong,", () => {
     const first = await serve();
     first.child.kill("SIGTERM");
     await first.exited;
-    const db = new Database(join(cwd, "parley.db"));
+    const db = openDatabase(join(cwd, "parley.db"));
     db.pragma("user_version = 99");
     db.close();
     expect(await refused(["serve", probe, ...anyPort])).toContain("its schema is version 99");

@@ -1,5 +1,4 @@
 import { create } from "@bufbuild/protobuf";
-import Database from "better-sqlite3";
 import { describe, expect, it, vi } from "vitest";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
@@ -17,6 +16,7 @@ import { encodeEntry } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { openDatabase } from "../support/database.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, scope, settle } from "./support.js";
 
@@ -162,9 +162,9 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
       ids.push(held.now().task.id);
       held.release();
     }
-    const [broken] = ids.slice(4);
-    const db = new Database(path);
-    db.prepare("UPDATE segment SET bytes = x'ff' WHERE task_id = ?").run(broken);
+    const broken = ids[4] ?? "";
+    const db = openDatabase(path);
+    db.command("UPDATE segment SET bytes = x'ff' WHERE task_id = ?").run(broken);
     db.close();
     const seen: string[] = [];
     let after: { statusTime: number; taskId: string } | undefined;

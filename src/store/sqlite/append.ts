@@ -1,7 +1,7 @@
-import type { Database, Statement } from "better-sqlite3";
 import { refusal, type StoredTask } from "../check.js";
 import type { Lease, RememberedSend, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
+import type { Command, Database, Query } from "./driver/driver.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
 
@@ -28,40 +28,36 @@ type Nullable = string | number | null;
  */
 export class Appender {
   readonly #counters: Counters;
-  readonly #stored: Statement<[string], StoredRow>;
-  readonly #remembered: Statement<[string, string, string], [string, string, number]>;
-  readonly #create: Statement<Nullable[]>;
-  readonly #update: Statement<Nullable[]>;
-  readonly #advance: Statement<[number, number, string]>;
-  readonly #segment: Statement<[string, number, number, Uint8Array, number | bigint | null]>;
-  readonly #blob: Statement<[Uint8Array]>;
-  readonly #remember: Statement<Nullable[]>;
+  readonly #stored: Query<[string], StoredRow>;
+  readonly #remembered: Query<[string, string, string], [string, string, number]>;
+  readonly #create: Command<Nullable[]>;
+  readonly #update: Command<Nullable[]>;
+  readonly #advance: Command<[number, number, string]>;
+  readonly #segment: Command<[string, number, number, Uint8Array, number | bigint | null]>;
+  readonly #blob: Command<[Uint8Array]>;
+  readonly #remember: Command<Nullable[]>;
 
   constructor(db: Database, counters: Counters) {
     this.#counters = counters;
-    this.#stored = db
-      .prepare<[string], StoredRow>(
-        "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
-          "lease_holder, lease_turn, lease_attempt FROM head WHERE task_id = ?",
-      )
-      .raw();
-    this.#remembered = db
-      .prepare<[string, string, string], [string, string, number]>(
-        "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
-      )
-      .raw();
-    this.#create = db.prepare(
+    this.#stored = db.rows<[string], StoredRow>(
+      "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
+        "lease_holder, lease_turn, lease_attempt FROM head WHERE task_id = ?",
+    );
+    this.#remembered = db.rows<[string, string, string], [string, string, number]>(
+      "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+    );
+    this.#create = db.command(
       "INSERT INTO head (state, status_time, position, generation, finished_at, lease_holder, " +
         "lease_turn, lease_attempt, task_id, tenant, owner, context_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     );
-    this.#update = db.prepare(
+    this.#update = db.command(
       "UPDATE head SET state = ?, status_time = ?, position = ?, generation = ?, finished_at = ?, lease_holder = ?, " +
         "lease_turn = ?, lease_attempt = ? WHERE task_id = ?",
     );
-    this.#advance = db.prepare("UPDATE head SET position = ?, generation = ? WHERE task_id = ?");
-    this.#segment = db.prepare("INSERT INTO segment (task_id, last, count, bytes, blob) VALUES (?, ?, ?, ?, ?)");
-    this.#blob = db.prepare("INSERT INTO blob (bytes) VALUES (?)");
-    this.#remember = db.prepare(
+    this.#advance = db.command("UPDATE head SET position = ?, generation = ? WHERE task_id = ?");
+    this.#segment = db.command("INSERT INTO segment (task_id, last, count, bytes, blob) VALUES (?, ?, ?, ?, ?)");
+    this.#blob = db.command("INSERT INTO blob (bytes) VALUES (?)");
+    this.#remember = db.command(
       "INSERT INTO send (tenant, owner, key, fingerprint, task_id, position) VALUES (?, ?, ?, ?, ?, ?)",
     );
   }

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "better-sqlite3";
+import type { Command, Database, Query } from "./driver/driver.js";
 import type { WriteRequest } from "./write.js";
 
 /** With each piece of a new snapshot so many pieces of the one before the last go: it may be large. */
@@ -9,52 +9,46 @@ const DROPPED_AT_ONCE = 2;
  * so that what arrives after its removal does not stay behind for ever.
  */
 export class Belongings {
-  readonly #known: Statement<[string], number | null>;
-  readonly #blob: Statement<[Uint8Array]>;
-  readonly #piece: Statement<[string, number, number], number>;
-  readonly #addPiece: Statement<[string, number, number, number | bigint]>;
-  readonly #announce: Statement<[string, number, number]>;
-  readonly #old: Statement<[string, number, number], [position: number, piece: number, blob: number]>;
-  readonly #dropBlob: Statement<[number]>;
-  readonly #dropPiece: Statement<[string, number, number]>;
-  readonly #putConfig: Statement<[string, string, number, Uint8Array, string]>;
-  readonly #deleteConfig: Statement<[string, string]>;
-  readonly #delivered: Statement<[number, string, string, number]>;
+  readonly #known: Query<[string], number | null>;
+  readonly #blob: Command<[Uint8Array]>;
+  readonly #piece: Query<[string, number, number], number>;
+  readonly #addPiece: Command<[string, number, number, number | bigint]>;
+  readonly #announce: Command<[string, number, number]>;
+  readonly #old: Query<[string, number, number], [position: number, piece: number, blob: number]>;
+  readonly #dropBlob: Command<[number]>;
+  readonly #dropPiece: Command<[string, number, number]>;
+  readonly #putConfig: Command<[string, string, number, Uint8Array, string]>;
+  readonly #deleteConfig: Command<[string, string]>;
+  readonly #delivered: Command<[number, string, string, number]>;
 
   constructor(db: Database) {
-    this.#known = db
-      .prepare<[string], number | null>(
-        "SELECT s.position FROM head h LEFT JOIN snapshot s ON s.task_id = h.task_id WHERE h.task_id = ?",
-      )
-      .pluck();
-    this.#blob = db.prepare("INSERT INTO blob (bytes) VALUES (?)");
-    this.#piece = db
-      .prepare<[string, number, number], number>(
-        "SELECT blob FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
-      )
-      .pluck();
-    this.#addPiece = db.prepare(
+    this.#known = db.values<[string], number | null>(
+      "SELECT s.position FROM head h LEFT JOIN snapshot s ON s.task_id = h.task_id WHERE h.task_id = ?",
+    );
+    this.#blob = db.command("INSERT INTO blob (bytes) VALUES (?)");
+    this.#piece = db.values<[string, number, number], number>(
+      "SELECT blob FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
+    );
+    this.#addPiece = db.command(
       "INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET blob = excluded.blob",
     );
-    this.#announce = db.prepare(
+    this.#announce = db.command(
       "INSERT INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?) ON CONFLICT DO UPDATE " +
         "SET position = excluded.position, pieces = excluded.pieces",
     );
-    this.#old = db
-      .prepare<[string, number, number], [number, number, number]>(
-        "SELECT position, piece, blob FROM snapshot_piece WHERE task_id = ? AND position < ? LIMIT ?",
-      )
-      .raw();
-    this.#dropBlob = db.prepare("DELETE FROM blob WHERE id = ?");
-    this.#dropPiece = db.prepare("DELETE FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
-    this.#putConfig = db.prepare(
+    this.#old = db.rows<[string, number, number], [number, number, number]>(
+      "SELECT position, piece, blob FROM snapshot_piece WHERE task_id = ? AND position < ? LIMIT ?",
+    );
+    this.#dropBlob = db.command("DELETE FROM blob WHERE id = ?");
+    this.#dropPiece = db.command("DELETE FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
+    this.#putConfig = db.command(
       "INSERT INTO push_config (task_id, config_id, position, bytes) SELECT ?, ?, ?, ? " +
         "WHERE EXISTS (SELECT 1 FROM head WHERE task_id = ?) " +
         "ON CONFLICT DO UPDATE SET position = excluded.position, bytes = excluded.bytes",
     );
-    this.#deleteConfig = db.prepare("DELETE FROM push_config WHERE task_id = ? AND config_id = ?");
-    this.#delivered = db.prepare(
+    this.#deleteConfig = db.command("DELETE FROM push_config WHERE task_id = ? AND config_id = ?");
+    this.#delivered = db.command(
       "UPDATE push_config SET position = ? WHERE task_id = ? AND config_id = ? AND position < ?",
     );
   }

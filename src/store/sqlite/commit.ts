@@ -1,8 +1,8 @@
-import type { Database, Statement } from "better-sqlite3";
 import type { StoreError } from "../task-store.js";
 import { Appender } from "./append.js";
 import { Belongings } from "./belongings.js";
 import { Counters } from "./counters.js";
+import type { Command, Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { Retention } from "./retention.js";
@@ -20,9 +20,9 @@ type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<
  */
 export class Committer {
   readonly #db: Database;
-  readonly #begin: Statement<[]>;
-  readonly #commit: Statement<[]>;
-  readonly #rollback: Statement<[]>;
+  readonly #begin: Command<[]>;
+  readonly #commit: Command<[]>;
+  readonly #rollback: Command<[]>;
   readonly #counters: Counters;
   readonly #appender: Appender;
   readonly #handlers: Handlers;
@@ -31,9 +31,9 @@ export class Committer {
   constructor(db: Database, gone: readonly string[] | undefined) {
     this.#db = db;
     // The write lock from the start: what is checked is still true when it is written, whatever other processes do.
-    this.#begin = db.prepare("BEGIN IMMEDIATE");
-    this.#commit = db.prepare("COMMIT");
-    this.#rollback = db.prepare("ROLLBACK");
+    this.#begin = db.command("BEGIN IMMEDIATE");
+    this.#commit = db.command("COMMIT");
+    this.#rollback = db.command("ROLLBACK");
     this.#counters = new Counters(db);
     this.#appender = new Appender(db, this.#counters);
     const leases = new Leases(db, gone);

@@ -1,4 +1,5 @@
-import Database from "better-sqlite3";
+import { sqliteDriver } from "./driver/choose.js";
+import type { Database, DriverName } from "./driver/driver.js";
 import type { Place } from "./place.js";
 
 // What the writer's thread loads: nothing of the protocol, whose code would be in memory twice.
@@ -27,12 +28,16 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
 const WRITER_CACHE_KIB = 8 * 1024;
 
+/** Cache of the reader, in KiB, and at most that. */
+const READER_CACHE_KIB = 16_000;
+
 /** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
 
 /** The connection that reads, never in the way of the writer. */
-export function openReader(path: string): Database.Database {
-  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+export function openReader(path: string): Database {
+  const db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
+  db.pragma(`cache_size = -${READER_CACHE_KIB}`);
   // The first read makes the log file, which tells others of this process that the file is in use (see `inspect`).
   db.pragma("user_version");
   return db;
@@ -42,6 +47,8 @@ export function openReader(path: string): Database.Database {
 export interface WriterData {
   readonly path: string;
   readonly synchronous: Synchronous;
+  /** Where SQLite comes from in this process. */
+  readonly driver: DriverName;
   /** The files that the rest of the store has open, to be the same ones. */
   readonly place: Place;
   /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
@@ -49,7 +56,7 @@ export interface WriterData {
 }
 
 /** Moves what is in the log into the file, as far as no reader needs it. What goes wrong the next commit will meet. */
-export function checkpoint(db: Database.Database): void {
+export function checkpoint(db: Database): void {
   try {
     db.pragma("wal_checkpoint(PASSIVE)");
   } catch {
@@ -58,11 +65,24 @@ export function checkpoint(db: Database.Database): void {
 }
 
 /** The connection that writes. */
-export function openWriter({ path, synchronous }: Omit<WriterData, "place">): Database.Database {
-  const db = new Database(path, { fileMustExist: true, timeout: WRITE_TIMEOUT_MS });
+export function openWriter({ path, synchronous }: Pick<WriterData, "path" | "synchronous">): Database {
+  const db = sqliteDriver().open(path, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
   db.pragma(`synchronous = ${synchronous}`);
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
   return db;
+}
+
+/** Runs `work` in a transaction that has the write lock from its start, or takes back what it did. */
+export function immediate<T>(db: Database, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.exec("COMMIT");
+    return result;
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { Database } from "./driver/driver.js";
 
 interface Change {
   readonly tenant: string;
@@ -16,7 +16,7 @@ export class Counters {
   readonly #save: (change: Change) => void;
 
   constructor(db: Database) {
-    const upsert = db.prepare<[string, string, number, number]>(
+    const upsert = db.command<[string, string, number, number]>(
       "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
     );

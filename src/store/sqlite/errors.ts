@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorKind } from "../task-store.js";
+import { codeOf } from "./driver/codes.js";
 
 /**
  * Anything that went wrong in SQLite as the store's error, the real one kept as its cause. Codes:
@@ -26,10 +27,4 @@ export function isDamage(code: string): boolean {
 function isOutage(code: string): boolean {
   // A file that is shorter than it says is no better tomorrow.
   return /^SQLITE_(FULL|IOERR(?!_SHORT_READ)|CANTOPEN|READONLY|PERM|BUSY|LOCKED|PROTOCOL)/.test(code);
-}
-
-/** SQLite's name of an error, or empty. */
-export function codeOf(thrown: unknown): string {
-  if (!(thrown instanceof Error) || !("code" in thrown)) return "";
-  return typeof thrown.code === "string" ? thrown.code : "";
 }

@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { Database } from "./driver/driver.js";
 import type { Part } from "./large-values.js";
 
 /** A part looks at this many tasks. */
@@ -16,25 +16,21 @@ const OTHERS: ReadonlySet<number> = new Set([6, 7, 8]);
  * sends under one key at the same time. No client was ever told of them, and nobody can read them.
  */
 export function removeHeadless(db: Database): Part {
-  const tasks = db
-    .prepare<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
-      "SELECT task_id, tenant, owner, state FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
-    )
-    .raw();
-  const first = db
-    .prepare<[string], Uint8Array>(
-      `SELECT substr(coalesce(b.bytes, s.bytes), 1, ${PREFIX_BYTES}) FROM segment s LEFT JOIN blob b ON b.id = s.blob ` +
-        "WHERE s.task_id = ? ORDER BY s.last LIMIT 1",
-    )
-    .pluck();
+  const tasks = db.rows<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
+    "SELECT task_id, tenant, owner, state FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
+  );
+  const first = db.values<[string], Uint8Array>(
+    `SELECT substr(coalesce(b.bytes, s.bytes), 1, ${PREFIX_BYTES}) FROM segment s LEFT JOIN blob b ON b.id = s.blob ` +
+      "WHERE s.task_id = ? ORDER BY s.last LIMIT 1",
+  );
   const removals = [
     "DELETE FROM blob WHERE id IN (SELECT blob FROM segment WHERE task_id = ? AND blob IS NOT NULL)",
     "DELETE FROM blob WHERE id IN (SELECT blob FROM snapshot_piece WHERE task_id = ?)",
     ...["segment", "snapshot_piece", "snapshot", "send", "push_config", "head"].map(
       (table) => `DELETE FROM ${table} WHERE task_id = ?`,
     ),
-  ].map((sql) => db.prepare<[string]>(sql));
-  const count = db.prepare("UPDATE counter SET tasks = tasks - 1 WHERE tenant = ? AND owner = ? AND state = ?");
+  ].map((sql) => db.command<[string]>(sql));
+  const count = db.command("UPDATE counter SET tasks = tasks - 1 WHERE tenant = ? AND owner = ? AND state = ?");
   let last = "";
   return () => {
     const found = tasks.all(last, PART_TASKS);

@@ -5,6 +5,7 @@ import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
 import { StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
+import { sqliteDriver } from "./driver/choose.js";
 import { WriterLink, type WriterStatistics } from "./link.js";
 import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
@@ -60,6 +61,7 @@ const REMOVAL_STEP = 64;
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const settings = checked(typeof options === "string" ? { path: options } : options);
   const { path, synchronous, shared, logger } = settings;
+  const driver = sqliteDriver();
   const file = prepareFile(path, shared, logger);
   if (file.before !== SCHEMA_VERSION) {
     const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
@@ -70,9 +72,11 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
     // The reader has made SQLite's log, which stays as long as anybody has the file open.
     const place = placeOf(file.path);
     const troubles = new Troubles();
-    const start = (): Worker => startWriter({ path: file.path, synchronous, place, gone: file.gone });
+    const start = (): Worker =>
+      startWriter({ path: file.path, synchronous, place, gone: file.gone, driver: driver.name });
     const writer = new WriterLink({ ...settings, start, troubles });
     const unwatch = watchPlace(place, troubles);
+    logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");
     return compose({ reader, writer, lock: file.lock, health: troubles.health, shared, unwatch });
   } catch (error) {
     file.lock.release();

@@ -1,5 +1,5 @@
-import type { Database } from "better-sqlite3";
 import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/fold.js";
+import type { Database } from "./driver/driver.js";
 import { MAX_INLINE_BYTES } from "./segment.js";
 
 /** A part of the move looks at this many rows, and moves about this many bytes. */
@@ -20,15 +20,13 @@ export function moveLargeValues(db: Database): Part {
 }
 
 function moveSegments(db: Database): Part {
-  const rows = db
-    .prepare<[string, number, number], [string, number, number]>(
-      "SELECT task_id, last, length(bytes) FROM segment WHERE (task_id, last) > (?, ?) ORDER BY task_id, last LIMIT ?",
-    )
-    .raw();
-  const copy = db.prepare<[string, number]>(
+  const rows = db.rows<[string, number, number], [string, number, number]>(
+    "SELECT task_id, last, length(bytes) FROM segment WHERE (task_id, last) > (?, ?) ORDER BY task_id, last LIMIT ?",
+  );
+  const copy = db.command<[string, number]>(
     "INSERT INTO blob (bytes) SELECT bytes FROM segment WHERE task_id = ? AND last = ?",
   );
-  const point = db.prepare<[number | bigint, string, number]>(
+  const point = db.command<[number | bigint, string, number]>(
     "UPDATE segment SET bytes = x'', blob = ? WHERE task_id = ? AND last = ?",
   );
   let place: [taskId: string, last: number] = ["", 0];
@@ -50,19 +48,15 @@ function moveSegments(db: Database): Part {
   };
 }
 
-interface OldSnapshot {
-  readonly taskId: string;
-  readonly position: number;
-  readonly size: number;
-}
+type OldSnapshot = [taskId: string, position: number, size: number];
 
 function moveSnapshots(db: Database): Part {
-  const first = db.prepare<[], OldSnapshot>(
-    "SELECT task_id AS taskId, position, length(bytes) AS size FROM old_snapshot ORDER BY task_id LIMIT 1",
+  const first = db.rows<[], OldSnapshot>(
+    "SELECT task_id, position, length(bytes) FROM old_snapshot ORDER BY task_id LIMIT 1",
   );
-  const read = db.prepare<[string], Uint8Array>("SELECT bytes FROM old_snapshot WHERE task_id = ?").pluck();
-  const drop = db.prepare<[string]>("DELETE FROM old_snapshot WHERE task_id = ?");
-  const announce = db.prepare<[string, number, number]>(
+  const read = db.values<[string], Uint8Array>("SELECT bytes FROM old_snapshot WHERE task_id = ?");
+  const drop = db.command<[string]>("DELETE FROM old_snapshot WHERE task_id = ?");
+  const announce = db.command<[string, number, number]>(
     "INSERT OR IGNORE INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?)",
   );
   const addPiece = pieceMover(db);
@@ -73,7 +67,7 @@ function moveSnapshots(db: Database): Part {
     while (moved < PART_BYTES) {
       const old = first.get();
       if (old === undefined) return moved === 0 ? undefined : moved;
-      const { taskId, position, size } = old;
+      const [taskId, position, size] = old;
       if (kept?.taskId !== taskId) {
         const bytes = size > MAX_MOVED_SNAPSHOT ? undefined : read.get(taskId);
         kept = { taskId, pieces: cut(bytes), count: 0 };
@@ -106,11 +100,11 @@ function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
 
 /** Adds a piece unless it is there: a process that was killed, or another one on the same file, has moved it. */
 function pieceMover(db: Database): (taskId: string, position: number, piece: number, bytes: Uint8Array) => void {
-  const known = db.prepare<[string, number, number]>(
+  const known = db.rows<[string, number, number], [number]>(
     "SELECT 1 FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
   );
-  const keep = db.prepare<[Uint8Array]>("INSERT INTO blob (bytes) VALUES (?)");
-  const add = db.prepare<[string, number, number, number | bigint]>(
+  const keep = db.command<[Uint8Array]>("INSERT INTO blob (bytes) VALUES (?)");
+  const add = db.command<[string, number, number, number | bigint]>(
     "INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?)",
   );
   return (taskId, position, piece, bytes) => {

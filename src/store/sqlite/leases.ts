@@ -1,7 +1,7 @@
-import type { Database, Statement } from "better-sqlite3";
 import { holds } from "../check.js";
 import { nobody, type TaskHead } from "../task-store.js";
 import { Watch } from "../watch.js";
+import type { Command, Database, Query } from "./driver/driver.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
 import type { WriteRequest, WriteResult } from "./write.js";
 
@@ -9,15 +9,15 @@ type Nullable = string | number | null;
 
 /** Leases inside a transaction that holds the write lock, so that two processes never claim the same one. */
 export class Leases {
-  readonly #of: Statement<[string, number], HeadRow>;
-  readonly #claim: Statement<[string, string]>;
-  readonly #set: Statement<Nullable[]>;
-  readonly #stored: Statement<[string], [position: number, holder: string | null, attempt: number | null]>;
-  readonly #next: Statement<[string], string>;
-  readonly #beats: Statement<[], [holder: string, beat: number]>;
-  readonly #renew: Statement<[number, string]>;
-  readonly #enter: Statement<[string, number]>;
-  readonly #forget: Statement<[string]>;
+  readonly #of: Query<[string, number], HeadRow>;
+  readonly #claim: Command<[string, string]>;
+  readonly #set: Command<Nullable[]>;
+  readonly #stored: Query<[string], [position: number, holder: string | null, attempt: number | null]>;
+  readonly #next: Query<[string], string>;
+  readonly #beats: Query<[], [holder: string, beat: number]>;
+  readonly #renew: Command<[number, string]>;
+  readonly #enter: Command<[string, number]>;
+  readonly #forget: Command<[string]>;
   readonly #watch = new Watch();
   /** Holders that others gave up, which they have not been told yet. */
   readonly #lost = new Set<string>();
@@ -29,26 +29,22 @@ export class Leases {
   /** @param gone holders whose processes are gone; undefined where others may have the file, and nobody knows */
   constructor(db: Database, gone: readonly string[] | undefined) {
     this.#dead = gone && new Set(gone);
-    this.#of = db
-      .prepare<[string, number], HeadRow>(
-        `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_leased WHERE lease_holder = ? ORDER BY task_id LIMIT ?`,
-      )
-      .raw();
-    this.#claim = db.prepare("UPDATE head SET lease_holder = ?, lease_attempt = lease_attempt + 1 WHERE task_id = ?");
-    this.#set = db.prepare(
+    this.#of = db.rows<[string, number], HeadRow>(
+      `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_leased WHERE lease_holder = ? ORDER BY task_id LIMIT ?`,
+    );
+    this.#claim = db.command("UPDATE head SET lease_holder = ?, lease_attempt = lease_attempt + 1 WHERE task_id = ?");
+    this.#set = db.command(
       "UPDATE head SET lease_holder = ?, lease_turn = ?, lease_attempt = ? " +
         "WHERE task_id = ? AND lease_holder = ? AND lease_attempt = ?",
     );
-    this.#stored = db
-      .prepare<[string], [number, string | null, number | null]>(
-        "SELECT position, lease_holder, lease_attempt FROM head WHERE task_id = ?",
-      )
-      .raw();
+    this.#stored = db.rows<[string], [number, string | null, number | null]>(
+      "SELECT position, lease_holder, lease_attempt FROM head WHERE task_id = ?",
+    );
     this.#next = nextHolder(db);
-    this.#beats = db.prepare<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''").raw();
-    this.#renew = db.prepare("UPDATE holder SET beat = ? WHERE id = ?");
-    this.#enter = db.prepare("INSERT INTO holder (id, beat) VALUES (?, ?)");
-    this.#forget = db.prepare("DELETE FROM holder WHERE id = ?");
+    this.#beats = db.rows<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''");
+    this.#renew = db.command("UPDATE holder SET beat = ? WHERE id = ?");
+    this.#enter = db.command("INSERT INTO holder (id, beat) VALUES (?, ?)");
+    this.#forget = db.command("DELETE FROM holder WHERE id = ?");
   }
 
   /** A sign of life, from the holder itself or, while its event loop is blocked, for it (`forIt`). */
@@ -109,14 +105,14 @@ export function holdersIn(db: Database): string[] {
   return holders(nextHolder(db));
 }
 
-function nextHolder(db: Database): Statement<[string], string> {
+function nextHolder(db: Database): Query<[string], string> {
   const sql =
     "SELECT lease_holder FROM head INDEXED BY head_leased WHERE lease_holder > ? ORDER BY lease_holder LIMIT 1";
-  return db.prepare<[string], string>(sql).pluck();
+  return db.values<[string], string>(sql);
 }
 
 /** One step for each: they are few, whatever the number of leases. */
-function holders(next: Statement<[string], string>): string[] {
+function holders(next: Query<[string], string>): string[] {
   const found: string[] = [];
   for (let last: string | undefined = nobody; ; ) {
     last = next.get(last);

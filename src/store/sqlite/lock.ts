@@ -1,6 +1,7 @@
-import Database from "better-sqlite3";
 import { StoreError } from "../task-store.js";
-import { codeOf } from "./errors.js";
+import { sqliteDriver } from "./driver/choose.js";
+import { codeOf } from "./driver/codes.js";
+import type { Database } from "./driver/driver.js";
 
 /** How long an opener waits for another one to let go, in milliseconds: at a restart the predecessor may be closing. */
 export const LOCK_TIMEOUT_MS = 2_000;
@@ -12,7 +13,7 @@ export interface FileLock {
 }
 
 /** A connection that nothing refers to would be closed, and its lock lifted, by the garbage collector. */
-const held = new Set<Database.Database>();
+const held = new Set<Database>();
 
 /**
  * Holds a store's file: alone, or together with others that share it. The lock is that of SQLite on an empty database
@@ -25,7 +26,7 @@ const held = new Set<Database.Database>();
  * the lock.
  */
 export function lockFile(path: string, shared: boolean): FileLock {
-  const db = new Database(`${path}-lock`, { timeout: LOCK_TIMEOUT_MS });
+  const db = sqliteDriver().open(`${path}-lock`, { timeoutMs: LOCK_TIMEOUT_MS });
   try {
     take(db, shared);
   } catch (error) {
@@ -43,13 +44,13 @@ export function lockFile(path: string, shared: boolean): FileLock {
 }
 
 /** Begins a transaction that stays open. Without a write-ahead log a reader locks the file shared, as long as it reads. */
-function take(db: Database.Database, shared: boolean): void {
+function take(db: Database, shared: boolean): void {
   if (!shared) return void db.exec("BEGIN EXCLUSIVE");
   db.exec("BEGIN");
-  db.prepare("SELECT count(*) FROM sqlite_schema").get();
+  db.rows("SELECT count(*) FROM sqlite_schema").get();
 }
 
-function inUse(db: Database.Database, path: string, shared: boolean, cause: unknown): StoreError {
+function inUse(db: Database, path: string, shared: boolean, cause: unknown): StoreError {
   const holder = shared || isExclusive(db) ? "for itself alone" : "as one of several that share it";
   const message =
     `Cannot open ${path}: another process, or another store of this one, has it open ${holder}. Close that one first, or let every store of this file ` +
@@ -58,7 +59,7 @@ function inUse(db: Database.Database, path: string, shared: boolean, cause: unkn
 }
 
 /** Whether whoever has the lock lets nobody share it. */
-function isExclusive(db: Database.Database): boolean {
+function isExclusive(db: Database): boolean {
   try {
     db.pragma("busy_timeout = 0");
     take(db, true);

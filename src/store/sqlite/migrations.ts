@@ -1,5 +1,5 @@
-import type { Database } from "better-sqlite3";
-import { APPLICATION_ID } from "./connection.js";
+import { APPLICATION_ID, immediate } from "./connection.js";
+import type { Database } from "./driver/driver.js";
 import { removeHeadless } from "./headless.js";
 import { moveLargeValues, type Part } from "./large-values.js";
 
@@ -172,7 +172,7 @@ export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (byte
   for (let from = before; from < to; from = versionOf(db)) {
     const step = migrations[from];
     if (step === undefined) break;
-    if (typeof step === "string") db.transaction(() => finish(db, from, step)).immediate();
+    if (typeof step === "string") immediate(db, () => finish(db, from, step));
     else inParts(db, from, step, report);
   }
   return before;
@@ -181,12 +181,12 @@ export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (byte
 function inParts(db: Database, from: number, step: Exclude<Step, string>, report: (bytes: number) => void): void {
   const next = step.inParts(db);
   for (let total = 0; ; ) {
-    const bytes = db.transaction(() => (versionOf(db) === from ? next() : undefined)).immediate();
+    const bytes = immediate(db, () => (versionOf(db) === from ? next() : undefined));
     if (bytes === undefined) break;
     total += bytes;
     report(total);
   }
-  db.transaction(() => finish(db, from, step.sql)).immediate();
+  immediate(db, () => finish(db, from, step.sql));
 }
 
 function finish(db: Database, from: number, sql: string): void {
@@ -197,5 +197,5 @@ function finish(db: Database, from: number, sql: string): void {
 }
 
 function versionOf(db: Database): number {
-  return db.pragma("user_version", { simple: true }) as number;
+  return db.pragma("user_version") as number;
 }

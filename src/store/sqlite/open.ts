@@ -1,10 +1,12 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import Database from "better-sqlite3";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { APPLICATION_ID, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
-import { codeOf, toStoreError } from "./errors.js";
+import { sqliteDriver } from "./driver/choose.js";
+import { codeOf } from "./driver/codes.js";
+import type { Database } from "./driver/driver.js";
+import { toStoreError } from "./errors.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
@@ -65,7 +67,7 @@ interface Identity {
 }
 
 function inspect(path: string): void {
-  let db: Database.Database | undefined;
+  let db: Database | undefined;
   try {
     // Without a log beside it the header is the truth, and looking at it leaves nothing behind in the directory.
     // With one the file is in use or was left by a crash: then a connection has to read it, and closing a descriptor
@@ -73,7 +75,7 @@ function inspect(path: string): void {
     if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
     // Killed while it was created: only a connection that may write can take that back.
     if (existsSync(`${path}-journal`)) return;
-    db = new Database(path, { readonly: true, fileMustExist: true, timeout: READ_TIMEOUT_MS });
+    db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
     judge(path, readIdentity(db));
     if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
   } catch (error) {
@@ -83,10 +85,10 @@ function inspect(path: string): void {
   }
 }
 
-function readIdentity(db: Database.Database): Identity | undefined {
-  const application = db.pragma("application_id", { simple: true }) as number;
-  const version = db.pragma("user_version", { simple: true }) as number;
-  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+function readIdentity(db: Database): Identity | undefined {
+  const application = db.pragma("application_id") as number;
+  const version = db.pragma("user_version") as number;
+  const isEmpty = db.rows("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   return isEmpty && application === 0 ? undefined : { application, version };
 }
 
@@ -122,8 +124,8 @@ function judge(path: string, identity: Identity | undefined): void {
   }
 }
 
-function quickCheck(path: string, db: Database.Database): void {
-  const found = db.pragma("quick_check(1)", { simple: true });
+function quickCheck(path: string, db: Database): void {
+  const found = db.pragma("quick_check(1)");
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
@@ -138,10 +140,10 @@ function lockPlace(path: string, shared: boolean): FileLock {
 }
 
 function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "before" | "gone"> {
-  let db: Database.Database | undefined;
+  let db: Database | undefined;
   try {
-    db = new Database(path, { timeout: WRITE_TIMEOUT_MS });
-    const mode = db.pragma("journal_mode = WAL", { simple: true });
+    db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
+    const mode = db.pragma("journal_mode = WAL");
     if (mode !== "wal") {
       throw new StoreError(
         "failed",

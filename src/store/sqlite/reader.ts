@@ -1,4 +1,3 @@
-import type { Database, Statement } from "better-sqlite3";
 import {
   type HeldLease,
   type ListPage,
@@ -12,6 +11,7 @@ import {
   StoreError,
   type TaskHead,
 } from "../task-store.js";
+import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
@@ -24,63 +24,53 @@ type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
 
 interface ListStatements {
-  readonly page: Statement<(string | number)[], HeadRow>;
-  readonly total: Statement<(string | number)[], number>;
+  readonly page: Query<(string | number)[], HeadRow>;
+  readonly total: Query<(string | number)[], number>;
 }
 
 /** Everything that only reads, on a connection of its own; it sees what is committed and waits for nobody. */
 export class Reader {
   readonly #db: Database;
-  readonly #begin: Statement<[]>;
-  readonly #end: Statement<[]>;
-  readonly #head: Statement<[string], HeadRow>;
-  readonly #snapshot: Statement<[string], [position: number, pieces: number]>;
-  readonly #piece: Statement<[string, number, number], Uint8Array>;
-  readonly #segments: Statement<[string, number], SegmentRow>;
-  readonly #send: Statement<[string, string, string], [string, string, number]>;
-  readonly #leases: Statement<[string, string, number], [taskId: string, turn: number, attempt: number]>;
-  readonly #config: Statement<[string, string], ConfigRow>;
-  readonly #configs: Statement<[string, string, number], ConfigRow>;
+  readonly #begin: Command<[]>;
+  readonly #end: Command<[]>;
+  readonly #head: Query<[string], HeadRow>;
+  readonly #snapshot: Query<[string], [position: number, pieces: number]>;
+  readonly #piece: Query<[string, number, number], Uint8Array>;
+  readonly #segments: Query<[string, number], SegmentRow>;
+  readonly #send: Query<[string, string, string], [string, string, number]>;
+  readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
+  readonly #config: Query<[string, string], ConfigRow>;
+  readonly #configs: Query<[string, string, number], ConfigRow>;
   readonly #lists = new Map<string, ListStatements>();
   /** Bytes that were read, for whoever set it to 0. */
   #bytes = 0;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#begin = db.prepare("BEGIN");
-    this.#end = db.prepare("COMMIT");
-    this.#head = db.prepare<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`).raw();
-    this.#snapshot = db
-      .prepare<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?")
-      .raw();
-    this.#piece = db
-      .prepare<[string, number, number], Uint8Array>(
-        "SELECT b.bytes FROM snapshot_piece p JOIN blob b ON b.id = p.blob " +
-          "WHERE p.task_id = ? AND p.position = ? AND p.piece = ?",
-      )
-      .pluck();
-    this.#segments = db
-      .prepare<[string, number], SegmentRow>(
-        "SELECT s.last, s.count, coalesce(b.bytes, s.bytes) FROM segment s LEFT JOIN blob b ON b.id = s.blob " +
-          "WHERE s.task_id = ? AND s.last > ? ORDER BY s.last",
-      )
-      .raw();
-    this.#send = db
-      .prepare<[string, string, string], [string, string, number]>(
-        "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
-      )
-      .raw();
-    this.#leases = db
-      .prepare<[string, string, number], [string, number, number]>(
-        "SELECT task_id, lease_turn, lease_attempt FROM head INDEXED BY head_leased WHERE lease_holder = ? AND task_id > ? " +
-          "ORDER BY task_id LIMIT ?",
-      )
-      .raw();
+    this.#begin = db.command("BEGIN");
+    this.#end = db.command("COMMIT");
+    this.#head = db.rows<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`);
+    this.#snapshot = db.rows<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?");
+    this.#piece = db.values<[string, number, number], Uint8Array>(
+      "SELECT b.bytes FROM snapshot_piece p JOIN blob b ON b.id = p.blob " +
+        "WHERE p.task_id = ? AND p.position = ? AND p.piece = ?",
+    );
+    this.#segments = db.rows<[string, number], SegmentRow>(
+      "SELECT s.last, s.count, coalesce(b.bytes, s.bytes) FROM segment s LEFT JOIN blob b ON b.id = s.blob " +
+        "WHERE s.task_id = ? AND s.last > ? ORDER BY s.last",
+    );
+    this.#send = db.rows<[string, string, string], [string, string, number]>(
+      "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+    );
+    this.#leases = db.rows<[string, string, number], [string, number, number]>(
+      "SELECT task_id, lease_turn, lease_attempt FROM head INDEXED BY head_leased WHERE lease_holder = ? AND task_id > ? " +
+        "ORDER BY task_id LIMIT ?",
+    );
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
-    this.#config = db.prepare<[string, string], ConfigRow>(`${config} AND config_id = ?`).raw();
-    this.#configs = db
-      .prepare<[string, string, number], ConfigRow>(`${config} AND config_id > ? ORDER BY config_id LIMIT ?`)
-      .raw();
+    this.#config = db.rows<[string, string], ConfigRow>(`${config} AND config_id = ?`);
+    this.#configs = db.rows<[string, string, number], ConfigRow>(
+      `${config} AND config_id > ? ORDER BY config_id LIMIT ?`,
+    );
   }
 
   head(taskId: string): TaskHead | undefined {
@@ -196,8 +186,8 @@ export class Reader {
     const known = this.#lists.get(sql.page);
     if (known !== undefined) return known;
     const statements = {
-      page: this.#db.prepare<(string | number)[], HeadRow>(sql.page).raw(),
-      total: this.#db.prepare<(string | number)[], number>(sql.total).pluck(),
+      page: this.#db.rows<(string | number)[], HeadRow>(sql.page),
+      total: this.#db.values<(string | number)[], number>(sql.total),
     };
     this.#lists.set(sql.page, statements);
     return statements;
@@ -216,7 +206,7 @@ export class Reader {
   }
 
   #look<T>(method: string, look: () => T): T {
-    if (!this.#db.open) throw new StoreError("closed", "The store is closed.");
+    if (!this.#db.isOpen) throw new StoreError("closed", "The store is closed.");
     try {
       return look();
     } catch (error) {

@@ -1,5 +1,5 @@
-import type { Database, Statement } from "better-sqlite3";
 import type { Counters } from "./counters.js";
+import type { Command, Database, Query } from "./driver/driver.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
 
 /** Tables whose rows of a task are few and small, and go with it. */
@@ -19,25 +19,23 @@ type FinishedRow = [taskId: string, tenant: string, owner: string, state: number
  */
 export class Retention {
   readonly #counters: Counters;
-  readonly #finished: Statement<[number, number], FinishedRow>;
-  readonly #removals: readonly Statement<[string]>[];
-  readonly #garbage: Statement<[], string>;
-  readonly #addGarbage: Statement<[string]>;
-  readonly #removeGarbage: Statement<[string]>;
+  readonly #finished: Query<[number, number], FinishedRow>;
+  readonly #removals: readonly Command<[string]>[];
+  readonly #garbage: Query<[], string>;
+  readonly #addGarbage: Command<[string]>;
+  readonly #removeGarbage: Command<[string]>;
   readonly #sweepers: readonly Sweeper[];
 
   constructor(db: Database, counters: Counters) {
     this.#counters = counters;
-    this.#finished = db
-      .prepare<[number, number], FinishedRow>(
-        "SELECT task_id, tenant, owner, state FROM head INDEXED BY head_finished WHERE finished_at < ? " +
-          "ORDER BY finished_at LIMIT ?",
-      )
-      .raw();
-    this.#removals = TABLES.map((table) => db.prepare(`DELETE FROM ${table} WHERE task_id = ?`));
-    this.#garbage = db.prepare<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1").pluck();
-    this.#addGarbage = db.prepare("INSERT INTO garbage (task_id) VALUES (?)");
-    this.#removeGarbage = db.prepare("DELETE FROM garbage WHERE task_id = ?");
+    this.#finished = db.rows<[number, number], FinishedRow>(
+      "SELECT task_id, tenant, owner, state FROM head INDEXED BY head_finished WHERE finished_at < ? " +
+        "ORDER BY finished_at LIMIT ?",
+    );
+    this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
+    this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
+    this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
+    this.#removeGarbage = db.command("DELETE FROM garbage WHERE task_id = ?");
     // The newest entries first: whoever still reads the task meets its end early, and never a gap.
     this.#sweepers = [new Sweeper(db, "segment", ["last"]), new Sweeper(db, "snapshot_piece", ["position", "piece"])];
   }
@@ -73,22 +71,20 @@ interface Budget {
 
 /** Removes the rows of a task from a table, from the end of its key on, with what they have in `blob`. */
 class Sweeper {
-  readonly #rows: Statement<[string, number], [blob: number | null, size: number | null, ...key: number[]]>;
-  readonly #removeBlob: Statement<[number]>;
-  readonly #remove: Statement<[string, ...number[]]>;
+  readonly #rows: Query<[string, number], [blob: number | null, size: number | null, ...key: number[]]>;
+  readonly #removeBlob: Command<[number]>;
+  readonly #remove: Command<[string, ...number[]]>;
 
   /** @param key columns of the primary key behind `task_id` */
   constructor(db: Database, table: string, key: readonly string[]) {
     const order = key.map((column) => `t.${column} DESC`).join(", ");
-    this.#rows = db
-      .prepare<[string, number], [number | null, number | null, ...number[]]>(
-        `SELECT t.blob, length(b.bytes), ${key.map((column) => `t.${column}`).join(", ")} FROM ${table} t ` +
-          `LEFT JOIN blob b ON b.id = t.blob WHERE t.task_id = ? ORDER BY ${order} LIMIT ?`,
-      )
-      .raw();
-    this.#removeBlob = db.prepare("DELETE FROM blob WHERE id = ?");
+    this.#rows = db.rows<[string, number], [number | null, number | null, ...number[]]>(
+      `SELECT t.blob, length(b.bytes), ${key.map((column) => `t.${column}`).join(", ")} FROM ${table} t ` +
+        `LEFT JOIN blob b ON b.id = t.blob WHERE t.task_id = ? ORDER BY ${order} LIMIT ?`,
+    );
+    this.#removeBlob = db.command("DELETE FROM blob WHERE id = ?");
     const named = key.map((column) => `${column} = ?`).join(" AND ");
-    this.#remove = db.prepare(`DELETE FROM ${table} WHERE task_id = ? AND ${named}`);
+    this.#remove = db.command(`DELETE FROM ${table} WHERE task_id = ? AND ${named}`);
   }
 
   /** Says whether none is left. */

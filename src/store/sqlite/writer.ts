@@ -1,8 +1,9 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import type { Database } from "better-sqlite3";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
 import { APPLICATION_ID, BULK_CHECKPOINT_BYTES, checkpoint, openWriter, type WriterData } from "./connection.js";
+import { useDriver } from "./driver/choose.js";
+import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import { lookNow } from "./place.js";
@@ -147,4 +148,8 @@ function probe(db: Database): string | null {
   }
 }
 
-if (parentPort !== null) new Writer(parentPort, workerData as WriterData);
+if (parentPort !== null) {
+  const data = workerData as WriterData;
+  useDriver(data.driver);
+  new Writer(parentPort, data);
+}

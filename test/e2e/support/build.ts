@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import Database from "better-sqlite3";
+import { openDatabase } from "../../support/database.js";
 
 /** The repository. */
 export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
@@ -23,7 +23,7 @@ let checked = false;
 export function build(): void {
   if (checked) return;
   mkdirSync(join(root, ".cache"), { recursive: true });
-  const lock = new Database(join(root, ".cache", "build.db"), { timeout: 120_000 });
+  const lock = openDatabase(join(root, ".cache", "build.db"), { timeoutMs: 120_000 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
     if (!isCompiled()) compile();

@@ -1,8 +1,8 @@
 import { type SpawnOptions, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { root } from "../../e2e/support/build.js";
+import { openDatabase } from "../../support/database.js";
 
 /** Where clients are installed; not under version control. */
 export const cache: string = join(root, ".cache", "interop");
@@ -78,7 +78,7 @@ export async function installed({ name, needs, install }: Installation): Promise
   const complete = join(folder, ".complete");
   mkdirSync(cache, { recursive: true });
   // Nobody but who waits for it is held up: each test file has a thread or a process of its own.
-  const lock = new Database(join(cache, `${name}.lock`), { timeout: 600_000 });
+  const lock = openDatabase(join(cache, `${name}.lock`), { timeoutMs: 600_000 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
     if (existsSync(complete)) return folder;

@@ -1,8 +1,8 @@
-import Database from "better-sqlite3";
 import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { nobody } from "../../../src/store/task-store.js";
+import { openDatabase } from "../../support/database.js";
 
 /**
  * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
@@ -97,7 +97,7 @@ async function takeLeases(count: number): Promise<void> {
 
 /** Says how far it is after each part, and waits long enough to be killed there. */
 function migrateSlowly(): void {
-  migrate(new Database(path), SCHEMA_VERSION, (bytes) => {
+  migrate(openDatabase(path), SCHEMA_VERSION, (bytes) => {
     say(String(bytes));
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   });

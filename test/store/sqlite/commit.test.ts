@@ -1,25 +1,42 @@
-import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { headOf, leaseOf, numbered, OWNER } from "../../../src/store/contract/setup.js";
 import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
+import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
+import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../../../src/store/sqlite/write.js";
 import { nobody, type TaskHead } from "../../../src/store/task-store.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 let statements: string[] = [];
-let db: Database.Database;
+let db: Database;
 let committer: Committer;
 
 beforeEach(() => {
   statements = [];
-  db = new Database(":memory:", { verbose: (sql) => statements.push(String(sql)) });
+  db = recorded(openDatabase(":memory:"));
   migrate(db);
   committer = new Committer(db, []);
   statements = [];
 });
+
+/** Notes what is run on a connection by statements that give no rows. */
+function recorded(real: Database): Database {
+  const command = real.command.bind(real);
+  real.command = (sql) => {
+    const made = command(sql);
+    return {
+      run: (...values) => {
+        statements.push(sql);
+        return made.run(...values);
+      },
+    };
+  };
+  return real;
+}
 
 /** An append of numbered entries as the writer gets it. */
 function append(named: Partial<TaskHead> & Pick<TaskHead, "taskId">, expected = 0, size = 0): AppendWrite {
@@ -38,14 +55,14 @@ function kinds(outcomes: readonly Outcome[]): unknown[] {
 }
 
 const count = (sql: string): number => statements.filter((statement) => statement.startsWith(sql)).length;
-const tasks = (): unknown => db.prepare("SELECT task_id FROM head ORDER BY task_id").pluck().all();
+const tasks = (): unknown => db.values("SELECT task_id FROM head ORDER BY task_id").all();
 
 /** The counters as they are, and as counting the tasks would make them. */
 function counters(): { kept: unknown; counted: unknown } {
   return {
-    kept: db.prepare("SELECT tenant, owner, state, tasks FROM counter WHERE tasks <> 0 ORDER BY 1, 2, 3").all(),
+    kept: db.rows("SELECT tenant, owner, state, tasks FROM counter WHERE tasks <> 0 ORDER BY 1, 2, 3").all(),
     counted: db
-      .prepare("SELECT tenant, owner, state, count(*) AS tasks FROM head GROUP BY 1, 2, 3 ORDER BY 1, 2, 3")
+      .rows("SELECT tenant, owner, state, count(*) AS tasks FROM head GROUP BY 1, 2, 3 ORDER BY 1, 2, 3")
       .all(),
   };
 }
@@ -121,7 +138,7 @@ describe("Committer.commit() when SQLite fails", () => {
   });
 
   it("fails alone what does not fit on the disk", () => {
-    const pages = db.pragma("page_count", { simple: true }) as number;
+    const pages = db.pragma("page_count") as number;
     db.pragma(`max_page_count = ${pages + 8}`);
     const outcomes = committer.commit([
       append({ taskId: "a" }),
@@ -136,8 +153,8 @@ describe("Committer.commit() when SQLite fails", () => {
 
   it("fails all when there is no transaction to be had, and goes on when there is", () => {
     const path = temporaryFile();
-    const mine = new Database(path, { timeout: 0 });
-    const other = new Database(path);
+    const mine = openDatabase(path, { timeoutMs: 0 });
+    const other = openDatabase(path);
     migrate(mine);
     other.exec("BEGIN IMMEDIATE");
     const blocked = new Committer(mine, []);
@@ -155,7 +172,7 @@ describe("Committer.commit() when SQLite fails", () => {
     const [outcome] = committer.commit([append({ taskId: "a", statusTime: Number.NaN })]);
     const error = outcome !== undefined && "error" in outcome ? outcome.error : undefined;
     expect(error?.message).toContain("NOT NULL constraint failed: head.status_time");
-    expect(error?.cause).toBeInstanceOf(Database.SqliteError);
+    expect(codeOf(error?.cause)).toBe("SQLITE_CONSTRAINT_NOTNULL");
   });
 });
 
@@ -175,7 +192,7 @@ describe("the counters", () => {
         committer.commit(
           writes.map(({ task, owner, state, statusTime, broken }) => {
             const taskId = `${tenant}-${owner}-${task}`;
-            const position = db.prepare("SELECT position FROM head WHERE task_id = ?").pluck().get(taskId) as number;
+            const position = db.values("SELECT position FROM head WHERE task_id = ?").get(taskId) as number;
             const time = broken && task === 0 ? Number.NaN : statusTime;
             const named = { ...OWNER, tenant, owner, taskId, state, statusTime: time };
             return append({ ...named, position: (position ?? 0) + 1 }, position ?? 0);

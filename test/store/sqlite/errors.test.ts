@@ -1,9 +1,9 @@
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { codeOf, toStoreError } from "../../../src/store/sqlite/errors.js";
+import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
+import { toStoreError } from "../../../src/store/sqlite/errors.js";
 import { StoreError } from "../../../src/store/task-store.js";
 
-const sqlite = (code: string): Error => new Database.SqliteError("what happened", code);
+const sqlite = (code: string): Error => Object.assign(new Error("what happened"), { code });
 
 describe("toStoreError()", () => {
   it("tells damage, and what concerns every write, from other trouble", () => {

@@ -1,5 +1,4 @@
 import { create } from "@bufbuild/protobuf";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
@@ -9,6 +8,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import { encodeEntry, timestampOf } from "../../../src/task/entry.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 type Case = NonNullable<LogEntry["event"]["case"]>;
@@ -54,24 +54,24 @@ describe("sqliteStore() with a file of an older version", () => {
   it("removes tasks whose log does not begin with being created, and nothing else", async () => {
     for (const version of [2, 4]) {
       const path = temporaryFile();
-      const db = new Database(path);
+      const db = openDatabase(path);
       db.pragma("journal_mode = WAL");
       migrate(db, version);
       const columns = version === 2 ? "(task_id, last, count, bytes)" : "(task_id, last, count, bytes, blob)";
       for (const [index, kind] of (["created", ...others] as const).entries()) {
         const head = headOf({ taskId: kind, position: 1, statusTime: index });
-        db.prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+        db.command("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
           ...[kind, head.tenant, head.owner, head.contextId, head.state, head.statusTime, 1, 1, null],
           ...["holder", 5, 1, 1],
         );
         const bytes = segmentOf([entryOf(kind, 1, 2_000)]);
         const blob =
-          version === 2 ? [] : [db.prepare("INSERT INTO blob (bytes) VALUES (?)").run(bytes).lastInsertRowid];
+          version === 2 ? [] : [db.command("INSERT INTO blob (bytes) VALUES (?)").run(bytes).lastInsertRowid];
         const values = [kind, 1, 1, version === 2 ? bytes : new Uint8Array(0), ...blob];
-        db.prepare(`INSERT INTO segment ${columns} VALUES (${values.map(() => "?").join(", ")})`).run(...values);
-        db.prepare("INSERT INTO send VALUES (?, ?, ?, ?, ?, ?)").run(head.tenant, head.owner, kind, "f", kind, 1);
+        db.command(`INSERT INTO segment ${columns} VALUES (${values.map(() => "?").join(", ")})`).run(...values);
+        db.command("INSERT INTO send VALUES (?, ?, ?, ?, ?, ?)").run(head.tenant, head.owner, kind, "f", kind, 1);
       }
-      db.prepare("INSERT INTO counter VALUES (?, ?, ?, ?)").run(OWNER.tenant, OWNER.owner, 2, 4);
+      db.command("INSERT INTO counter VALUES (?, ?, ?, ?)").run(OWNER.tenant, OWNER.owner, 2, 4);
       db.close();
       const store = sqliteStore(path);
       const { heads, total } = await store.list({ ...OWNER, limit: 10 });
@@ -83,9 +83,9 @@ describe("sqliteStore() with a file of an older version", () => {
       expect(await store.findSend({ ...OWNER, key: "created" })).toMatchObject({ taskId: "created" });
       expect((await store.read({ taskId: "created", after: 0, limit: 10 }))[0]?.length).toBeGreaterThan(2_000);
       await store.close();
-      const after = new Database(path);
+      const after = openDatabase(path);
       for (const table of ["head", "segment", "send", "blob"]) {
-        expect(after.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), table).toBe(1);
+        expect(after.values(`SELECT count(*) FROM ${table}`).get(), table).toBe(1);
       }
       after.close();
     }

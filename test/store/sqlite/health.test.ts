@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import Database from "better-sqlite3";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { create, follow, followRequest, readAll } from "../../../src/store/contract/setup.js";
 import type { StoreStatus } from "../../../src/store/health.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 const opened: SqliteStore[] = [];
@@ -112,7 +112,7 @@ describe("a writer's thread that dies", () => {
     const { path, store, changes } = await openWith();
     const head = await create(store, { taskId: "a" });
     for (let death = 1; death <= 2; death++) {
-      const other = new Database(path);
+      const other = openDatabase(path);
       other.exec("BEGIN IMMEDIATE");
       const waiting = Promise.allSettled([
         store.append(followRequest({ ...head, position: death, generation: death })),
@@ -137,7 +137,7 @@ describe("a writer's thread that dies", () => {
 describe("a write that takes too long", () => {
   it("is refused after its time, and what comes meanwhile at once, until the disk goes on", async () => {
     const { path, store, changes } = await openWith({ stallMs: 500, writeTimeoutMs: 1_500 });
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     await expect(create(store, { taskId: "late" })).rejects.toMatchObject(unavailable);
     expect(store.health.status).toMatchObject(unhealthy(/under way/));
@@ -155,7 +155,7 @@ describe("a write that takes too long", () => {
 
   it("does not keep the store from being closed", async () => {
     const { path, store } = await openWith({ stallMs: 500, writeTimeoutMs: 1_500 });
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const late = expect(create(store, { taskId: "late" })).rejects.toMatchObject(unavailable);
     await expect(store.close()).rejects.toMatchObject(unavailable);

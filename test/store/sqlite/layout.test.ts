@@ -1,23 +1,23 @@
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { bytesOf, create, headOf, readAll } from "../../../src/store/contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/segment.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 const MB = 1024 * 1024;
 
 /** Tables and indexes whose rows are so long that SQLite keeps a part of them elsewhere. */
 function spilling(path: string): unknown[] {
-  const db = new Database(path, { readonly: true });
-  const names = db.prepare("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow' ORDER BY 1").pluck().all();
+  const db = openDatabase(path, { readonly: true });
+  const names = db.values("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow' ORDER BY 1").all();
   db.close();
   return names;
 }
 
 function rowsOf(path: string, table: string): number {
-  const db = new Database(path, { readonly: true });
-  const rows = db.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+  const db = openDatabase(path, { readonly: true });
+  const rows = db.values(`SELECT count(*) FROM ${table}`).get() as number;
   db.close();
   return rows;
 }

@@ -1,5 +1,4 @@
 import { Worker } from "node:worker_threads";
-import Database from "better-sqlite3";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../../src/core/log.js";
 import { create, followRequest, headOf, leaseOf, numbered, readAll } from "../../../src/store/contract/setup.js";
@@ -7,6 +6,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { WriterLink } from "../../../src/store/sqlite/link.js";
 import { Troubles } from "../../../src/store/sqlite/troubles.js";
 import type { AppendRequest } from "../../../src/store/task-store.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
 
@@ -47,7 +47,7 @@ describe("group commit", () => {
     const path = temporaryFile();
     const store = sqliteStore(path);
     await create(store, { taskId: "first" });
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const sent: Promise<unknown>[] = [];
     for (let turn = 0; turn < 50; turn++) {
@@ -112,7 +112,7 @@ describe("a writer that dies", () => {
     const path = temporaryFile();
     const store = sqliteStore(path);
     await create(store, { taskId: "a" });
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const waiting = Array.from({ length: 5 }, (_, index) => store.append(append(`waiting-${index}`)));
     await new Promise((resolve) => setImmediate(resolve));
@@ -210,7 +210,7 @@ describe("bulk writes", () => {
     const path = temporaryFile();
     const store = sqliteStore(path);
     await store.append(append("first"));
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const order: string[] = [];
     const sent = ["large-1", "large-2", "large-3"].map((id) => store.append(large(id)).then(() => order.push(id)));

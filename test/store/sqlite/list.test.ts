@@ -1,10 +1,11 @@
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { Committer } from "../../../src/store/sqlite/commit.js";
+import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { type ListShape, listSql, pageValues, shapeOf, totalValues } from "../../../src/store/sqlite/list.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
 import type { ListRequest } from "../../../src/store/task-store.js";
+import { openDatabase } from "../../support/database.js";
 
 const flags = [false, true];
 const shapes: ListShape[] = flags.flatMap((context) =>
@@ -23,13 +24,15 @@ function requestOf(shape: ListShape): ListRequest {
   };
 }
 
-function planOf(db: Database.Database, sql: string, values: (string | number)[]): string[] {
-  const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
-  return rows.map((row) => row.detail);
+function planOf(db: Database, sql: string, values: (string | number)[]): string[] {
+  const rows = db
+    .rows<(string | number)[], [number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...values);
+  return rows.map((row) => row[3]);
 }
 
 describe("listSql()", () => {
-  const db = new Database(":memory:");
+  const db = openDatabase(":memory:");
   migrate(db);
 
   for (const shape of shapes) {
@@ -61,14 +64,16 @@ describe("listSql()", () => {
 });
 
 describe("every statement of the store", () => {
-  const db = new Database(":memory:");
+  const db = openDatabase(":memory:");
   migrate(db);
   const prepared: string[] = [];
-  const prepare = db.prepare.bind(db);
-  db.prepare = ((sql: string) => {
-    prepared.push(sql);
-    return prepare(sql);
-  }) as typeof db.prepare;
+  for (const kind of ["command", "rows", "values"] as const) {
+    const prepare = db[kind].bind(db) as (sql: string) => unknown;
+    db[kind] = (sql: string) => {
+      prepared.push(sql);
+      return prepare(sql) as never;
+    };
+  }
   new Reader(db);
   new Committer(db, []);
   const statements = prepared.filter((sql) => /^(SELECT|INSERT|UPDATE|DELETE)/.test(sql));

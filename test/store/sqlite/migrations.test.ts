@@ -1,50 +1,58 @@
+import { readFileSync } from "node:fs";
 import { create, equals } from "@bufbuild/protobuf";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import { bytesOf, follow, headOf, leaseOf, numbered, OWNER, textOf } from "../../../src/store/contract/setup.js";
-import { APPLICATION_ID } from "../../../src/store/sqlite/connection.js";
+import { APPLICATION_ID, immediate } from "../../../src/store/sqlite/connection.js";
+import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, migrations, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { TaskHead } from "../../../src/store/task-store.js";
 import { encodeSnapshot, SnapshotReader, TaskFold } from "../../../src/task/fold.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
 
 /** Writes a file as version 1 left it: no counters, and the given tasks with everything that a task can have. */
 function versionOneFile(path: string, heads: readonly TaskHead[]): void {
-  const db = new Database(path);
+  const db = openDatabase(path);
   db.pragma("journal_mode = WAL");
   migrate(db, 1);
   for (const head of heads) {
     const { taskId, lease, state, statusTime, position } = head;
-    db.prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    db.command("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
       ...[taskId, head.tenant, head.owner, head.contextId, state, statusTime, position, head.generation],
-      ...[state === 3 ? statusTime : null, lease?.holder, lease && 5_000, lease?.turn, lease?.attempt],
+      ...[
+        state === 3 ? statusTime : null,
+        lease?.holder ?? null,
+        lease && 5_000,
+        lease?.turn ?? null,
+        lease?.attempt ?? null,
+      ],
     );
     const entries = numbered(0, position);
     const bytes = new Uint8Array(planSegments(entries)[0]?.bytes ?? 0);
     writeEntries(bytes, 0, entries);
-    db.prepare("INSERT INTO segment VALUES (?, ?, ?, ?)").run(taskId, position, position, bytes);
-    db.prepare("INSERT INTO snapshot VALUES (?, ?, ?)").run(taskId, 1, bytesOf(`fold of ${taskId}`));
-    db.prepare("INSERT INTO send VALUES (?, ?, ?, ?, ?, ?)").run(head.tenant, head.owner, taskId, "f", taskId, 1);
-    db.prepare("INSERT INTO push_config VALUES (?, ?, ?, ?)").run(taskId, "x", 1, bytesOf(`config of ${taskId}`));
+    db.command("INSERT INTO segment VALUES (?, ?, ?, ?)").run(taskId, position, position, bytes);
+    db.command("INSERT INTO snapshot VALUES (?, ?, ?)").run(taskId, 1, bytesOf(`fold of ${taskId}`));
+    db.command("INSERT INTO send VALUES (?, ?, ?, ?, ?, ?)").run(head.tenant, head.owner, taskId, "f", taskId, 1);
+    db.command("INSERT INTO push_config VALUES (?, ?, ?, ?)").run(taskId, "x", 1, bytesOf(`config of ${taskId}`));
   }
   db.close();
 }
 
-const versionOf = (db: Database.Database): unknown => db.pragma("user_version", { simple: true });
-const tablesOf = (db: Database.Database): unknown[] =>
-  db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all();
+const versionOf = (db: Database): unknown => db.pragma("user_version");
+const tablesOf = (db: Database): unknown[] =>
+  db.values("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
 
 describe("migrate()", () => {
   it("makes a new file in all steps and marks it as ours", () => {
-    const db = new Database(":memory:");
+    const db = openDatabase(":memory:");
     expect(migrate(db)).toBe(0);
     expect(versionOf(db)).toBe(SCHEMA_VERSION);
-    expect(db.pragma("application_id", { simple: true })).toBe(APPLICATION_ID);
+    expect(db.pragma("application_id")).toBe(APPLICATION_ID);
     expect(tablesOf(db)).toEqual([
       "blob",
       "counter",
@@ -60,16 +68,18 @@ describe("migrate()", () => {
   });
 
   it("does nothing about a file that is up to date", () => {
-    const db = new Database(":memory:");
+    const path = temporaryFile();
+    const db = openDatabase(path);
     migrate(db);
-    const before = db.serialize();
+    const before = readFileSync(path);
     expect(migrate(db)).toBe(SCHEMA_VERSION);
-    expect(db.serialize().equals(before)).toBe(true);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    db.close();
   });
 
   it("takes every version to the next one", () => {
     for (let from = 0; from < migrations.length; from++) {
-      const db = new Database(":memory:");
+      const db = openDatabase(":memory:");
       migrate(db, from);
       expect(versionOf(db)).toBe(from);
       expect(migrate(db)).toBe(from);
@@ -78,7 +88,7 @@ describe("migrate()", () => {
   });
 
   it("takes a step whole or not at all", () => {
-    const db = new Database(":memory:");
+    const db = openDatabase(":memory:");
     migrate(db, 1);
     db.exec("CREATE TABLE counter (in_the_way)");
     expect(() => migrate(db)).toThrow("already exists");
@@ -132,13 +142,13 @@ describe("sqliteStore() with a file of version 1", () => {
     const log: unknown[] = [];
     const keep = (facts: object, message: string): number => log.push({ ...facts, message });
     const store = sqliteStore({ path, logger: { debug: keep, info: keep, warn: keep, error: keep } });
-    expect(log).toEqual([expect.objectContaining({ path, from: 1, to: SCHEMA_VERSION })]);
+    expect(log.slice(0, 1)).toEqual([expect.objectContaining({ path, from: 1, to: SCHEMA_VERSION })]);
     await follow(store, heads[0]!, { state: 3 });
     expect((await store.list({ ...OWNER, state: 3, limit: 1 })).total).toBe(3);
     expect(await store.removeFinished({ before: 2_500, limit: 10 })).toBe(2);
     expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(1);
     await store.close();
-    const db = new Database(path);
+    const db = openDatabase(path);
     expect(versionOf(db)).toBe(SCHEMA_VERSION);
     db.close();
   });
@@ -153,12 +163,12 @@ const SIZES = [10, 899, 1_000, 5_000, 300_000, 3_000_000];
 
 /** Writes a file as version 2 left it: tasks of one entry each, of several sizes, and snapshots of such sizes. */
 function versionTwoFile(path: string, count: number): void {
-  const db = new Database(path);
+  const db = openDatabase(path);
   db.pragma("journal_mode = WAL");
   migrate(db, 2);
-  const head = db.prepare("INSERT INTO head VALUES (?, 'tenant', 'owner', 'c', 3, ?, 1, 1, ?, NULL, NULL, NULL, NULL)");
-  const segment = db.prepare("INSERT INTO segment VALUES (?, 1, 1, ?)");
-  db.transaction(() => {
+  const head = db.command("INSERT INTO head VALUES (?, 'tenant', 'owner', 'c', 3, ?, 1, 1, ?, NULL, NULL, NULL, NULL)");
+  const segment = db.command("INSERT INTO segment VALUES (?, 1, 1, ?)");
+  immediate(db, () => {
     for (let task = 0; task < count; task++) {
       const taskId = `task-${String(task).padStart(6, "0")}`;
       const entry = entryOf(task, task % 100 === 0 ? (SIZES[(task / 100) % SIZES.length] ?? 10) : 10);
@@ -169,11 +179,11 @@ function versionTwoFile(path: string, count: number): void {
     }
     const fold = new TaskFold();
     for (const entry of largeLog()) fold.apply(entry);
-    const snapshot = db.prepare("INSERT INTO snapshot VALUES (?, ?, ?)");
+    const snapshot = db.command("INSERT INTO snapshot VALUES (?, ?, ?)");
     snapshot.run("task-000001", 1, bytesOf("small"));
     snapshot.run("task-000002", fold.position, encodeSnapshot(fold));
     snapshot.run("task-000003", 1, new Uint8Array(1_000_000).fill(255));
-  })();
+  });
   db.close();
 }
 
@@ -209,15 +219,15 @@ async function expectEverything(path: string, count: number): Promise<void> {
   // One that nobody can read is dropped: the log has everything.
   expect((await store.load({ taskId: "task-000003" }))?.snapshot).toBeUndefined();
   await store.close();
-  const db = new Database(path, { readonly: true });
+  const db = openDatabase(path, { readonly: true });
   expect(versionOf(db)).toBe(SCHEMA_VERSION);
-  const spilling = db.prepare("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow'").pluck().all();
+  const spilling = db.values("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow'").all();
   expect(spilling).toEqual(["blob"]);
-  expect(db.pragma("quick_check", { simple: true })).toBe("ok");
+  expect(db.pragma("quick_check")).toBe("ok");
   const [blobs, used] = [
     "SELECT count(*) FROM blob",
     "SELECT (SELECT count(*) FROM segment WHERE blob IS NOT NULL) + (SELECT count(*) FROM snapshot_piece)",
-  ].map((sql) => db.prepare(sql).pluck().get());
+  ].map((sql) => db.values(sql).get());
   expect(blobs).toBe(used);
   db.close();
 }
@@ -240,7 +250,7 @@ describe("sqliteStore() with a file of version 2", { timeout: 60_000 }, () => {
       child.process.kill("SIGKILL");
       expect(await child.ended).toBe("SIGKILL");
       far.push(Number(child.lines.at(-1)));
-      const db = new Database(path);
+      const db = openDatabase(path);
       expect(versionOf(db)).toBe(3);
       db.close();
     }

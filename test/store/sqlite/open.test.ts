@@ -1,12 +1,12 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { countTo, create, readAll } from "../../../src/store/contract/setup.js";
 import { APPLICATION_ID, openWriter } from "../../../src/store/sqlite/connection.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { StoreError } from "../../../src/store/task-store.js";
+import { openDatabase } from "../../support/database.js";
 import { contentsOf, temporaryDirectory, temporaryFile } from "./files.js";
 
 /** Opens what should not open. */
@@ -48,7 +48,7 @@ describe("sqliteStore() and the place of its file", () => {
     writeFileSync(path, "");
     await sqliteStore(path).close();
     const abandoned = temporaryFile();
-    const db = new Database(abandoned);
+    const db = openDatabase(abandoned);
     db.pragma("journal_mode = WAL");
     db.close();
     const store = sqliteStore(abandoned);
@@ -153,8 +153,8 @@ describe("sqliteStore() and a damaged file", () => {
 
   it("says so when the damage shows only in use", async () => {
     const path = await filled();
-    const db = new Database(path);
-    db.prepare("UPDATE segment SET bytes = x'ff' WHERE task_id = 'task-7'").run();
+    const db = openDatabase(path);
+    db.command("UPDATE segment SET bytes = x'ff' WHERE task_id = 'task-7'").run();
     db.close();
     const store = sqliteStore(path);
     await expect(store.read({ taskId: "task-7", after: 0, limit: 10 })).rejects.toMatchObject(damaged);
@@ -171,7 +171,7 @@ describe("sqliteStore() and somebody else's file", () => {
   ] as const) {
     it(`refuses a database ${name} and leaves its directory as it is`, () => {
       const path = temporaryFile();
-      const db = new Database(path);
+      const db = openDatabase(path);
       db.pragma("journal_mode = WAL");
       db.pragma(`application_id = ${id}`);
       db.exec("CREATE TABLE things (a); INSERT INTO things VALUES (1)");
@@ -187,12 +187,12 @@ describe("sqliteStore() and somebody else's file", () => {
 
   it("refuses one that is in use, and does not disturb its owner", () => {
     const path = temporaryFile();
-    const db = new Database(path);
+    const db = openDatabase(path);
     db.pragma("journal_mode = WAL");
     db.exec("CREATE TABLE things (a); INSERT INTO things VALUES (1)");
     expect(refusalOf(path)).toMatchObject({ kind: "failed", message: expect.stringContaining("another application") });
     db.exec("INSERT INTO things VALUES (2)");
-    expect(db.prepare("SELECT count(*) FROM things").pluck().get()).toBe(2);
+    expect(db.values("SELECT count(*) FROM things").get()).toBe(2);
     db.close();
   });
 });
@@ -205,7 +205,7 @@ describe("sqliteStore() and a file of a newer version", () => {
 
   it("refuses it, names both versions, and leaves its directory as it is", async () => {
     const path = await filled();
-    const db = new Database(path);
+    const db = openDatabase(path);
     db.pragma("user_version = 99");
     db.close();
     const before = contentsOf(dirname(path));
@@ -215,7 +215,7 @@ describe("sqliteStore() and a file of a newer version", () => {
 
   it("refuses it as well when only its log says so", async () => {
     const path = await filled();
-    const db = new Database(path);
+    const db = openDatabase(path);
     db.pragma("user_version = 99");
     const copy = copyOfOpen(path);
     db.close();
@@ -255,7 +255,7 @@ describe("sqliteStore() after a crash", () => {
 
   it("finishes what was killed while the file was created", () => {
     const path = temporaryFile();
-    const db = new Database(path);
+    const db = openDatabase(path);
     migrate(db, 0);
     db.exec("BEGIN; CREATE TABLE half (a)");
     const copy = copyOfOpen(path);
@@ -270,9 +270,9 @@ it("syncs the log at each commit with FULL, and when it is moved into the file w
     ["FULL", 2],
     ["NORMAL", 1],
   ] as const) {
-    const db = openWriter({ path, synchronous, gone: [] });
-    expect(db.pragma("synchronous", { simple: true })).toBe(level);
-    expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+    const db = openWriter({ path, synchronous });
+    expect(db.pragma("synchronous")).toBe(level);
+    expect(db.pragma("journal_mode")).toBe("wal");
     db.close();
   }
 });

@@ -1,9 +1,9 @@
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { bytesOf, create, follow, headOf, OWNER } from "../../../src/store/contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { READ_BYTES } from "../../../src/store/sqlite/reader.js";
 import { MAX_SEGMENT_BYTES } from "../../../src/store/sqlite/segment.js";
+import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 let path: string;
@@ -18,8 +18,8 @@ afterEach(() => store.close());
 
 /** Looks into the file from beside. */
 function inFile(sql: string): unknown[] {
-  const db = new Database(path, { readonly: true });
-  const rows = db.prepare(sql).all();
+  const db = openDatabase(path, { readonly: true });
+  const rows = db.rows(sql).all();
   db.close();
   return rows;
 }
@@ -61,10 +61,10 @@ describe("the file", () => {
     const entries = Array.from({ length: 3 }, () => new Uint8Array(MAX_SEGMENT_BYTES - 100));
     await store.append({ head: { ...head, position: 8 }, expected: 5, entries });
     expect(inFile("SELECT last, count FROM segment ORDER BY last")).toEqual([
-      { last: 5, count: 5 },
-      { last: 6, count: 1 },
-      { last: 7, count: 1 },
-      { last: 8, count: 1 },
+      [5, 5],
+      [6, 1],
+      [7, 1],
+      [8, 1],
     ]);
   });
 
@@ -73,8 +73,8 @@ describe("the file", () => {
     await follow(store, head, { state: 3, statusTime: 20 });
     await create(store, { taskId: "b", statusTime: 30 });
     expect(inFile("SELECT task_id, finished_at FROM head ORDER BY 1")).toEqual([
-      { task_id: "a", finished_at: 20 },
-      { task_id: "b", finished_at: null },
+      ["a", 20],
+      ["b", null],
     ]);
   });
 
@@ -90,8 +90,8 @@ describe("the file", () => {
     await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
     await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
     await store.removeFinished({ before: 9_999, limit: 1 });
-    const tables = inFile("SELECT name FROM sqlite_schema WHERE type = 'table'") as { name: string }[];
-    for (const { name } of tables.filter((table) => table.name !== "counter")) {
+    const tables = inFile("SELECT name FROM sqlite_schema WHERE type = 'table'") as [name: string][];
+    for (const [name] of tables.filter(([table]) => table !== "counter")) {
       expect(inFile(`SELECT * FROM ${name}`)).toEqual([]);
     }
   });

@@ -1,0 +1,73 @@
+import { createRequire } from "node:module";
+import type BetterSqlite from "better-sqlite3";
+import {
+  type Command,
+  type Database,
+  DEFAULT_TIMEOUT_MS,
+  type Driver,
+  type OpenOptions,
+  type Parameter,
+  type Query,
+  type SqliteValue,
+} from "./driver.js";
+
+/**
+ * SQLite by the package better-sqlite3, which every Node.js can have and which has to be compiled for it.
+ * @throws what Node.js says when the package is not there, or is not built for this Node.js.
+ */
+export function loadBetterSqlite(): Driver {
+  // Not imported: who has SQLite from Node.js does not need the package.
+  const Database = createRequire(import.meta.url)("better-sqlite3") as typeof BetterSqlite;
+  const open = (path: string, { readonly = false, mustExist = false, timeoutMs }: OpenOptions = {}): BetterDatabase => {
+    const fileMustExist = mustExist || readonly;
+    return new BetterDatabase(
+      new Database(path, { readonly, fileMustExist, timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }),
+    );
+  };
+  // The compiled part is loaded by the first connection.
+  const first = open(":memory:");
+  const version = first.values<[], string>("SELECT sqlite_version()").get() ?? "";
+  first.close();
+  return { name: "better-sqlite3", version, open };
+}
+
+/** Its statements are what the seam asks for, so no call goes through anything of ours. */
+class BetterDatabase implements Database {
+  readonly #db: BetterSqlite.Database;
+
+  constructor(db: BetterSqlite.Database) {
+    this.#db = db;
+  }
+
+  get isOpen(): boolean {
+    return this.#db.open;
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.inTransaction;
+  }
+
+  command<P extends readonly Parameter[]>(sql: string): Command<P> {
+    return this.#db.prepare(sql) as unknown as Command<P>;
+  }
+
+  rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R> {
+    return this.#db.prepare(sql).raw() as unknown as Query<P, R>;
+  }
+
+  values<P extends readonly Parameter[], V>(sql: string): Query<P, V> {
+    return this.#db.prepare(sql).pluck() as unknown as Query<P, V>;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  pragma(text: string): SqliteValue | undefined {
+    return this.#db.pragma(text, { simple: true }) as SqliteValue | undefined;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import {
+  type Changed,
+  type Command,
+  type Database,
+  DEFAULT_TIMEOUT_MS,
+  type Driver,
+  type OpenOptions,
+  type Parameter,
+  type Query,
+  type SqliteValue,
+} from "./driver.js";
+
+/** The part of `node:sqlite` that is used, as Node.js 22.13 has it; what came later is optional. */
+interface NodeSqlite {
+  readonly DatabaseSync: {
+    new (path: string | URL, options: { readonly readOnly: boolean }): DatabaseSync;
+    readonly prototype: DatabaseSync;
+  };
+  readonly StatementSync: { readonly prototype: StatementSync };
+}
+
+interface DatabaseSync {
+  readonly isOpen?: boolean;
+  readonly isTransaction?: boolean;
+  prepare(sql: string): StatementSync;
+  exec(sql: string): void;
+  close(): void;
+}
+
+interface StatementSync {
+  setReturnArrays?(on: boolean): void;
+  run(...values: readonly Parameter[]): Changed;
+  get(...values: readonly Parameter[]): unknown;
+  all(...values: readonly Parameter[]): unknown[];
+  iterate(...values: readonly Parameter[]): IterableIterator<unknown>;
+}
+
+/** SQLite as Node.js has it from 22.13 on, or undefined in one that has not. */
+export function loadNodeSqlite(): Driver | undefined {
+  const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as NodeSqlite | undefined;
+  // Before 22.13 there is one behind a flag, with less.
+  if (sqlite === undefined || !("iterate" in sqlite.StatementSync.prototype)) return undefined;
+  const open = (path: string, options?: OpenOptions): NodeDatabase => new NodeDatabase(sqlite, path, options);
+  const first = open(":memory:");
+  const version = first.values<[], string>("SELECT sqlite_version()").get() ?? "";
+  first.close();
+  return { name: "node:sqlite", version, open };
+}
+
+/**
+ * Node.js 22 says once that SQLite is experimental there. Whoever runs a server can do nothing about it, so that one
+ * warning is dropped, if it is about to be given right now; nothing else can be said meanwhile.
+ */
+function withoutSqliteWarning<T>(load: () => T): T {
+  const { emitWarning } = process;
+  const filtered = (...said: Parameters<typeof emitWarning>): void => {
+    const [warning, type] = said as readonly unknown[];
+    if (type === "ExperimentalWarning" && /^SQLite\b/.test(String(warning))) return;
+    emitWarning.apply(process, said);
+  };
+  process.emitWarning = filtered as typeof emitWarning;
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+class NodeDatabase implements Database {
+  readonly #db: DatabaseSync;
+  #isOpen = true;
+
+  constructor(sqlite: NodeSqlite, path: string, options: OpenOptions = {}) {
+    const { readonly: readOnly = false, mustExist = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    this.#db = new sqlite.DatabaseSync(mustExist && !readOnly ? existing(sqlite, path) : path, { readOnly });
+    this.#db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction ?? this.#refusesToBegin();
+  }
+
+  command<P extends readonly Parameter[]>(sql: string): Command<P> {
+    return this.#db.prepare(sql) as unknown as Command<P>;
+  }
+
+  rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R> {
+    const statement = this.#db.prepare(sql);
+    if (statement.setReturnArrays === undefined) return new Mapped(statement, Object.values) as unknown as Query<P, R>;
+    statement.setReturnArrays(true);
+    return statement as unknown as Query<P, R>;
+  }
+
+  values<P extends readonly Parameter[], V>(sql: string): Query<P, V> {
+    return new Mapped(this.rows<Parameter[], unknown[]>(sql), firstOf) as unknown as Query<P, V>;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  pragma(text: string): SqliteValue | undefined {
+    return this.values<[], SqliteValue>(`PRAGMA ${text}`).get();
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#db.close();
+  }
+
+  /** Before 22.16 nothing else says it. Asked only after an error. */
+  #refusesToBegin(): boolean {
+    try {
+      this.#db.exec("BEGIN");
+    } catch {
+      return true;
+    }
+    this.#db.exec("ROLLBACK");
+    return false;
+  }
+}
+
+/** A file that is not to be created: SQLite's own option for that is part of a URL, which Node.js takes since 22.15. */
+function existing(sqlite: NodeSqlite, path: string): string | URL {
+  if ("isOpen" in sqlite.DatabaseSync.prototype) {
+    const url = pathToFileURL(path);
+    url.searchParams.set("mode", "rw");
+    return url;
+  }
+  if (!existsSync(path)) throw Object.assign(new Error("unable to open database file"), { code: "SQLITE_CANTOPEN" });
+  return path;
+}
+
+function firstOf(row: unknown): unknown {
+  return (row as readonly unknown[])[0];
+}
+
+/** A query whose rows become something else. */
+class Mapped {
+  readonly #query: StatementSync | Query<Parameter[], unknown[]>;
+  readonly #map: (row: never) => unknown;
+
+  constructor(query: StatementSync | Query<Parameter[], unknown[]>, map: (row: never) => unknown) {
+    this.#query = query;
+    this.#map = map;
+  }
+
+  get(...values: Parameter[]): unknown {
+    const row = this.#query.get(...values);
+    return row === undefined ? undefined : this.#map(row as never);
+  }
+
+  all(...values: Parameter[]): unknown[] {
+    return this.#query.all(...values).map((row) => this.#map(row as never));
+  }
+
+  *iterate(...values: Parameter[]): IterableIterator<unknown> {
+    for (const row of this.#query.iterate(...values)) yield this.#map(row as never);
+  }
+}
