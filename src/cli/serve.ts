@@ -7,6 +7,8 @@ import { createServer, type Server } from "../server/create-server.js";
 import type { ServerOptions } from "../server/options.js";
 import type { CardGrpc } from "../server/public-address.js";
 import { memoryStore } from "../store/memory/index.js";
+import { useDriver } from "../store/sqlite/driver/choose.js";
+import type { DriverName } from "../store/sqlite/driver/driver.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { loadAgents } from "./agent-module.js";
@@ -21,6 +23,7 @@ interface ServeFlags {
   readonly grpcPort: number | false;
   readonly host: string;
   readonly store: string;
+  readonly sqliteDriver?: DriverName;
   readonly shared?: boolean;
   readonly idempotentMessageIds?: boolean;
   readonly publicUrl?: string;
@@ -53,6 +56,11 @@ export function addServe(program: Command): void {
     .addOption(option("--grpc-port <number>", "gRPC port, or off").argParser(portOrOff).default(50051))
     .addOption(option("--host <address>", "address to listen on, 0.0.0.0 for all").default("127.0.0.1"))
     .addOption(option("--store <file>", "SQLite file that keeps the tasks; memory forgets them").default("parley.db"))
+    .addOption(
+      option("--sqlite-driver <name>", "where SQLite comes from; without it Node.js itself, from 22.13 on").choices(
+        drivers,
+      ),
+    )
     .addOption(option("--shared", "let other servers have the file open too, all of them with this option"))
     .addOption(option("--idempotent-message-ids", "take a message that comes again, by its id, for the same one"))
     .addOption(option("--public-url <url>", "URL under which clients reach the HTTP port"))
@@ -80,6 +88,8 @@ export function addServe(program: Command): void {
     .addOption(option("--log-level <level>", "level of the log on stderr").choices(levels).default("info"))
     .action(serve);
 }
+
+const drivers: readonly DriverName[] = ["node:sqlite", "better-sqlite3"];
 
 const levels = ["debug", "info", "warn", "error", "silent"];
 
@@ -152,7 +162,8 @@ async function close(server: Server, logger: pino.Logger, { code, signal, graceM
   return leave(code, signal);
 }
 
-function storeOf({ store, shared = false }: ServeFlags, logger: pino.Logger): TaskStore {
+function storeOf({ store, shared = false, sqliteDriver }: ServeFlags, logger: pino.Logger): TaskStore {
+  if (sqliteDriver !== undefined) useDriver(sqliteDriver);
   return store === "memory" ? memoryStore() : sqliteStore({ path: store, shared, logger });
 }
 

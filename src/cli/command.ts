@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { exit } from "./ending.js";
+import { outcomeOf } from "./report.js";
+import { addServe } from "./serve.js";
+
+// Built, this file lies in dist/src/cli; run from its source, in src/cli.
+const depth = import.meta.url.endsWith(".ts") ? "../.." : "../../..";
+const { version } = JSON.parse(readFileSync(new URL(`${depth}/package.json`, import.meta.url), "utf8")) as {
+  version: string;
+};
+
+const program = new Command("parley")
+  .description("Serve agents over the Agent2Agent (A2A) protocol.")
+  .version(version)
+  .exitOverride()
+  // One line says what is wrong; `--help` says the rest.
+  .showSuggestionAfterError(false)
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "parley: ")) });
+
+try {
+  addServe(program);
+  await program.parseAsync(process.argv);
+} catch (error) {
+  const { exitCode, text } = outcomeOf(error);
+  if (text !== "") process.stderr.write(text);
+  exit(exitCode);
+}
