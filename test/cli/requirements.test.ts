@@ -7,7 +7,7 @@ const { path: cwd, clean } = workplace();
 afterAll(clean);
 
 /** What a process runs before anything else. */
-const before = (script: string): Record<string, string> => ({
+const preload = (script: string): Record<string, string> => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
 });
 
@@ -17,7 +17,7 @@ describe("parley on a Node.js that is too old", () => {
   for (const version of ["18.20.8", "20.18.3"]) {
     it(`says which one it needs, in one line (${version})`, async () => {
       const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });`;
-      const { stderr, exited } = run(["--help"], cwd, before(older));
+      const { stderr, exited } = run(["--help"], cwd, preload(older));
       expect(await exited).toBe(2);
       expect(stderr()).toBe(`parley: Node.js 20.19 or later is needed, and this is ${version}.\n`);
     });
@@ -34,10 +34,10 @@ describe("parley serve and SQLite", { timeout: 30_000 }, () => {
         return load.call(this, id, ...rest);
       };
       process.getBuiltinModule = () => undefined;`;
-    const { stderr, exited } = run(serve, cwd, before(none));
+    const { stderr, exited } = run(serve, cwd, preload(none));
     expect(await exited).toBe(2);
     expect(stderr()).toMatch(/^parley: The SQLite store needs .*`npm install better-sqlite3`.*Node\.js 22\.13.*\n$/);
-    const other = run([...serve, "--store", "memory"], cwd, before(none));
+    const other = run([...serve, "--store", "memory"], cwd, preload(none));
     const served = await ready(other);
     served.child.kill("SIGTERM");
     expect(await served.exited).toBe(0);
