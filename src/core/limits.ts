@@ -24,8 +24,12 @@ export interface Limits {
   readonly maxMessageBytes: number;
   /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
   readonly maxIdLength: number;
-  /** Parts of one message. Default 1,000. */
+  /** Parts of one message of a client. Default 1,000. */
   readonly maxParts: number;
+  /** Parts of one event (status message, artifact or piece of one, reply) of an agent; more come in further events. Default 10,000. */
+  readonly maxEventParts: number;
+  /** Members and elements of JSON in such an event, and its extensions. Default 50,000. */
+  readonly maxEventValues: number;
   /** Tasks one message may reference. Default 100. */
   readonly maxReferences: number;
   /** Extensions one request may ask for. Default 32. */
@@ -131,6 +135,8 @@ export const defaultLimits: Limits = {
   maxMessageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,
   maxParts: 1_000,
+  maxEventParts: 10_000,
+  maxEventValues: 50_000,
   maxReferences: 100,
   maxExtensions: 32,
   maxBatch: 100,

@@ -2,9 +2,11 @@ import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { Agent } from "./agent.js";
-import type { ReplyEvent } from "./event.js";
+import type { Content, ReplyEvent } from "./event.js";
+import { checkValues, type EventLimits } from "./event-values.js";
 import { type Client, Interruptible } from "./interruption.js";
 import { agentMessage } from "./message.js";
+import { InvalidAgentEvent } from "./own-values.js";
 import { failureText, leave, type StartedTurn, startAgent } from "./runner.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
@@ -83,14 +85,31 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  * The direct answer as a message (specification 3.1.1).
  * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
  */
-export async function directReply(started: StartedTurn, contextId: string, logger: Logger): Promise<Message> {
+export async function directReply(started: StartedTurn, contextId: string, source: ReplySource): Promise<Message> {
+  const { logger } = source;
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
-  const message = agentMessage(event.content, { contextId, taskId: "" });
+  const message = replyMessage(event.content, contextId, source);
   // As with a task, nobody waits for what the agent does afterwards.
   void leave(started.iterator, logger);
   started.interruptible.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+}
+
+/** What a direct answer is checked by. */
+interface ReplySource {
+  readonly limits: EventLimits;
+  readonly logger: Logger;
+}
+
+function replyMessage(content: Content, contextId: string, { limits, logger }: ReplySource): Message {
+  try {
+    checkValues(content, limits);
+    return agentMessage(content, { contextId, taskId: "" });
+  } catch (error) {
+    if (!(error instanceof InvalidAgentEvent)) throw error;
+    throw new A2AError("INVALID_AGENT_RESPONSE", failureText(error, logger, ""), { cause: error });
+  }
 }
 
 /** Stops an agent that began for a task which is not its own. */

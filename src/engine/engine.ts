@@ -232,7 +232,7 @@ export class Engine {
     if (kind === "task") return { kind: "task", task: await this.#create(order, turn) };
     const started = await firstEvent(this.#directSource(order, turn));
     if (kind === "message" || isReply(started)) {
-      return { kind: "message", message: await directReply(started, turn.message.contextId, this.#logger) };
+      return { kind: "message", message: await directReply(started, turn.message.contextId, this.#runner) };
     }
     if (started.refusal !== undefined) throw started.refusal;
     started.interruptible.unfollow();

@@ -12,6 +12,7 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { type Agent, AgentError, type Turn } from "./agent.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
+import { checkValues } from "./event-values.js";
 import { Interruptible, type InterruptionCause } from "./interruption.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import type { Place } from "./message.js";
@@ -308,6 +309,7 @@ export class Execution {
     const now = this.#source.now();
     if (!isEvent(event)) throw new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make");
     if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
+    checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     const draft =
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#place, now)
