@@ -27,6 +27,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding"],
     because: "the composition root sees everything but the command line",
   },
+  testing: {
+    may: ["core", "task", "store", "engine", "card", "service", "server"],
+    because: "it serves an agent as a server does, but for the bindings",
+  },
   cli: {
     may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding", "server"],
     because: "only the command line reads arguments and the environment, and it is on top",
@@ -87,7 +91,7 @@ describe("the layers of src/", () => {
   it("let nobody but the composition root, the command line and itself name a database folder", () => {
     const wrong = imports.filter(({ from, to }) => {
       const database = /^src\/store\/(memory|sqlite)\//.exec(to)?.[0];
-      return database !== undefined && !from.startsWith(database) && !/^src\/(server|cli)\//.test(from);
+      return database !== undefined && !from.startsWith(database) && !/^src\/(server|cli|testing)\//.test(from);
     });
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
   });

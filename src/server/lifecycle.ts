@@ -120,6 +120,13 @@ export class Lifecycle {
     this.#enter("draining");
   }
 
+  /** Ends as a killed process does: nothing more is stored, and nobody is waited for. */
+  abandon(): void {
+    this.beginDrain();
+    this.#engine.abandon();
+    this.#forget();
+  }
+
   /** Ends streams and work. What is not done after the grace is stopped, to be taken over at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.beginDrain();

@@ -1,0 +1,214 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  A2AService,
+  CancelTaskRequestSchema,
+  GetTaskRequestSchema,
+  ListTasksRequestSchema,
+  type Message,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type SendMessageResponse,
+  type StreamResponse,
+  SubscribeToTaskRequestSchema,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { anonymous, type CallerInput } from "../core/caller.js";
+import { A2AError } from "../core/error.js";
+import { useIds } from "../core/ids.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Agent } from "../engine/agent.js";
+import type { Content } from "../engine/event.js";
+import { agentMessage } from "../engine/message.js";
+import type { Interceptor } from "../service/invoke.js";
+import { memoryStore } from "../store/memory/index.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import { type Calling, Process } from "./process.js";
+
+export { textOf } from "./text-of.js";
+
+/** What a test says of the world around its agent. */
+export interface AgentTestOptions {
+  /** The time of all that is stored, as an instant that stands still or as a clock. Default: the system's clock. */
+  readonly now?: Date | (() => number);
+  /**
+   * Makes the ids of tasks, contexts, messages and artifacts, so that a test may foretell them: `sequentialIds()`. It is
+   * in force for the whole process until `close`, so tests that use it do not run at once.
+   */
+  readonly ids?: () => string;
+  /** Who calls, unless a call says otherwise. Default: nobody that is known. */
+  readonly caller?: CallerInput;
+  readonly interceptors?: readonly Interceptor[];
+  readonly limits?: Partial<Limits>;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
+}
+
+/** How a message is sent. */
+export interface SendOptions extends Calling {
+  /** The task that it goes to, or its id. Default: a new one. */
+  readonly task?: Task | string;
+  readonly contextId?: string;
+  readonly messageId?: string;
+  readonly referenceTaskIds?: readonly string[];
+  readonly acceptedOutputModes?: readonly string[];
+  /** Does not wait until the task is over or waits for the client. Default false. */
+  readonly returnImmediately?: boolean;
+}
+
+/** Ids that are counted: `id-1`, `id-2`, … */
+export function sequentialIds(prefix = "id"): () => string {
+  let count = 0;
+  return () => `${prefix}-${++count}`;
+}
+
+/** Serves an agent to a test: no sockets, no files, all the rest as it is behind every binding. */
+export function testAgent(agent: Agent, options: AgentTestOptions = {}): AgentTest {
+  return new AgentTest(agent, options);
+}
+
+/**
+ * An agent as its clients meet it. What it stores is kept in memory, beyond the crashes of the process that it seems to run
+ * in. Every method throws the A2AError that a client would get.
+ */
+export class AgentTest {
+  readonly #agent: Agent;
+  readonly #options: AgentTestOptions;
+  readonly #store = memoryStore();
+  #process: Process;
+
+  constructor(agent: Agent, options: AgentTestOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#process = this.#begin();
+  }
+
+  /** Sends a message and waits until its task is over or waits for the client. @throws when the agent answers directly */
+  async send(content: Content, options: SendOptions = {}): Promise<Task> {
+    const { payload } = await this.#send(content, options);
+    if (payload.case === "task") return payload.value;
+    throw new Error("The agent answered with a message instead of a task: ask() gives it.");
+  }
+
+  /** Sends a message to an agent that answers directly. @throws when it answers with a task */
+  async ask(content: Content, options: SendOptions = {}): Promise<Message> {
+    const { payload } = await this.#send(content, options);
+    if (payload.case === "message") return payload.value;
+    throw new Error("The agent answered with a task instead of a message: send() gives it.");
+  }
+
+  /** Sends a message and gives the events of its stream, the first of which is the task, or the message that answers. */
+  stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamResponse> {
+    const request = this.#request(content, options);
+    return this.#process.stream(A2AService.method.sendStreamingMessage, request, this.#calling(options));
+  }
+
+  /** The events of a task that goes on, the first of which is the task as it stands. */
+  subscribe(task: Task | string, calling: Calling = {}): AsyncIterable<StreamResponse> {
+    const request = create(SubscribeToTaskRequestSchema, { id: idOf(task) });
+    return this.#process.stream(A2AService.method.subscribeToTask, request, this.#calling(calling));
+  }
+
+  /** A task as it stands. */
+  get(task: Task | string, calling: Calling = {}): Promise<Task> {
+    const request = create(GetTaskRequestSchema, { id: idOf(task) });
+    return this.#process.unary(A2AService.method.getTask, request, this.#calling(calling));
+  }
+
+  /** The caller's tasks, newest status first: at most 100. */
+  async list(calling: Calling = {}): Promise<Task[]> {
+    const request = create(ListTasksRequestSchema, { pageSize: 100, includeArtifacts: true });
+    return (await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling))).tasks;
+  }
+
+  /** Cancels a task and gives it as it is then. */
+  cancel(task: Task | string, calling: Calling = {}): Promise<Task> {
+    const request = create(CancelTaskRequestSchema, { id: idOf(task) });
+    return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
+  }
+
+  /** Waits until a task is over or waits for the client, as after `returnImmediately` or a crash. */
+  async settled(task: Task | string, calling: Calling = {}): Promise<Task> {
+    for (;;) {
+      const now = await this.get(task, calling);
+      const state = now.status?.state ?? TaskState.UNSPECIFIED;
+      if (isTerminal(state) || isInterrupted(state)) return now;
+      try {
+        for await (const _ of this.subscribe(task, calling));
+      } catch (error) {
+        // It may have ended between the two looks, or with the process.
+        const reasons: readonly unknown[] = ["UNSUPPORTED_OPERATION", "UNAVAILABLE"];
+        if (!(error instanceof A2AError) || !reasons.includes(error.reason)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Lets the process die in the middle of whatever it does, and begins another one, which takes over what was cut off:
+   * what the agent says in `recover` happens. Calls that were open fail with UNAVAILABLE. Agents that ran go on to run,
+   * since nothing can stop them, but nothing of what they say is heard; their signal fires.
+   */
+  async crash(): Promise<void> {
+    await this.#process.die();
+    this.#process = this.#begin();
+  }
+
+  /** Ends the process in order, without any grace for what runs, and begins another one. */
+  async restart(): Promise<void> {
+    await this.#process.end();
+    this.#process = this.#begin();
+  }
+
+  /** Ends everything. */
+  async close(): Promise<void> {
+    if (this.#options.ids !== undefined) useIds(undefined);
+    await this.#process.end();
+    await this.#store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #begin(): Process {
+    const { now, limits, logger, interceptors } = this.#options;
+    const clock = now instanceof Date ? () => now.getTime() : now;
+    const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
+    // A process has an id of its own, which no test cares for.
+    useIds(undefined);
+    const begun = new Process({ agent: this.#agent, ...more }, this.#store, clock);
+    useIds(this.#options.ids);
+    return begun;
+  }
+
+  #send(content: Content, options: SendOptions): Promise<SendMessageResponse> {
+    const request = this.#request(content, options);
+    return this.#process.unary(A2AService.method.sendMessage, request, this.#calling(options));
+  }
+
+  #request(content: Content, options: SendOptions): SendMessageRequest {
+    const { task = "", contextId = "", messageId, referenceTaskIds = [] } = options;
+    const message = agentMessage(content, { taskId: idOf(task), contextId });
+    message.role = Role.USER;
+    message.messageId = messageId ?? message.messageId;
+    message.referenceTaskIds = [...referenceTaskIds];
+    return create(SendMessageRequestSchema, {
+      message,
+      configuration: {
+        acceptedOutputModes: [...(options.acceptedOutputModes ?? [])],
+        returnImmediately: options.returnImmediately === true,
+      },
+      ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    });
+  }
+
+  #calling(calling: Calling): Calling {
+    return { caller: this.#options.caller ?? anonymous, ...calling };
+  }
+}
+
+function idOf(task: Task | string): string {
+  return typeof task === "string" ? task : task.id;
+}

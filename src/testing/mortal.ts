@@ -1,0 +1,50 @@
+import { nobody, type TaskStore } from "../store/task-store.js";
+
+/** A process's own way to a store that outlives it. */
+export interface Mortal {
+  readonly store: TaskStore;
+  /** From now on nothing reaches the store, and what it answers reaches nobody. What was being executed is up for a claim. */
+  die(): Promise<void>;
+}
+
+/** Leases that are let go at a time. */
+const PAGE = 1_000;
+
+/** Gives one process its own way to a store; to close that does not close the store. */
+export function mortal(store: TaskStore): Mortal {
+  const holders = new Set<string>();
+  const never = new Promise<never>(() => {});
+  let isDead = false;
+  const through = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === "close") return async () => {};
+      if (typeof value !== "function") return value;
+      return (request: { readonly holder?: string } | undefined, ...more: unknown[]): unknown => {
+        if (isDead) return never;
+        if (name === "beat" && request?.holder !== undefined) holders.add(request.holder);
+        const answer: unknown = value.call(target, request, ...more);
+        return answer instanceof Promise ? answer.then((given: unknown) => (isDead ? never : given)) : answer;
+      };
+    },
+  });
+  return {
+    store: through,
+    async die() {
+      isDead = true;
+      for (const holder of holders) await letGo(store, holder);
+    },
+  };
+}
+
+/** What a machine tells the next process by the dead one's lock on the file: whatever it held is free. */
+async function letGo(store: TaskStore, holder: string): Promise<void> {
+  for (let after = ""; ; ) {
+    const held = await store.leasesOf({ holder, after, limit: PAGE });
+    for (const { taskId, ...lease } of held) {
+      await store.setLease({ taskId, fence: lease, lease: { ...lease, holder: nobody } });
+    }
+    if (held.length < PAGE) return;
+    after = held.at(-1)?.taskId ?? "";
+  }
+}

@@ -1,0 +1,113 @@
+import type {
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  JsonObject,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { PROTOCOL_VERSION } from "../card/interfaces.js";
+import { Call } from "../core/call.js";
+import { anonymous, type CallerInput } from "../core/caller.js";
+import { A2AError } from "../core/error.js";
+import { type Assembly, assemble } from "../server/assemble.js";
+import { type A2AOptions, settle } from "../server/options.js";
+import { type Answer, isStream } from "../service/invoke.js";
+import type { TaskStore } from "../store/task-store.js";
+import { type Mortal, mortal } from "./mortal.js";
+
+/** How a call is made. */
+export interface Calling {
+  /** Who calls. Default: whom the options name. */
+  readonly caller?: CallerInput;
+  /** Default: the empty one. */
+  readonly tenant?: string;
+  /** Metadata of the request. */
+  readonly metadata?: JsonObject;
+  /** URIs of the extensions that the client activates (specification 3.2.6). */
+  readonly extensions?: readonly string[];
+  /** Headers as a binding would hand them over, by lower-case names, such as `idempotency-key`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Lets the client go away. */
+  readonly signal?: AbortSignal;
+}
+
+/** What seems to be a process that serves an agent: several may have the same store, one after the other. */
+export class Process {
+  readonly #mortal: Mortal;
+  readonly #parts: Assembly;
+  readonly #callers = new WeakMap<Call, CallerInput>();
+  readonly #died: Promise<never>;
+  #die: () => void = () => {};
+
+  constructor(options: Omit<A2AOptions, "store">, store: TaskStore, now: (() => number) | undefined) {
+    this.#mortal = mortal(store);
+    const authenticator = { authenticate: (call: Call): CallerInput | undefined => this.#callers.get(call) };
+    const settings = settle({ ...options, store: this.#mortal.store, authenticator }, false);
+    const engine = now === undefined ? settings.engine : { ...settings.engine, now };
+    this.#parts = assemble({ ...settings, engine });
+    this.#died = new Promise((_, reject) => {
+      this.#die = () => reject(new A2AError("UNAVAILABLE", "The process died."));
+    });
+    this.#died.catch(() => {});
+  }
+
+  /** Makes a call that has one answer. */
+  async unary<M extends DescMethodUnary>(
+    method: M,
+    request: MessageShape<M["input"]>,
+    calling: Calling,
+  ): Promise<MessageShape<M["output"]>> {
+    return (await this.#invoke(method, request, calling)) as MessageShape<M["output"]>;
+  }
+
+  /** Makes a call that is answered by a stream. */
+  async *stream<M extends DescMethodServerStreaming>(
+    method: M,
+    request: MessageShape<M["input"]>,
+    calling: Calling,
+  ): AsyncGenerator<MessageShape<M["output"]>, void, undefined> {
+    const answer = await this.#invoke(method, request, calling);
+    if (!isStream(answer)) throw new Error("The answer is no stream.");
+    const events = answer[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await Promise.race([events.next(), this.#died]);
+        if (next.done) return;
+        yield next.value as MessageShape<M["output"]>;
+      }
+    } finally {
+      // A stream of a process that died says nothing more.
+      void events.return?.()?.catch(() => {});
+    }
+  }
+
+  /** Ends in order. */
+  async end(): Promise<void> {
+    await this.#parts.lifecycle.close(0);
+  }
+
+  /** Ends as a process does that is killed. */
+  async die(): Promise<void> {
+    this.#die();
+    await this.#mortal.die();
+    this.#parts.lifecycle.abandon();
+  }
+
+  #invoke(method: DescMethod, request: object, calling: Calling): Promise<Answer> {
+    const { caller = anonymous, tenant = "", extensions = [], headers = {}, signal } = calling;
+    const all: Readonly<Record<string, string>> = {
+      "a2a-version": PROTOCOL_VERSION,
+      ...(extensions.length === 0 ? {} : { "a2a-extensions": extensions.join(",") }),
+      ...headers,
+    };
+    const call = new Call({
+      binding: "test",
+      header: (name) => all[name],
+      peer: { address: "127.0.0.1", encrypted: false },
+      signal: signal ?? new AbortController().signal,
+    });
+    this.#callers.set(call, caller);
+    const message = { ...request, tenant } as never;
+    return Promise.race([this.#parts.invoke({ method, request: message, call }), this.#died]);
+  }
+}

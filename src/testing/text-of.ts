@@ -1,0 +1,14 @@
+import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+/**
+ * The text of a message, of an artifact, or of all artifacts of a task: its text parts one behind the other, as they were
+ * streamed. Artifacts of a task are separated by line feeds.
+ */
+export function textOf(of: Message | Artifact | Task): string {
+  if ("parts" in of) return textOfParts(of.parts);
+  return of.artifacts.map(({ parts }) => textOfParts(parts)).join("\n");
+}
+
+function textOfParts(parts: readonly Part[]): string {
+  return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
+}
