@@ -37,6 +37,8 @@ export interface Target {
   readonly mount?: string;
   /** Headers that every answer has to have: names and values in turns. */
   readonly headers: readonly string[];
+  /** Hears of what goes wrong where no promise tells of it. */
+  readonly logger?: Logger;
 }
 
 /** A binding that lives on the HTTP port, beside others. */

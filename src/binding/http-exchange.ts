@@ -113,7 +113,13 @@ export class HttpExchange implements Departure {
       head.push("content-length", `${Buffer.byteLength(body)}`);
     }
     this.#ended = true;
-    nextRound(new LateReply(this.response, status, head, body));
+    nextRound(new LateReply(this, status, head, body));
+  }
+
+  /** Breaks the answer off because of a fault that nobody waits for, as in a timer: it concerns this request alone. */
+  fail(error: unknown): void {
+    this.#target.logger?.error({ err: error }, "an answer could not be written");
+    this.response.destroy();
   }
 
   /** Begins an answer whose body comes piece by piece. */
@@ -141,7 +147,12 @@ export class HttpExchange implements Departure {
   /** Ends an answer that was begun. */
   end(): void {
     this.#ended = true;
-    this.response.end();
+    try {
+      this.response.end();
+    } catch (error) {
+      // Its head is away: nothing else can be said.
+      this.fail(error);
+    }
   }
 
   /** Names and values in turns: Node writes those of an array as they are, at half the cost of an object's. */
@@ -194,28 +205,28 @@ function ignore(): void {}
 
 /** An answer that waits for the end of the round. */
 class LateReply implements NextRound {
-  readonly #response: NodeServerResponse;
+  readonly #exchange: HttpExchange;
   readonly #status: number;
   readonly #head: string[];
   readonly #body: string | Uint8Array;
 
-  constructor(response: NodeServerResponse, status: number, head: string[], body: string | Uint8Array) {
-    this.#response = response;
+  constructor(exchange: HttpExchange, status: number, head: string[], body: string | Uint8Array) {
+    this.#exchange = exchange;
     this.#status = status;
     this.#head = head;
     this.#body = body;
   }
 
   run(): void {
-    const response = this.#response;
+    const { response } = this.#exchange;
     if (response.headersSent || response.destroyed) return;
     writeHead(response, this.#status, this.#head);
     response.end(this.#body);
   }
 
-  failed(): void {
+  failed(error: unknown): void {
     // Nobody waits for this any more; whatever Node does not take, no client can be told.
-    this.#response.destroy();
+    this.#exchange.fail(error);
   }
 }
 

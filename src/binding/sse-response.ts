@@ -138,17 +138,14 @@ class EventSink {
     this.#exchange.response.on("drain", () => {
       this.#isBlocked = false;
     });
-    this.#timer = setInterval(() => this.#heartbeat(), this.#heartbeatMs);
+    this.#timer = setInterval(this.#heartbeat, this.#heartbeatMs);
   }
 
   write(frame: string): void {
     this.#pending += frame;
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
-    process.nextTick(() => {
-      this.#isFlushDue = false;
-      this.#flush();
-    });
+    process.nextTick(this.#flushDue);
   }
 
   /** Writes a large frame behind what is there, at the pace of the client; meanwhile no comment comes between. */
@@ -185,6 +182,21 @@ class EventSink {
     clearInterval(this.#timer);
   }
 
+  readonly #flushDue = (): void => {
+    this.#isFlushDue = false;
+    try {
+      this.#flush();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  /** What is thrown outside of the stream's own course is the end of this stream, not of the process. */
+  #fail(error: unknown): void {
+    this.stop();
+    this.#exchange.fail(error);
+  }
+
   #flush(): void {
     if (this.#pending === "" || this.isStopped) return;
     this.#isBlocked = !this.#exchange.write(this.#pending);
@@ -192,7 +204,11 @@ class EventSink {
     this.#timer?.refresh();
   }
 
-  #heartbeat(): void {
-    if (!this.#isBlocked && !this.#isInside) this.#isBlocked = !this.#exchange.write(SSE_HEARTBEAT);
-  }
+  readonly #heartbeat = (): void => {
+    try {
+      if (!this.#isBlocked && !this.#isInside) this.#isBlocked = !this.#exchange.write(SSE_HEARTBEAT);
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
 }

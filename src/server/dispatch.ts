@@ -38,7 +38,7 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
   const headers = Object.entries(options.headers).flat();
   const dispatch: NodeHandler = (request, response, next) => {
     const all = options.cors === undefined ? headers : [...headers, ...options.cors.headersFor(request)];
-    const target = targetOf(request, options.basePath, all);
+    const target = targetOf(request, options, all);
     const fault = options.hosts(request);
     if (fault !== undefined) return refuse(options, { request, response, target, headers: all }, fault, next);
     let answered = target === undefined ? undefined : answer(options, request, response, target);
@@ -59,8 +59,8 @@ export function createDispatch(options: DispatchOptions): NodeHandler {
 }
 
 /** Stands for every target beside the base path: none of the bindings has such a one. */
-function nowhere({ basePath }: DispatchOptions, headers: readonly string[]): Target {
-  return { path: "*", query: "", mount: basePath, headers };
+function nowhere({ basePath, logger }: DispatchOptions, headers: readonly string[]): Target {
+  return { path: "*", query: "", mount: basePath, headers, logger };
 }
 
 interface Refused {
@@ -153,15 +153,20 @@ async function settle(
 }
 
 /** The target below the mount point, or undefined when the request is for another one. */
-function targetOf(request: NodeServerRequest, basePath: string, headers: readonly string[]): Target | undefined {
+function targetOf(
+  request: NodeServerRequest,
+  options: DispatchOptions,
+  headers: readonly string[],
+): Target | undefined {
+  const { basePath, logger } = options;
   const url = originForm(request.url ?? "/");
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);
   const query = at < 0 ? "" : url.slice(at + 1);
   const mount = mountOf(request, basePath);
-  if (basePath === "") return { path, query, mount, headers };
-  if (path === basePath) return { path: "/", query, mount, headers };
-  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, mount, headers } : undefined;
+  if (basePath === "") return { path, query, mount, headers, logger };
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
+  return { path: path.slice(basePath.length) || "/", query, mount, headers, logger };
 }
 
 /** Where the handler is mounted; Express tells in `baseUrl` what it took away from the path. */
