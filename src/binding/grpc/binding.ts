@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   type handleServerStreamingCall,
@@ -15,6 +16,7 @@ import type { BindingOptions } from "../binding.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { failureOf, statusOf } from "./error.js";
+import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
 import { type Writing, writeAll } from "./stream.js";
 
@@ -46,43 +48,57 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
 function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
   const write = binaryWriter(method.output);
   return async (grpc, callback) => {
-    const { start, call } = begin(grpc, options);
     try {
-      const answer = await options.invoke({ method, request: request(grpc), call });
-      // The descriptor says unary, so this is a message; anything else fails to encode.
-      if (weightOf(answer as Message) !== undefined) {
-        return await largeUnary(grpc, callback, { method, options, call, start, answer: answer as Message });
+      const { start, call } = begin(grpc, options);
+      try {
+        const answer = await options.invoke({ method, request: request(grpc), call });
+        // The descriptor says unary, so this is a message; anything else fails to encode.
+        if (weightOf(answer as Message) !== undefined) {
+          return await largeUnary(grpc, callback, { method, options, call, start, answer: answer as Message });
+        }
+        const bytes = write(answer as Message);
+        sendHeaders(grpc, call);
+        callback(null, bytes);
+      } catch (thrown) {
+        const error = failureOf(thrown, start, options.logger, facts(method, call));
+        sendHeaders(grpc, call);
+        callback(statusOf(error));
+      } finally {
+        start.finish();
       }
-      const bytes = write(answer as Message);
-      sendHeaders(grpc, call);
-      callback(null, bytes);
-    } catch (thrown) {
-      const error = failureOf(thrown, start, options.logger, facts(method, call));
-      sendHeaders(grpc, call);
-      callback(statusOf(error));
-    } finally {
-      start.finish();
+    } catch (fault) {
+      breakOff(grpc, options, fault);
     }
   };
 }
 
 function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handleServerStreamingCall<Incoming, Buffer> {
   return async (grpc) => {
-    const { start, call } = begin(grpc, options);
     try {
-      const answer = await options.invoke({ method, request: request(grpc), call });
-      // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
-      await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
-    } catch (thrown) {
-      const error = failureOf(thrown, start, options.logger, facts(method, call));
-      if (start.gone) return;
-      sendHeaders(grpc, call);
-      // How grpc-js wants the status of a stream: it is sent after the messages that were written.
-      grpc.emit("error", statusOf(error));
-    } finally {
-      start.finish();
+      const { start, call } = begin(grpc, options);
+      try {
+        const answer = await options.invoke({ method, request: request(grpc), call });
+        // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
+        await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
+      } catch (thrown) {
+        const error = failureOf(thrown, start, options.logger, facts(method, call));
+        if (start.gone) return;
+        sendHeaders(grpc, call);
+        // How grpc-js wants the status of a stream: it is sent after the messages that were written.
+        grpc.emit("error", statusOf(error));
+      } finally {
+        start.finish();
+      }
+    } catch (fault) {
+      breakOff(grpc, options, fault);
     }
   };
+}
+
+/** Ends a call that not even an error could be sent to. grpc-js hears of no rejection: it would end the process. */
+function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, fault: unknown): void {
+  logger.error({ err: fault }, "a call of gRPC could not be answered");
+  streamOf(grpc)?.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 /** Writes the messages of a stream; the response's headers leave before the first. */

@@ -1,0 +1,130 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  type ServerOptions,
+  status,
+} from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
+import { guardStreams } from "../../../src/binding/grpc/stream-guard.js";
+import { defaultLimits } from "../../../src/core/limits.js";
+import type { Invoke } from "../../../src/service/invoke.js";
+import {
+  callStream,
+  callUnary,
+  cleanup,
+  clientOf,
+  drainStream,
+  recordingLogger,
+  requestFor,
+  streaming,
+  taskEvent,
+} from "./support.js";
+
+/** A fault while one call is handled is the end of this call: never of the process, and never of its connection. */
+
+const faults: unknown[] = [];
+const note = (error: unknown): void => void faults.push(error);
+beforeEach(() => {
+  faults.length = 0;
+  process.on("uncaughtException", note).on("unhandledRejection", note);
+});
+afterEach(() => void process.off("uncaughtException", note).off("unhandledRejection", note));
+
+const thrower = (): never => {
+  throw new Error("a fault");
+};
+
+/** A server of somebody else with our service, whose streams last until the gate opens. */
+async function embedded(options: ServerOptions, prepare: (server: Server) => void = () => {}) {
+  let open = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { logger, lines } = recordingLogger();
+  async function* stream() {
+    yield taskEvent("0");
+    await gate;
+    yield taskEvent("1");
+  }
+  const invoke: Invoke = async ({ method, call }) => {
+    call.responseHeaders.set("x-request-id", "r");
+    return method === streaming ? stream() : create(TaskSchema, { id: "t" });
+  };
+  const binding = createGrpcBinding({ service: A2AService, limits: defaultLimits, invoke, logger });
+  const server = new Server(options);
+  server.addService(binding.definition, binding.implementation);
+  prepare(server);
+  guardStreams(server, logger);
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  cleanup(() => server.forceShutdown());
+  return { client: clientOf(port), lines, open };
+}
+
+const faulty = new Metadata();
+faulty.set("x-fault", "yes");
+
+/** Throws where the headers of a call are to be sent that asks for it. */
+const throwing: ServerInterceptor = (_method, call) => {
+  let isFaulty = false;
+  return new ServerInterceptingCall(call, {
+    start: (next) =>
+      next({
+        onReceiveMetadata: (metadata, go) => {
+          isFaulty = metadata.get("x-fault").length > 0;
+          go(metadata);
+        },
+      }),
+    sendMetadata: (metadata, go) => (isFaulty ? thrower() : go(metadata)),
+  });
+};
+
+describe("a fault in one call of gRPC", () => {
+  it("is the end of this call where it begins", async () => {
+    const { client, lines, open } = await embedded({ "grpc.enable_channelz": 0 }, (server) => {
+      const hidden = server as unknown as { _streamHandler: (a: unknown, b: unknown, headers: object) => void };
+      const onStream = hidden._streamHandler;
+      hidden._streamHandler = (interceptors, stream, headers) =>
+        "x-fault" in headers ? thrower() : onStream.call(server, interceptors, stream, headers);
+    });
+    const other = drainStream(callStream(client));
+    const broken = await callUnary(client, requestFor("t"), { metadata: faulty });
+    expect(broken.error?.code).toBe(status.INTERNAL);
+    expect(lines).toMatchObject([{ level: "error", message: "a call of gRPC could not be begun" }]);
+    expect((await callUnary(client, requestFor("t"))).error).toBeNull();
+    open();
+    expect(await other).toMatchObject({ ids: ["0", "1"], error: undefined });
+    expect(faults).toEqual([]);
+  });
+
+  it("is the end of this call where its answer begins", async () => {
+    const { client, lines, open } = await embedded({ interceptors: [throwing] });
+    const other = drainStream(callStream(client));
+    const broken = await callUnary(client, requestFor("t"), { metadata: faulty });
+    expect(broken.error).not.toBeNull();
+    const stream = client.makeServerStreamRequest(
+      `/${A2AService.typeName}/${streaming.name}`,
+      (value: Buffer) => value,
+      (value: Buffer) => value,
+      Buffer.from(toBinary(streaming.input, create(streaming.input, { id: "t" }))),
+      faulty,
+    );
+    const brokenStream = drainStream(stream);
+    open();
+    expect((await brokenStream).error).toBeDefined();
+    expect((await callUnary(client, requestFor("t"))).error).toBeNull();
+    expect(await other).toMatchObject({ ids: ["0", "1"], error: undefined });
+    expect(lines.filter(({ level }) => level === "error")).not.toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(faults).toEqual([]);
+  });
+});
