@@ -95,6 +95,9 @@ async function raw(port: number, pieces: readonly (string | Buffer)[], pauseMs =
   return text;
 }
 
+/** A grace, in milliseconds, that no test waits for. */
+const anHour = 3_600_000;
+
 const until = async (met: () => boolean): Promise<void> => {
   while (!met()) await sleep(5);
 };
@@ -157,9 +160,8 @@ describe("listen()", () => {
   it("hangs up on clients that say nothing, or never enough", async () => {
     const { port } = await start({}, 100);
     for (const pieces of [[], ["PRI * HT"], ["GET / HTTP/1.1\r\nhost:"], ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]]) {
-      const before = Date.now();
-      await raw(port, pieces);
-      expect(Date.now() - before).toBeLessThan(2_000);
+      // Comes back when the server has hung up.
+      expect(await raw(port, pieces)).not.toContain("200");
     }
   });
 
@@ -249,9 +251,7 @@ describe("close()", () => {
     await h2Request(h2(`http://127.0.0.1:${server.port}`));
     const silent = net.connect(server.port, "127.0.0.1").on("error", () => {});
     await once(silent, "connect");
-    const before = Date.now();
-    await server.close(10_000);
-    expect(Date.now() - before).toBeLessThan(1_000);
+    await server.close(anHour);
     await expect(h1Request(server.port)).rejects.toThrow("ECONNREFUSED");
   });
 
@@ -261,13 +261,15 @@ describe("close()", () => {
     opened.push(() => agent.destroy());
     const running = [h1Request(server.port, "/slow", agent), h1Request(server.port, "/begun", agent)];
     await until(() => server.waiting() === 2);
-    const closed = server.close(10_000);
+    let isClosed = false;
+    const closed = server.close(anHour).then(() => {
+      isClosed = true;
+    });
     await sleep(50);
-    const before = Date.now();
+    expect(isClosed).toBe(false);
     server.answer();
     expect((await Promise.all(running)).map(({ text }) => text)).toEqual(["1.1 GET 0", "begun,1.1 GET 0"]);
     await closed;
-    expect(Date.now() - before).toBeLessThan(1_000);
   });
 
   it.each([["HTTP/1.1"], ["HTTP/2"], ["TLS"]])("cuts %s off after the grace", async (protocol) => {
@@ -283,9 +285,7 @@ describe("close()", () => {
       () => "",
     );
     await until(() => server.waiting() === 1);
-    const before = Date.now();
     await server.close(100);
-    expect(Date.now() - before).toBeLessThan(1_000);
     expect(await ended).toBe("");
   });
 });

@@ -91,11 +91,10 @@ describe("createGrpcServer()", () => {
     const { client, server } = await serve(() => task);
     const { seen, ended } = watch(client, A2AService.typeName);
     await until(() => seen.length === 1);
-    const began = Date.now();
-    await server.drain(5_000);
+    // An hour: the test would not wait for it.
+    await server.drain(3_600_000);
     await ended;
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
-    expect(Date.now() - began).toBeLessThan(1_000);
   });
 
   it("lets open calls end when it drains, and takes no new ones", async () => {
@@ -111,8 +110,8 @@ describe("createGrpcServer()", () => {
     const stream = callStream(client);
     const result = drainStream(stream);
     await new Promise((resolve) => stream.once("data", resolve));
-    const drained = server.drain(5_000);
-    expect(server.drain(5_000)).toBe(drained);
+    const drained = server.drain(3_600_000);
+    expect(server.drain(3_600_000)).toBe(drained);
     const late = await callUnary(clientOf(port), requestFor("t-1"), { deadline: Date.now() + 300 });
     expect(late.error).not.toBeNull();
     go();
@@ -130,9 +129,7 @@ describe("createGrpcServer()", () => {
     });
     const result = drainStream(callStream(client));
     await until(() => signals.length === 1);
-    const began = Date.now();
     await server.drain(100);
-    expect(Date.now() - began).toBeLessThan(1_000);
     expect((await result).error).toBeDefined();
     await until(() => signals[0]?.aborted === true);
     expect(lines).toMatchObject([{ level: "warn", facts: { graceMs: 100 } }]);
