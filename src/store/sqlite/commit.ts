@@ -25,6 +25,7 @@ export class Committer {
   readonly #rollback: Command<[]>;
   readonly #counters: Counters;
   readonly #appender: Appender;
+  readonly #retention: Retention;
   readonly #handlers: Handlers;
 
   /** @param gone holders of leases whose processes are gone; undefined where nobody knows */
@@ -38,7 +39,7 @@ export class Committer {
     this.#appender = new Appender(db, this.#counters);
     const leases = new Leases(db, gone);
     const belongings = new Belongings(db);
-    const retention = new Retention(db, this.#counters);
+    this.#retention = new Retention(db, this.#counters);
     this.#handlers = {
       saveSnapshot: (request) => belongings.saveSnapshot(request),
       claimLeases: (request) => leases.claim(request),
@@ -48,7 +49,7 @@ export class Committer {
       putPushConfig: (request) => belongings.putPushConfig(request),
       deletePushConfig: (request) => belongings.deletePushConfig(request),
       savePushPosition: (request) => belongings.savePushPosition(request),
-      removeFinished: (request) => retention.removeFinished(request),
+      removeFinished: (request) => this.#retention.removeFinished(request),
     };
   }
 
@@ -73,6 +74,11 @@ export class Committer {
       const error = toStoreError(thrown, "The commit failed");
       return writes.map(() => ({ error }));
     }
+  }
+
+  /** Bytes that the file gave back since this was asked; it is smaller after the next checkpoint. */
+  takeGivenBack(): number {
+    return this.#retention.takeGivenBack();
   }
 
   #one(write: Write): Outcome {

@@ -7,6 +7,12 @@ import type { Place } from "./place.js";
 /** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
 export const APPLICATION_ID: number = 0x5041524c;
 
+/** `PRAGMA auto_vacuum` of a file that can give pages back, in steps that its writer asks for. */
+export const INCREMENTAL = 2;
+
+/** SQLite's own default, in bytes. */
+export const PAGE_BYTES = 4_096;
+
 /** How long a write waits for another process that writes, in milliseconds. */
 export const WRITE_TIMEOUT_MS = 10_000;
 

@@ -52,6 +52,9 @@ export interface SqliteStore extends TaskStore {
 /** How many tasks one transaction removes, so that appends need not wait until all of them are gone. */
 const REMOVAL_STEP = 64;
 
+/** Steps of one removal that make the file smaller, 1 MiB each; what is left then is for the next removal. */
+const SHRINKING_STEPS = 64;
+
 /**
  * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
  * reads, on a connection of its own.
@@ -154,11 +157,12 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     savePushPosition: async (request) => writer.call("savePushPosition", request),
     async removeFinished({ before, limit }) {
       let removed = 0;
-      for (;;) {
+      for (let shrinking = 0; ; ) {
         const step = Math.min(REMOVAL_STEP, limit - removed);
         const found = await writer.call("removeFinished", { before, limit: step });
         removed += found.removed;
-        if (!found.more && (found.removed < step || removed >= limit)) return removed;
+        if (found.more || (found.removed === step && removed < limit)) continue;
+        if (!found.spare || shrinking++ === SHRINKING_STEPS) return removed;
       }
     },
     async close() {

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } fro
 import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
-import { APPLICATION_ID, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
+import { APPLICATION_ID, INCREMENTAL, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
@@ -13,6 +13,9 @@ import { migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
 export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
+
+/** Files up to this size, in bytes, that cannot give space back are rewritten when they are opened: some 0.2 seconds. */
+const MAX_REWRITTEN_BYTES: number = 16 * 1024 * 1024;
 
 /** Between two lines about a migration, in milliseconds. */
 const PROGRESS_MS = 2_000;
@@ -143,6 +146,8 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
+    // Before anything else is written, or never.
+    if (statSync(path).size === 0) db.pragma(`auto_vacuum = ${INCREMENTAL}`);
     const mode = db.pragma("journal_mode = WAL");
     if (mode !== "wal") {
       throw new StoreError(
@@ -155,11 +160,22 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
+    if (!shared && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
     return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
     throw refused(path, error);
   } finally {
     db?.close();
+  }
+}
+
+/** Lets an older file give space back, which it can only after it was rewritten. */
+function letShrink(db: Database): void {
+  if (db.pragma("auto_vacuum") === INCREMENTAL) return;
+  try {
+    db.exec(`PRAGMA auto_vacuum = ${INCREMENTAL}; VACUUM`);
+  } catch {
+    // It stays as it is, which no reader or writer minds: there is no room for a copy, or another program reads it.
   }
 }
 

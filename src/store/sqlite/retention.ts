@@ -1,3 +1,4 @@
+import { INCREMENTAL, PAGE_BYTES } from "./connection.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
@@ -11,11 +12,19 @@ const STEP_BYTES = 8 * 1024 * 1024;
 /** And so many rows. */
 const STEP_ROWS = 1_024;
 
+/** Pages that one step gives back to the file system, 1 MiB: it reads and writes them elsewhere in the file first. */
+const STEP_PAGES = 256;
+
+/** Free pages that are kept for what comes next, 16 MiB or an eighth of the file: giving them back would be for nothing. */
+const SPARE_PAGES = 4_096;
+const SPARE_PART = 8;
+
 type FinishedRow = [taskId: string, tenant: string, owner: string, state: number];
 
 /**
  * Removes what is over and old enough, the oldest first. A task is gone with its head; what is left of a large one
- * then is garbage, which further steps take away.
+ * then is garbage, which further steps take away. Steps that find nothing more make the file smaller, if much of it is
+ * free by then; the file itself shrinks when SQLite's log is next moved into it.
  */
 export class Retention {
   readonly #counters: Counters;
@@ -25,8 +34,19 @@ export class Retention {
   readonly #addGarbage: Command<[string]>;
   readonly #removeGarbage: Command<[string]>;
   readonly #sweepers: readonly Sweeper[];
+  readonly #db: Database;
+  readonly #free: Query<[], number>;
+  readonly #pages: Query<[], number>;
+  /** Whether the file can shrink, which is decided when it is made. */
+  readonly #shrinks: boolean;
+  /** Bytes that were given back and nobody asked about yet. */
+  #givenBack = 0;
 
   constructor(db: Database, counters: Counters) {
+    this.#db = db;
+    this.#free = db.values("PRAGMA freelist_count");
+    this.#pages = db.values("PRAGMA page_count");
+    this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#counters = counters;
     this.#finished = db.rows<[number, number], FinishedRow>(
       "SELECT task_id, tenant, owner, state FROM head INDEXED BY head_finished WHERE finished_at < ? " +
@@ -43,7 +63,7 @@ export class Retention {
   removeFinished({ before, limit }: WriteRequest<"removeFinished">): RemovalStep {
     const budget = { bytes: STEP_BYTES, rows: STEP_ROWS };
     for (let taskId = this.#garbage.get(); taskId !== undefined; taskId = this.#garbage.get()) {
-      if (!this.#sweep(taskId, budget)) return { removed: 0, more: true };
+      if (!this.#sweep(taskId, budget)) return { removed: 0, more: true, spare: false };
       this.#removeGarbage.run(taskId);
     }
     const rows = this.#finished.all(before, limit);
@@ -55,7 +75,30 @@ export class Retention {
       this.#addGarbage.run(taskId);
       more = true;
     }
-    return { removed: rows.length, more };
+    if (rows.length === 0) this.#giveBack();
+    return { removed: rows.length, more, spare: !more && this.#sparePages() > 0 };
+  }
+
+  /** How many bytes were given back since this was asked: they were written to SQLite's log in all likelihood. */
+  takeGivenBack(): number {
+    const bytes = this.#givenBack;
+    this.#givenBack = 0;
+    return bytes;
+  }
+
+  /** Takes pages off the end of the file, whose content moves to free ones before. */
+  #giveBack(): void {
+    const pages = Math.min(this.#sparePages(), STEP_PAGES);
+    if (pages <= 0) return;
+    this.#db.exec(`PRAGMA incremental_vacuum(${pages})`);
+    this.#givenBack += pages * PAGE_BYTES;
+  }
+
+  /** Free pages beyond those that are kept; may be below 0. */
+  #sparePages(): number {
+    if (!this.#shrinks) return 0;
+    const kept = Math.max(SPARE_PAGES, Math.floor((this.#pages.get() ?? 0) / SPARE_PART));
+    return (this.#free.get() ?? 0) - kept;
   }
 
   /** Takes away what the budget allows, and says whether that was all. */

@@ -39,6 +39,8 @@ export interface RemovalStep {
   readonly removed: number;
   /** Whether there is more to be taken away of tasks that are gone. */
   readonly more: boolean;
+  /** Whether the file has more free pages than are worth keeping, which further steps give back. */
+  readonly spare: boolean;
 }
 
 /** Any of them, ready to be done. */

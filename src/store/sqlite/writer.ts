@@ -52,7 +52,10 @@ class Writer {
   #round(first: Incoming | undefined): void {
     const writes = this.#gather(first);
     this.#pulse.note(writes);
-    if (writes.length > 0) this.#port.postMessage(this.#commit(writes));
+    if (writes.length > 0) {
+      this.#port.postMessage(this.#commit(writes));
+      this.#wroteInBulk(this.#committer.takeGivenBack());
+    }
     if (this.#probe) this.#port.postMessage({ probed: probe(this.#db) } satisfies Probed);
     this.#probe = false;
     do this.#commitBulk();
@@ -90,7 +93,11 @@ class Writer {
     const message = this.#bulk.shift();
     if (message === undefined) return;
     this.#port.postMessage({ ...this.#commit(readMessage(message)), bulk: true });
-    this.#inLog += message.size;
+    this.#wroteInBulk(message.size);
+  }
+
+  #wroteInBulk(bytes: number): void {
+    this.#inLog += bytes;
     if (this.#inLog < BULK_CHECKPOINT_BYTES) return;
     // Nobody's answer waits for it.
     checkpoint(this.#db);

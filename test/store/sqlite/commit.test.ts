@@ -98,7 +98,7 @@ describe("Committer.commit()", () => {
     ]);
     const lease = { holder: "new", turn: 1, attempt: 2 };
     const claimed = [headOf({ taskId: "a", lease })];
-    expect(kinds(outcomes)).toEqual([undefined, claimed, "lost", undefined, { removed: 1, more: false }]);
+    expect(kinds(outcomes)).toEqual([undefined, claimed, "lost", undefined, { removed: 1, more: false, spare: false }]);
     expect(tasks()).toEqual(["a"]);
   });
 
