@@ -1,0 +1,163 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Installed, install, ours, root } from "./installed.js";
+
+/** What the package may take with all that it depends on, in bytes. */
+const MOST = 40 * 1024 ** 2;
+
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+let installed: Installed;
+beforeAll(() => {
+  installed = install();
+}, 300_000);
+afterAll(() => installed?.remove());
+
+/** The files that the README shows, by the name before each of them. */
+const shown = [...readme.matchAll(/^[^\n]*`([\w-]+\.ts)`[^\n]*:\n\n```ts\n([\s\S]*?)^```/gm)].map(
+  ([, name = "", text = ""]) => ({ name, text }),
+);
+
+/** Runs a program of the tools that `npm run test:tools` installs. */
+function tool(name: string, args: readonly string[], cwd: string): { status: number | null; output: string } {
+  const { status, stdout, stderr, error } = spawnSync(name, args, { cwd, encoding: "utf8" });
+  return { status, output: `${stdout}${stderr}${error ?? ""}` };
+}
+
+describe("the package", () => {
+  it("is light, with all that it depends on", () => {
+    expect(installed.bytes).toBeLessThan(MOST);
+  });
+
+  it("has every file that its README refers to", () => {
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, path = ""]) => path);
+    expect(links.length).toBeGreaterThan(5);
+    const missing = links.filter(
+      (path) => !installed.files.some((file) => file === path || file.startsWith(`${path}/`)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("has no tests, no bench and nothing that belongs to a checkout", () => {
+    const allowed =
+      /^(dist\/(src|gen)\/|proto\/|docs\/|examples\/|src\/core\/limits\.ts$|package\.json$|LICENSE$|[A-Z]+\.md$)/;
+    expect(installed.files.filter((file) => !allowed.test(file))).toEqual([]);
+  });
+
+  it("is sound by the rules of publint", () => {
+    expect(tool("publint", ["run", installed.tarball, "--strict"], root)).toMatchObject({ status: 0 });
+  });
+
+  it("has the types of every entry point where TypeScript looks for them", () => {
+    // CommonJS has `import()`: the package is of modules only.
+    const { status, output } = tool("attw", [installed.tarball, "--profile", "esm-only", "--no-emoji"], root);
+    expect(status, output).toBe(0);
+  });
+
+  it("has its command", () => {
+    const command = join(installed.folder, "node_modules", ".bin", "parley");
+    const { status, output } = tool(command, ["--version"], installed.folder);
+    expect({ status, output }).toEqual({ status: 0, output: `${version()}\n` });
+  });
+});
+
+function version(): string {
+  return (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version;
+}
+
+describe("what the README shows", () => {
+  /** Ports of the README, and free ones in their place. */
+  const ports = new Map<string, number>();
+
+  beforeAll(async () => {
+    for (const port of ["8080", "50051"]) ports.set(port, await freePort());
+    for (const { name, text } of shown) {
+      const path = join(installed.folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(
+        path,
+        text.replace(/\b(8080|50051)\b/g, (port) => `${ports.get(port)}`),
+      );
+    }
+  });
+
+  it("is a file with a name, every piece of it", () => {
+    expect(shown.length).toBe([...readme.matchAll(/^```ts$/gm)].length);
+    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "server.ts", "embedded.ts"]);
+  });
+
+  it("satisfies the compiler at its strictest, with the package's own types", () => {
+    const config = {
+      compilerOptions: {
+        target: "es2023",
+        module: "nodenext",
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        noEmit: true,
+        types: ["node"],
+        typeRoots: [join(ours("@types/node"), "..")],
+      },
+      files: shown.map(({ name }) => name),
+    };
+    writeFileSync(join(installed.folder, "tsconfig.json"), JSON.stringify(config));
+    const compiler = join(ours("typescript"), "bin", "tsc");
+    const { status, output } = tool(process.execPath, [compiler, "-p", "."], installed.folder);
+    expect(status, output).toBe(0);
+  });
+
+  it.each(["server.ts", "embedded.ts"])("runs as printed: %s", async (name) => {
+    const loader = pathToFileURL(join(ours("tsx"), "dist", "loader.mjs")).href;
+    const child = spawn(process.execPath, ["--import", loader, name], { cwd: installed.folder });
+    let stderr = "";
+    child.stderr.on("data", (text) => (stderr += String(text)));
+    child.stdout.resume();
+    const exit = once(child, "exit");
+    try {
+      const url = `http://127.0.0.1:${ports.get("8080")}`;
+      await expect
+        .poll(
+          () =>
+            fetch(`${url}/.well-known/agent-card.json`).then(
+              ({ ok }) => ok,
+              () => stderr,
+            ),
+          { timeout: 60_000 },
+        )
+        .toBe(true);
+      const message = { messageId: name, role: "ROLE_USER", parts: [{ text: "One. Two! Three?" }] };
+      const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(call),
+      });
+      expect(await response.json()).toMatchObject({
+        result: {
+          task: {
+            status: { state: "TASK_STATE_COMPLETED" },
+            artifacts: [{ name: "sentences", parts: [{ text: "One.\n" }, { text: "Two!\n" }, { text: "Three?\n" }] }],
+          },
+        },
+      });
+      child.kill("SIGTERM");
+      expect([await exit, stderr]).toEqual([[0, null], ""]);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
