@@ -1,7 +1,7 @@
 // For those who serve agents.
 export type { Authenticator } from "./auth/authenticator.js";
 // For other libraries: what stores, bindings and interceptors of their own are made against.
-export type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "./binding/binding.js";
+export type { BindingOptions, HttpBinding } from "./binding/binding.js";
 export type { GrpcBinding } from "./binding/grpc/binding.js";
 export { type AgentDirectory, type AgentsInput, type ServedAgent, serveAgents } from "./card/agents.js";
 export { buildCard, type Wired } from "./card/build.js";
@@ -42,9 +42,12 @@ export {
 } from "./engine/event.js";
 export { Interruption } from "./engine/interruption.js";
 export { type TextOptions, type TextStream, type ToolCall, text } from "./engine/text.js";
+export type { NextHandler, NodeHandler } from "./http/node/handler.js";
+export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
+export type { HttpRequest, Target } from "./http/request.js";
+export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
-export type { NextHandler, NodeHandler } from "./server/dispatch.js";
 export type { Readiness } from "./server/health.js";
 export type { TlsFiles } from "./server/listen.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";

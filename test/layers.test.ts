@@ -22,9 +22,13 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "engine", "auth", "card"],
     because: "one handler, many bindings: the handler must not know them",
   },
-  binding: { may: ["core", "wire", "service"], because: "a binding meets the service through invoke alone" },
+  http: {
+    may: ["core", "wire"],
+    because: "requests and responses as values, and what carries them: no method, no service",
+  },
+  binding: { may: ["core", "wire", "http", "service"], because: "a binding meets the service through invoke alone" },
   server: {
-    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding"],
+    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "http", "binding"],
     because: "the composition root sees everything but the command line",
   },
   testing: {
@@ -32,7 +36,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "it serves an agent as a server does, but for the bindings",
   },
   cli: {
-    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "binding", "server"],
+    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "http", "binding", "server"],
     because: "only the command line reads arguments and the environment, and it is on top",
   },
 };

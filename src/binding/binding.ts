@@ -1,17 +1,11 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import type { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import type { Arrivals } from "../http/arrivals.js";
+import type { HttpRequest } from "../http/request.js";
+import type { HttpResponse } from "../http/response.js";
 import type { Invoke } from "../service/invoke.js";
-import type { Arrivals } from "./arrivals.js";
-
-/** A request on the HTTP port, HTTP/1.1 or HTTP/2. */
-export type NodeServerRequest = IncomingMessage | Http2ServerRequest;
-
-/** Its response. */
-export type NodeServerResponse = ServerResponse | Http2ServerResponse;
 
 /**
  * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It derives its
@@ -27,26 +21,16 @@ export interface BindingOptions {
   readonly logger: Logger;
 }
 
-/** A request's target, taken apart once for all HTTP bindings. */
-export interface Target {
-  /** Path below the mount point, percent-encoded as it arrived, beginning with `/`. */
-  readonly path: string;
-  /** Query string without the `?`, as it arrived. */
-  readonly query: string;
-  /** Path that the handler is mounted below, without a slash at the end; absent where nothing is known of one. */
-  readonly mount?: string;
-  /** Headers that every answer has to have: names and values in turns. */
-  readonly headers: readonly string[];
-  /** Hears of what goes wrong where no promise tells of it. */
-  readonly logger?: Logger;
-}
-
-/** A binding that lives on the HTTP port, beside others. */
-export interface HttpBinding {
-  /** Whether this request is for this binding, judged by verb and path alone. */
-  matches(verb: string, path: string): boolean;
-  /** Answers it. Never throws and never rejects: whatever goes wrong is written to the response. */
-  handle(request: NodeServerRequest, response: NodeServerResponse, target: Target): Promise<void>;
-  /** Answers it with an error without looking further at it, as a client of this binding reads errors. */
-  refuse(request: NodeServerRequest, response: NodeServerResponse, target: Target, error: A2AError): void;
+/**
+ * A binding that lives on the HTTP port, beside others.
+ *
+ * @typeParam M what is known of a request whose verb and path are for this binding, such as its route.
+ */
+export interface HttpBinding<M = unknown> {
+  /** What this binding knows of a verb and a path; undefined where they are not for it. */
+  match(verb: string, path: string): M | undefined;
+  /** Answers a request that it has matched. Whatever goes wrong is an answer, too: it never rejects. */
+  handle(request: HttpRequest, match: M): Promise<HttpResponse>;
+  /** An error without a further look at the request, as a client of this binding reads errors. */
+  refuse(request: HttpRequest, error: A2AError): HttpResponse;
 }

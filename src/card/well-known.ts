@@ -24,8 +24,9 @@ export interface Conditions {
 /** The answer to GET; HEAD has the same headers without the body. */
 export interface CardAnswer {
   readonly status: 200 | 304;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | undefined;
+  readonly type: string | undefined;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
 }
 
 /** Renders of a card that are kept: one for each address that it was asked for under. */
@@ -46,20 +47,16 @@ export function createCardAnswers(
   const kept = new Map<string, Rendered>();
   // HTTP dates have no fraction, so neither has what they are compared with.
   const since = Math.floor(caching.since.getTime() / 1000) * 1000;
-  const common: Record<string, string> = {
-    "cache-control": `public, max-age=${caching.maxAgeSeconds}`,
-    "last-modified": new Date(since).toUTCString(),
-    ...(caching.vary.length > 0 ? { vary: caching.vary.join(", ") } : {}),
-  };
+  const common: [string, string][] = [
+    ["cache-control", `public, max-age=${caching.maxAgeSeconds}`],
+    ["last-modified", new Date(since).toUTCString()],
+  ];
+  if (caching.vary.length > 0) common.push(["vary", caching.vary.join(", ")]);
   return (key, make, conditions) => {
     const { body, etag } = remember(kept, key, () => render(make()));
-    const headers = { ...common, etag };
-    if (isFresh(conditions, etag, since)) return { status: 304, headers, body: undefined };
-    return {
-      status: 200,
-      headers: { ...headers, "content-type": "application/json", "content-length": `${body.byteLength}` },
-      body,
-    };
+    const headers = [...common, ["etag", etag] as const];
+    if (isFresh(conditions, etag, since)) return { status: 304, type: undefined, headers, body: undefined };
+    return { status: 200, type: "application/json", headers, body };
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { Arrivals } from "../binding/arrivals.js";
-import type { BindingOptions, NodeServerRequest } from "../binding/binding.js";
+import type { BindingOptions } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { isGrpc } from "../binding/connect/refusal.js";
@@ -14,13 +14,17 @@ import type { ServedAgent } from "../card/agents.js";
 import { interfacesOf } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { createEngine } from "../engine/engine.js";
+import type { Arrival } from "../http/arrival.js";
+import { Arrivals } from "../http/arrivals.js";
+import { createCors } from "../http/cors.js";
+import { createHostCheck } from "../http/hosts.js";
+import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
+import { peerOf } from "../http/node/peer.js";
+import type { NodeServerRequest } from "../http/node/types.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { chain, type Invoke } from "../service/invoke.js";
-import type { Arrival } from "./arrival.js";
-import { cardAt, createCardPage } from "./card-page.js";
-import { createCors } from "./cors.js";
-import { createDispatch, type NodeHandler, type Page } from "./dispatch.js";
-import { createHostCheck } from "./hosts.js";
+import { cardAt, createCardRoute } from "./card-page.js";
+import { createDispatch, type StaticRoute } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import { createProxies } from "./proxies.js";
@@ -46,8 +50,8 @@ export interface Extras {
   readonly headers?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: Infrastructure;
-  /** A page before the card, made with the lifecycle that it tells of. */
-  readonly page?: (lifecycle: Lifecycle) => Page;
+  /** A route before that of the card, made with the lifecycle that it tells of. */
+  readonly route?: (lifecycle: Lifecycle) => StaticRoute;
 }
 
 /** Makes every part and joins them: the only place that knows them all. */
@@ -72,28 +76,27 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
   const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
-  const connect = createConnectBinding(binding, extras.infrastructure && infrastructureRoutes(extras.infrastructure));
+  const connect = createConnectBinding(binding, {
+    compressions: [compressionGzip, compressionBrotli],
+    more: extras.infrastructure && infrastructureRoutes(extras.infrastructure),
+  });
   const rest = createRestBinding(binding);
-  const handler = createDispatch({
+  const dispatch = createDispatch({
     hosts: createHostCheck({ allowed: settings.allowedHosts }),
-    pages: [...(extras.page === undefined ? [] : [extras.page(lifecycle)]), createCardPage(settings, address)],
+    routes: [...(extras.route === undefined ? [] : [extras.route(lifecycle)]), createCardRoute(settings, address)],
     bindings: [connect, createJsonRpcBinding(binding), rest],
     fallback: {
-      matches: rest.matches,
-      handle: async (request, response, target) => {
-        if (!connect.unserved(request, response, target)) await rest.handle(request, response, target);
-      },
-      refuse: (request, ...how) => (isGrpc(request) ? connect : rest).refuse(request, ...how),
+      notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
+      refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
     },
     basePath: settings.basePath,
     cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
     headers: { "x-content-type-options": "nosniff", ...extras.headers },
-    logger,
   });
   return {
-    handler,
+    handler: createNodeHandler(dispatch, logger),
     connectRoutes: connect.routes,
-    connectContext: (request) => contextValues(request),
+    connectContext: (request) => contextValues(peerOf(request)),
     grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
     arrivals,
     invoke,

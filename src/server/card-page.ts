@@ -1,30 +1,30 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { NodeServerRequest } from "../binding/binding.js";
 import type { AgentDirectory, ServedAgent } from "../card/agents.js";
 import { interfacesOf, withInterfaces } from "../card/interfaces.js";
 import { createCardAnswers, WELL_KNOWN_PATH } from "../card/well-known.js";
-import { headerOf } from "./answer.js";
-import type { Arrival } from "./arrival.js";
-import type { Page } from "./dispatch.js";
-import { forwardedHeaders } from "./forwarded.js";
+import type { Arrival } from "../http/arrival.js";
+import { forwardedHeaders } from "../http/forwarded.js";
+import type { HttpRequest } from "../http/request.js";
+import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
 /** The well-known path of the first agent, and that of each one below its tenant (specification 8.2, 8.6). */
-export function createCardPage(settings: Settings, address: PublicAddress): Page {
+export function createCardRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const answer = createCardAnswers({
     maxAgeSeconds: settings.cardMaxAgeSeconds,
     since: new Date(),
     vary: settings.trust === undefined ? [] : forwardedHeaders,
   });
-  return ({ path, mount = settings.basePath }, request) => {
+  return (request) => {
+    const { path, mount = settings.basePath } = request.target;
     const served = path.endsWith(WELL_KNOWN_PATH) ? shownAt(settings.agents, path) : undefined;
     if (served === undefined) return undefined;
     const arrival = arrivalOf(request, mount);
     const key = JSON.stringify(address.endpoints(served.tenant, arrival));
     return answer(key, () => cardAt(served, address, arrival), {
-      ifNoneMatch: headerOf(request, "if-none-match"),
-      ifModifiedSince: headerOf(request, "if-modified-since"),
+      ifNoneMatch: request.header("if-none-match"),
+      ifModifiedSince: request.header("if-modified-since"),
     });
   };
 }
@@ -44,11 +44,7 @@ function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined
   }
 }
 
-function arrivalOf(request: NodeServerRequest, mount: string): Arrival {
-  return {
-    header: (name) => headerOf(request, name),
-    address: request.socket.remoteAddress ?? "",
-    encrypted: (request.socket as { encrypted?: boolean }).encrypted === true,
-    mount,
-  };
+function arrivalOf(request: HttpRequest, mount: string): Arrival {
+  const { address, encrypted } = request.peer;
+  return { header: (name) => request.header(name), address, encrypted, mount };
 }

@@ -1,11 +1,11 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { NodeServerRequest } from "../binding/binding.js";
 import type { GrpcBinding } from "../binding/grpc/binding.js";
 import type { Call } from "../core/call.js";
+import type { NodeHandler } from "../http/node/handler.js";
+import type { NodeServerRequest } from "../http/node/types.js";
 import type { Invoke } from "../service/invoke.js";
 import { assemble } from "./assemble.js";
-import type { NodeHandler } from "./dispatch.js";
 import type { Readiness } from "./health.js";
 import { type A2AOptions, settle } from "./options.js";
 

@@ -3,10 +3,10 @@ import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Infrastructure } from "../binding/grpc/infrastructure.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { within } from "../core/within.js";
+import type { NodeHandler } from "../http/node/handler.js";
 import { type Assembly, assemble } from "./assemble.js";
 import { Connections } from "./connections.js";
 import type { CloseOptions } from "./create-a2a.js";
-import type { NodeHandler } from "./dispatch.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { cannotListen, type Listener, listen } from "./listen.js";
 import { type ServerOptions, type Settings, settle } from "./options.js";
@@ -61,9 +61,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const assembly = assemble(settings, {
     infrastructure,
     headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
-    page:
+    route:
       (lifecycle) =>
-      ({ path }) =>
+      ({ target: { path } }) =>
         healthAnswer(path, lifecycle.readiness),
   });
   const { limits, logger, host, tls } = settings;

@@ -1,4 +1,4 @@
-import type { WholeAnswer } from "./answer.js";
+import type { HttpResponse } from "../http/response.js";
 
 /**
  * Whether calls are served: not before what a crash left behind is taken over (`starting`), not while the server ends
@@ -10,16 +10,17 @@ export type Readiness = "starting" | "ready" | "unavailable" | "draining";
  * Answers the two questions of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:
  * should it get new work? Undefined for every other path.
  */
-export function healthAnswer(path: string, readiness: Readiness): WholeAnswer | undefined {
+export function healthAnswer(path: string, readiness: Readiness): HttpResponse | undefined {
   if (path === "/healthz") return status(200, "ok");
   if (path === "/readyz") return status(readiness === "ready" ? 200 : 503, readiness);
   return undefined;
 }
 
-function status(code: number, word: string): WholeAnswer {
+function status(code: number, word: string): HttpResponse {
   return {
     status: code,
-    headers: { "content-type": "application/json", "cache-control": "no-store" },
+    type: "application/json",
+    headers: [["cache-control", "no-store"]],
     body: JSON.stringify({ status: word }),
   };
 }

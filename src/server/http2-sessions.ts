@@ -1,6 +1,6 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
-import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
+import type { NodeServerRequest, NodeServerResponse } from "../http/node/types.js";
 
 export interface Http2Options {
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;

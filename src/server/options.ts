@@ -8,12 +8,12 @@ import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
+import { isHost, type Trust } from "../http/arrival.js";
+import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
-import { isHost, type Trust } from "./arrival.js";
-import { type HostRules, isLoopback } from "./hosts.js";
 import type { TlsFiles } from "./listen.js";
 import type { CardGrpc } from "./public-address.js";
 

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
+import type { Arrival, Trust } from "../http/arrival.js";
+import { forwardedBy } from "../http/forwarded.js";
 import type { Interceptor } from "../service/invoke.js";
-import type { Arrival, Trust } from "./arrival.js";
-import { forwardedBy } from "./forwarded.js";
 
 /** What trusted proxies say about calls. */
 export interface Proxies {

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { Endpoints } from "../card/interfaces.js";
-import { type Arrival, hostOf, type Trust } from "./arrival.js";
-import { type Forwarded, forwardedBy } from "./forwarded.js";
+import { type Arrival, hostOf, type Trust } from "../http/arrival.js";
+import { type Forwarded, forwardedBy } from "../http/forwarded.js";
 
 /** A port that was opened. */
 export interface Listening {

@@ -18,13 +18,13 @@ function ask(conditions: Record<string, string> = {}, caching: Partial<CardCachi
   return answer("k", () => card(), { ifNoneMatch, ifModifiedSince });
 }
 
+const tagOf = ({ headers }: CardAnswer): string | undefined => new Map(headers).get("etag");
+
 describe("createCardAnswers()", () => {
   it("answers with the JSON of the card, REQUIRED fields and all, and how long it may be kept", () => {
-    const { status, headers, body } = ask();
-    expect(status).toBe(200);
-    expect(headers).toEqual({
-      "content-type": "application/json",
-      "content-length": `${body?.byteLength}`,
+    const { status, type, headers, body } = ask();
+    expect([status, type]).toEqual([200, "application/json"]);
+    expect(Object.fromEntries(headers)).toEqual({
       "cache-control": "public, max-age=300",
       "last-modified": "Fri, 02 Jan 2026 03:04:05 GMT",
       etag: expect.stringMatching(/^"[\w-]{43}"$/),
@@ -36,13 +36,16 @@ describe("createCardAnswers()", () => {
 
   it("says which headers the content depends on", () => {
     const { headers } = ask({}, { vary: ["Forwarded", "X-Forwarded-Host"], maxAgeSeconds: 0 });
-    expect(headers).toMatchObject({ vary: "Forwarded, X-Forwarded-Host", "cache-control": "public, max-age=0" });
+    expect(Object.fromEntries(headers)).toMatchObject({
+      vary: "Forwarded, X-Forwarded-Host",
+      "cache-control": "public, max-age=0",
+    });
   });
 
   it("has one tag for one content", () => {
     const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
     const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
-    const tag = (key: string, name: string): unknown => answer(key, () => card(name), none).headers.etag;
+    const tag = (key: string, name: string): unknown => tagOf(answer(key, () => card(name), none));
     expect(tag("a", "A")).toBe(tag("b", "A"));
     expect(tag("c", "C")).not.toBe(tag("a", "A"));
   });
@@ -65,13 +68,12 @@ describe("createCardAnswers()", () => {
   });
 
   it("spares a reader who has the content already", () => {
-    const etag = ask().headers.etag ?? "";
+    const etag = tagOf(ask()) ?? "";
     const tags = [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag},"y"`, "*"];
     for (const ifNoneMatch of tags) {
       const { status, headers, body } = ask({ ifNoneMatch });
       expect({ ifNoneMatch, status, body }).toEqual({ ifNoneMatch, status: 304, body: undefined });
-      expect(headers).toMatchObject({ etag, "cache-control": "public, max-age=300" });
-      expect(headers).not.toHaveProperty("content-length");
+      expect(Object.fromEntries(headers)).toMatchObject({ etag, "cache-control": "public, max-age=300" });
     }
     for (const ifModifiedSince of ["Fri, 02 Jan 2026 03:04:05 GMT", "Sat, 03 Jan 2026 03:04:05 GMT"]) {
       expect(ask({ ifModifiedSince }).status).toBe(304);

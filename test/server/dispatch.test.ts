@@ -1,37 +1,44 @@
 import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Readable } from "node:stream";
 import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
-import type { HttpBinding, NodeServerRequest } from "../../src/binding/binding.js";
+import type { HttpBinding } from "../../src/binding/binding.js";
+import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
-import { createCors } from "../../src/server/cors.js";
-import { createDispatch, type DispatchOptions, type NodeHandler } from "../../src/server/dispatch.js";
+import { Arrivals } from "../../src/http/arrivals.js";
+import { createCors } from "../../src/http/cors.js";
+import { createHostCheck } from "../../src/http/hosts.js";
+import { createNodeHandler, type NodeHandler } from "../../src/http/node/handler.js";
+import type { BodyWriter } from "../../src/http/response.js";
+import { createDispatch, type DispatchOptions, type Fallback } from "../../src/server/dispatch.js";
 import { healthAnswer } from "../../src/server/health.js";
-import { createHostCheck } from "../../src/server/hosts.js";
 
 const opened: http.Server[] = [];
 afterEach(() => {
   for (const server of opened.splice(0)) server.close().closeAllConnections();
 });
 
-const bodyOf = async (request: NodeServerRequest): Promise<string> =>
-  Buffer.concat(await (request as Readable).toArray()).toString();
+const arrivals = new Arrivals({ limits: defaultLimits });
 
 /** Answers with its name and what it was given. */
-function binding(name: string, matches: HttpBinding["matches"]): HttpBinding {
+function binding(name: string, matches: (verb: string, path: string) => boolean): HttpBinding & Fallback {
+  const handle: HttpBinding["handle"] = async (request) => {
+    const { path, query } = request.target;
+    const body = (await request.readBody({ max: 1_000, framing: 0 }, arrivals)).toString();
+    const length = request.header("content-length") ?? null;
+    const told = JSON.stringify({ name, path, query, body, length });
+    return { status: 200, type: "application/json", body: told };
+  };
   return {
-    matches,
-    handle: async (request, response, { path, query, headers }) => {
-      const body = await bodyOf(request);
-      (response as http.ServerResponse).writeHead(200, ["content-type", "application/json", ...headers]);
-      response.end(JSON.stringify({ name, path, query, body, length: request.headers["content-length"] ?? null }));
-    },
-    refuse: (_request, response, _target, { row }) => {
-      response.statusCode = row.http;
-      response.end(name);
-    },
+    match: (verb, path) => matches(verb, path) || undefined,
+    handle,
+    refuse: (_request, { row }) => ({ status: row.http, body: name }),
+    notFound: ({ target: { path } }) => ({
+      status: 404,
+      type: "application/json",
+      body: JSON.stringify({ name, path }),
+    }),
   };
 }
 
@@ -39,17 +46,17 @@ const rest = binding("rest", (_verb, path) => path.startsWith("/tasks"));
 const rpc = binding("rpc", (verb, path) => verb === "POST" && path === "/");
 
 function dispatcher(more: Partial<DispatchOptions> = {}): NodeHandler {
-  return createDispatch({
+  const dispatch = createDispatch({
     hosts: createHostCheck({ allowed: true }),
-    pages: [({ path }) => healthAnswer(path, "ready")],
+    routes: [({ target }) => healthAnswer(target.path, "ready")],
     bindings: [rpc, rest],
     fallback: binding("fallback", () => false),
     basePath: "",
     cors: undefined,
     headers: { "x-content-type-options": "nosniff" },
-    logger: silentLogger,
     ...more,
   });
+  return createNodeHandler(dispatch, silentLogger);
 }
 
 async function serve(handler: http.RequestListener): Promise<string> {
@@ -125,13 +132,17 @@ describe("createDispatch()", () => {
   });
 
   it("ends an answer that a binding could not give", async () => {
+    const throws = (): never => {
+      throw new Error("a fault of the binding");
+    };
+    const writeTo = async (writer: BodyWriter): Promise<never> => {
+      writer.write("begun");
+      return throws();
+    };
     const broken = (write: boolean): HttpBinding => ({
-      matches: () => true,
-      handle: async (_request, response) => {
-        if (write) (response as http.ServerResponse).write("begun");
-        throw new Error("a fault of the binding");
-      },
-      refuse: () => {},
+      match: () => true,
+      handle: async () => (write ? { status: 200, body: { writeTo, cancel: () => {} } } : throws()),
+      refuse: throws,
     });
     const url = await serve(dispatcher({ bindings: [broken(false)] }));
     const failed = await fetch(`${url}/tasks`);
@@ -243,7 +254,7 @@ describe("createCors()", () => {
   });
 
   it("asks about the verb that will come, and leaves other paths to others", async () => {
-    const handler = dispatcher({ cors: createCors(true, []), pages: [] });
+    const handler = dispatcher({ cors: createCors(true, []), routes: [] });
     const url = await serve((request, response) => handler(request, response, () => response.end("next")));
     const post = { origin, "access-control-request-method": "POST" };
     expect((await ask(`${url}/`, post)).status).toBe(204);
@@ -262,7 +273,7 @@ describe("healthAnswer()", () => {
     }
     expect(healthAnswer("/readyz", "draining")).toMatchObject({
       body: '{"status":"draining"}',
-      headers: { "cache-control": "no-store" },
+      headers: [["cache-control", "no-store"]],
     });
   });
 });

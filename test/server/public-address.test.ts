@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Arrival } from "../../src/server/arrival.js";
-import { forwardedBy } from "../../src/server/forwarded.js";
+import type { Arrival } from "../../src/http/arrival.js";
+import { forwardedBy } from "../../src/http/forwarded.js";
 import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
 
 const none: AddressSources = {

@@ -6,83 +6,104 @@ import {
   type HandlerContext,
   type MethodImpl,
 } from "@connectrpc/connect";
-import { createMethodUrl, type UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import {
+  type Compression,
+  createMethodUrl,
+  type UniversalHandler,
+  type UniversalServerRequest,
+} from "@connectrpc/connect/protocol";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import type { HttpRequest } from "../../http/request.js";
+import type { HttpResponse } from "../../http/response.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
-import type { BindingOptions, HttpBinding, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
+import type { BindingOptions, HttpBinding } from "../binding.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
-import { setHeaders } from "../headers.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
-import { answer } from "./node.js";
 import { isGrpc, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
+import { answer } from "./universal.js";
 
-export interface ConnectBinding extends HttpBinding {
+/** Who answers the calls of a method. */
+export interface ConnectMatch {
+  readonly handler: UniversalHandler;
+  /** Answers those that are ordinary, where there is such a thing. */
+  readonly unary: OrdinaryUnary | undefined;
+}
+
+export interface ConnectBinding extends HttpBinding<ConnectMatch> {
   /**
    * Registers the service in a ConnectRouter, for an adapter of one's own. Give the adapter `contextValues` too, so
    * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
-  /** Answers a call of gRPC to a method or service that nobody serves; false for every other request. */
-  readonly unserved: (request: NodeServerRequest, response: NodeServerResponse, target: Target) => boolean;
+  /** The answer to a call of gRPC to a method or service that nobody serves; undefined for every other request. */
+  readonly unserved: (request: HttpRequest) => HttpResponse | undefined;
 }
 
-/** What clients may compress requests with, and be answered in. */
-const compressions = [compressionGzip, compressionBrotli];
+/** What a Connect binding has beside what all have. */
+export interface ConnectOptions {
+  /** What clients may compress requests with, and be answered in. Default: nothing. */
+  readonly compressions?: readonly Compression[];
+  /** Registers what else is to be served in the same way, but not mounted elsewhere. */
+  readonly more?: ((router: ConnectRouter) => void) | undefined;
+}
 
 /**
  * The Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2 (specification 5.8, 12).
  * Methods that the contract marks as reading only answer to Connect's GET form as well. Methods that take a stream
  * of requests have no place in `invoke` and are left out.
- *
- * @param more registers what else is to be served in the same way, but not mounted elsewhere.
  */
-export function createConnectBinding(options: BindingOptions, more?: (router: ConnectRouter) => void): ConnectBinding {
+export function createConnectBinding(
+  options: BindingOptions,
+  { compressions = [], more }: ConnectOptions = {},
+): ConnectBinding {
   const routes = (router: ConnectRouter): void => {
     for (const method of options.service.methods) {
-      if (method.methodKind === "unary" || method.methodKind === "server_streaming") register(router, method, options);
+      if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
+        register(router, method, options, compressions);
+      }
     }
   };
   const router = createConnectRouter();
   routes(router);
   more?.(router);
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const unaries = options.service.methods.filter(({ methodKind }) => methodKind === "unary");
   const ordinary = new Map(
     unaries.map((method) => [createMethodUrl("/", method), new OrdinaryUnary(method, options, compressions)]),
   );
+  const matches = new Map(
+    router.handlers.map((handler) => [
+      handler.requestPath,
+      { handler, unary: ordinary.get(handler.requestPath) } satisfies ConnectMatch,
+    ]),
+  );
   return {
-    matches: (_verb, path) => handlers.has(path),
-    handle: (request, response, target) => {
-      const { path, mount, headers } = target;
-      const unary = ordinary.get(path);
-      return unary?.takes(request)
-        ? unary.answer(request, response, target)
-        : answer(handlers.get(path), { request, response: setHeaders(response, headers) }, mount, options);
-    },
+    match: (_verb, path) => matches.get(path),
+    handle: (request, { handler, unary }) =>
+      unary?.takes(request) ? unary.answer(request) : answer(handler, request, options),
     routes,
-    unserved: (request, response, { headers }) => {
-      const mine = isGrpc(request);
-      if (mine) refuse(request, setHeaders(response, headers), unserved);
-      return mine;
-    },
-    refuse: (request, response, { headers }, error) => refuse(request, setHeaders(response, headers), error),
+    unserved: (request) => (isGrpc(request) ? refuse(request, unserved) : undefined),
+    refuse,
   };
 }
 
 const unserved = new A2AError("METHOD_NOT_FOUND", "No such method is served here.");
 
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
-function register(router: ConnectRouter, method: DescMethod, options: BindingOptions): void {
+function register(
+  router: ConnectRouter,
+  method: DescMethod,
+  options: BindingOptions,
+  compressions: readonly Compression[],
+): void {
   const before = router.handlers.length;
   const {
     arrivals,

@@ -6,7 +6,6 @@ import {
   type HandlerContext,
 } from "@connectrpc/connect";
 import type { Call, CallStart, Peer } from "../../core/call.js";
-import type { NodeServerRequest } from "../binding.js";
 
 /** What the request of a call tells beside its headers. */
 interface Origin {
@@ -22,10 +21,7 @@ const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | unde
  *
  * @param mount path that the handler is mounted below, where that is known.
  */
-export function contextValues(request: NodeServerRequest, mount?: string): ContextValues {
-  const { socket } = request;
-  const address = (socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/i, "");
-  const peer = { address, encrypted: "encrypted" in socket && socket.encrypted === true };
+export function contextValues(peer: Peer, mount?: string): ContextValues {
   return createContextValues().set(originKey, { peer, mount });
 }
 

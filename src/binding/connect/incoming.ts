@@ -3,9 +3,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import type { Account, Arrivals } from "../../http/arrivals.js";
+import { jsonBodyOf, tooLarge, tooManyValues } from "../../http/body.js";
 import { exceedsBinary } from "../../wire/count-values.js";
-import type { Account, Arrivals } from "../arrivals.js";
-import { jsonBodyOf, tooLarge, tooManyValues } from "../http-body.js";
 
 /**
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes

@@ -46,8 +46,6 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   readonly #values: ContextValues;
   readonly #enveloped: boolean;
   #large: { readonly pieces: Iterator<Buffer>; readonly written: (() => void) | undefined } | undefined;
-  #stalled: { readonly ms: number; readonly cutOff: () => void } | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(body: AsyncIterable<Uint8Array>, values: ContextValues, enveloped: boolean, signal: AbortSignal) {
     this.#inner = body[Symbol.asyncIterator]();
@@ -57,9 +55,9 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
     signal.addEventListener("abort", () => this.#end(), { once: true });
   }
 
-  /** Calls back when the reader does not take a piece of a large message for so many milliseconds. */
-  whenStalled(ms: number, cutOff: () => void): void {
-    this.#stalled = { ms, cutOff };
+  /** Whether what was given last is a part of a large message. */
+  get isInside(): boolean {
+    return this.#large !== undefined;
   }
 
   [Symbol.asyncIterator](): this {
@@ -67,7 +65,6 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
-    clearTimeout(this.#timer);
     return this.#large === undefined ? this.#inner.next().then(this.#pass) : this.#piece();
   }
 
@@ -99,12 +96,10 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
       this.#end();
       return this.#inner.next().then(this.#pass);
     }
-    if (this.#stalled !== undefined) this.#timer = setTimeout(this.#stalled.cutOff, this.#stalled.ms);
     return { done: false, value: piece.value };
   }
 
   #end(): void {
-    clearTimeout(this.#timer);
     const { written } = this.#large ?? aside.get(this.#values) ?? {};
     aside.delete(this.#values);
     this.#large = undefined;

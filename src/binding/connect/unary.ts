@@ -4,7 +4,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import type { Call } from "../../core/call.js";
+import type { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { tooManyValues } from "../../http/body.js";
+import { PiecesBody } from "../../http/pieces.js";
+import { type HttpRequest, headerCallOf } from "../../http/request.js";
+import type { HttpResponse } from "../../http/response.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { jsonReader } from "../../wire/json-reader.js";
@@ -13,9 +18,7 @@ import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js
 import { protobufRequest } from "../../wire/page-size.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf } from "../answer.js";
-import type { BindingOptions, NodeServerRequest, NodeServerResponse, Target } from "../binding.js";
-import { readBody, tooManyValues } from "../http-body.js";
-import { HttpExchange } from "../http-exchange.js";
+import type { BindingOptions } from "../binding.js";
 import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
 import { failureOf } from "./error.js";
@@ -62,36 +65,29 @@ export class OrdinaryUnary {
   }
 
   /** Whether a request is an ordinary one. */
-  takes(request: NodeServerRequest): boolean {
-    const { method, headers } = request;
-    if (method !== "POST" || !mediaType.test(headers["content-type"] ?? "")) return false;
-    const encoding = headers["content-encoding"];
+  takes(request: HttpRequest): boolean {
+    if (request.method !== "POST" || !mediaType.test(request.header("content-type") ?? "")) return false;
+    const encoding = request.header("content-encoding");
     if (encoding !== undefined && encoding !== "identity") return false;
-    return (
-      headers["connect-timeout-ms"] === undefined &&
-      this.#isHost("authority" in request ? request.authority : headers.host)
-    );
+    return request.header("connect-timeout-ms") === undefined && this.#isHost(request.header(":authority"));
   }
 
   /** Answers it; never rejects. */
-  async answer(request: NodeServerRequest, response: NodeServerResponse, target: Target): Promise<void> {
-    const { invoke, limits, arrivals, logger } = this.#options;
-    // Parameters of the query are no headers here, as they are over HTTP+JSON.
-    const exchange = new HttpExchange(request, response, { ...target, query: "" });
-    const call = exchange.call("connect", "1.0");
+  async answer(request: HttpRequest): Promise<HttpResponse> {
+    const { invoke, limits, arrivals } = this.#options;
+    const call = headerCallOf(request, "connect", "1.0");
     const codec = isJson(request) ? this.#json : this.#binary;
     let { type } = codec;
     let status = 200;
     let body: string | Uint8Array;
     let errorHeaders: Iterable<[string, string]> = [];
     try {
-      const message = codec.read(await readBody(exchange, { max: limits.maxRequestBytes, framing: 0 }, arrivals));
+      const message = codec.read(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals));
       const answer = messageOf(await invoke({ method: this.#method, request: message, call }));
-      if (weightOf(answer) !== undefined) return await this.#large(exchange, call, codec, answer);
+      if (weightOf(answer) !== undefined) return await this.#large(request, call, codec, answer);
       body = codec.write(answer);
     } catch (thrown) {
-      const facts = { binding: call.binding, method: this.#method.name, requestId: call.requestId };
-      const error = failureOf(thrown, { aborted: exchange.gone, reason: undefined }, logger, facts);
+      const error = this.#failure(thrown, request, call);
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;
       body = errorToJsonBytes(error, jsonOptions);
@@ -105,24 +101,37 @@ export class OrdinaryUnary {
       body = await compression.compress(typeof body === "string" ? Buffer.from(body) : body);
       headers.push(["content-encoding", compression.name]);
     }
-    exchange.reply({ status, type, body, headers });
+    return { status, type, body, headers };
   }
 
   /** A large answer is written piece by piece, and not compressed. */
-  async #large(exchange: HttpExchange, call: Call, { type, pieces }: Codec, answer: Message): Promise<void> {
+  async #large(request: HttpRequest, call: Call, { type, pieces }: Codec, answer: Message): Promise<HttpResponse> {
+    const { written } = call;
     try {
       const headers = [...call.responseHeaders].filter(([, value]) => isLegalValue(value));
-      const reply = { status: 200, type, headers, pieces: await pieces(answer) };
-      await exchange.replyInPieces(reply, this.#options.limits.stalledReaderMs);
-    } finally {
-      call.written?.();
+      const body = new PiecesBody({
+        pieces: await pieces(answer),
+        stalledMs: this.#options.limits.stalledReaderMs,
+        written,
+        failed: (thrown) => void this.#failure(thrown, request, call),
+      });
+      return { status: 200, type, headers, body };
+    } catch (error) {
+      written?.();
+      throw error;
     }
   }
 
-  #compressionFor({ headers }: NodeServerRequest, body: string | Uint8Array): Compression | undefined {
-    const accepted = headers["accept-encoding"];
-    if (accepted === undefined || Buffer.byteLength(body) < COMPRESS_MIN_BYTES) return undefined;
-    const { response } = compressionNegotiate([...this.#compressions], null, `${accepted}`, "accept-encoding");
+  #failure(thrown: unknown, request: HttpRequest, call: Call): A2AError {
+    const facts = { binding: call.binding, method: this.#method.name, requestId: call.requestId };
+    return failureOf(thrown, { aborted: request.gone, reason: undefined }, this.#options.logger, facts);
+  }
+
+  #compressionFor(request: HttpRequest, body: string | Uint8Array): Compression | undefined {
+    const accepted = request.header("accept-encoding");
+    if (accepted === undefined || this.#compressions.length === 0 || Buffer.byteLength(body) < COMPRESS_MIN_BYTES)
+      return undefined;
+    const { response } = compressionNegotiate([...this.#compressions], null, accepted, "accept-encoding");
     return response ?? undefined;
   }
 
@@ -135,8 +144,8 @@ export class OrdinaryUnary {
   }
 }
 
-function isJson({ headers }: NodeServerRequest): boolean {
-  return headers["content-type"]?.toLowerCase() !== PROTO_TYPE;
+function isJson(request: HttpRequest): boolean {
+  return request.header("content-type")?.toLowerCase() !== PROTO_TYPE;
 }
 
 function binaryCodec({ input, output }: DescMethod, { maxRequestValues }: Limits): Codec {

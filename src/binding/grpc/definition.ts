@@ -2,10 +2,10 @@ import { type DescMessage, type DescMethod, type DescService, fromBinary, type M
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { type A2AError, invalid } from "../../core/error.js";
 import { defaultLimits, type Limits } from "../../core/limits.js";
+import { tooManyValues } from "../../http/body.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { protobufRequest } from "../../wire/page-size.js";
-import { tooManyValues } from "../http-body.js";
 
 /**
  * What a handler of the definition is given: the request, or the error that stands for bytes which are none.

@@ -2,7 +2,7 @@ import type { Http2Stream } from "node:http2";
 import type { ServerInterceptingCall, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { type NextRound, nextRound } from "../../core/next-round.js";
-import type { Account, Arrivals } from "../arrivals.js";
+import type { Account, Arrivals } from "../../http/arrivals.js";
 import { addressOf } from "./call.js";
 import { statusOf } from "./error.js";
 

@@ -1,9 +1,10 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
 import type { Limits } from "../../core/limits.js";
+import { NodeWriter } from "../../http/node/writer.js";
+import { writePieces } from "../../http/pieces.js";
 import { binaryPieces } from "../../wire/large/large.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
-import { type PieceTarget, writePieces } from "../piecewise.js";
 import type { StreamCall, UnaryCall } from "./call.js";
 import { streamOf } from "./http2-stream.js";
 
@@ -38,7 +39,7 @@ export async function writeLarge(
   grpc.sendMetadata(new Metadata());
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(length, 1);
-  await writePieces(stream as PieceTarget, prefixed(prefix, pieces), limits.stalledReaderMs);
+  await writePieces(new NodeWriter(stream), prefixed(prefix, pieces), limits.stalledReaderMs);
   return true;
 }
 

@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { Arrivals } from "../arrivals.js";
+import type { Arrivals } from "../../http/arrivals.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { Infrastructure } from "./infrastructure.js";

@@ -1,11 +1,12 @@
 import { A2AError } from "../../core/error.js";
+import { JSON_TYPE } from "../../http/media-type.js";
+import { PiecesBody, writePieces } from "../../http/pieces.js";
+import type { HttpRequest } from "../../http/request.js";
+import type { BodySource, BodyWriter, HttpResponse } from "../../http/response.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
-import type { HttpExchange } from "../http-exchange.js";
-import { JSON_TYPE } from "../media-type.js";
-import { type PieceTarget, writePieces } from "../piecewise.js";
 import type { Calls, Member } from "./calls.js";
-import { failed, joined, type Outcome } from "./outcome.js";
+import { failed, joined, type RpcResponse } from "./outcome.js";
 
 /** Reads of one batch that are run at once. Each is written before the next one of its place begins. */
 const READS_AT_ONCE = 4;
@@ -18,42 +19,71 @@ interface Placed extends Member {
   readonly place: number;
 }
 
+/** A response object that waits for the others. */
+interface Waiting {
+  readonly place: number;
+  readonly response: RpcResponse;
+}
+
 /**
  * A batch of JSON-RPC 2.0 (section 6), whose answers stand in the order in which they are ready. Small ones leave
  * together as one answer. What is more than that is written member by member, at the pace of the client: reads wait for
  * those before them to be written, and members beyond `maxBatchBytes` are answered by an error.
  */
-export class Batch {
-  readonly #exchange: HttpExchange;
+export class Batch implements BodySource {
+  readonly #request: HttpRequest;
   readonly #calls: Calls;
   readonly #options: BindingOptions;
-  #waiting: { readonly place: number; readonly outcome: Outcome }[] = [];
+  #waiting: Waiting[] = [];
   #waitingLength = 0;
   /** Bytes of all answers so far. */
   #bytes = 0;
   /** A member found no room, so that further reads are not run. */
   #isFull = false;
+  /** The answer is written member by member. */
   #hasBegun = false;
+  #begun: (response: HttpResponse) => void = () => {};
+  /** Where it is written to; undefined where nobody reads it. */
+  readonly #writer: Promise<BodyWriter | undefined>;
+  #writeTo: (writer: BodyWriter | undefined) => void = () => {};
   /** The end of what is being written. */
   #writing: Promise<void> = Promise.resolve();
+  /** All members have been run. */
+  #running: Promise<unknown> = Promise.resolve();
 
-  constructor(exchange: HttpExchange, calls: Calls, options: BindingOptions) {
-    this.#exchange = exchange;
+  constructor(request: HttpRequest, calls: Calls, options: BindingOptions) {
+    this.#request = request;
     this.#calls = calls;
     this.#options = options;
+    this.#writer = new Promise((resolve) => {
+      this.#writeTo = resolve;
+    });
   }
 
-  /** The answer as a whole; undefined when there is none, or it has been written. */
-  async answer(json: readonly unknown[]): Promise<Outcome | undefined> {
+  /** The answer, as a whole or to be written member by member; undefined when there is none. */
+  answer(json: readonly unknown[]): Promise<HttpResponse | undefined> {
     const members = json.map((one, place): Placed => ({ ...this.#calls.member(one), place }));
     const reads = members.filter(({ isRead }) => isRead)[Symbol.iterator]();
     const others = members.filter(({ isRead }) => !isRead);
-    const readers = Array.from({ length: READS_AT_ONCE }, () => this.#runAll(reads));
-    await Promise.all([...readers, ...others.map((member) => this.#run(member))]);
-    if (!this.#hasBegun) return this.#waiting.length === 0 ? undefined : joined(this.#together());
+    return new Promise((resolve, reject) => {
+      this.#begun = resolve;
+      const readers = Array.from({ length: READS_AT_ONCE }, () => this.#runAll(reads));
+      this.#running = Promise.all([...readers, ...others.map((member) => this.#run(member))]);
+      this.#running.then(() => {
+        if (!this.#hasBegun) resolve(this.#waiting.length === 0 ? undefined : joined(this.#together()));
+      }, reject);
+    });
+  }
+
+  async writeTo(writer: BodyWriter): Promise<boolean> {
+    this.#writeTo(writer);
+    await this.#running;
     await this.#write(["]"]);
-    if (!this.#exchange.gone) this.#exchange.end();
-    return undefined;
+    return !writer.isOver;
+  }
+
+  cancel(): void {
+    this.#writeTo(undefined);
   }
 
   async #runAll(members: Iterator<Placed>): Promise<void> {
@@ -61,66 +91,67 @@ export class Batch {
   }
 
   async #run(member: Placed): Promise<void> {
-    if (this.#exchange.gone && member.isRead) return;
+    if (this.#request.gone && member.isRead) return;
     const left = this.#isFull && member.isRead;
-    const outcome = left ? this.#tooMuch(member) : await member.run();
-    if (outcome === undefined) return;
+    const response = left ? this.#tooMuch(member) : await member.run();
+    if (response === undefined) return;
     try {
-      await this.#add(member, outcome);
+      await this.#add(member, response);
     } finally {
-      outcome.large?.written();
+      if (response.body instanceof PiecesBody) response.body.cancel();
     }
   }
 
-  #add(member: Placed, outcome: Outcome): Promise<void> | undefined {
-    const size = outcome.large?.bytes ?? outcome.body.length;
-    if (this.#bytes + size > this.#options.limits.maxBatchBytes && outcome.isError !== true) {
+  #add(member: Placed, response: RpcResponse): Promise<void> | undefined {
+    const { body } = response;
+    const isLarge = body instanceof PiecesBody;
+    const size = isLarge ? body.bytes : body.length;
+    if (this.#bytes + size > this.#options.limits.maxBatchBytes && response.isError !== true) {
       this.#isFull = true;
       return this.#add(member, this.#tooMuch(member));
     }
     this.#bytes += size;
-    if (!this.#hasBegun && outcome.large === undefined && this.#waitingLength + size < TOGETHER) {
+    if (!this.#hasBegun && !isLarge && this.#waitingLength + size < TOGETHER) {
       this.#waitingLength += size;
-      this.#waiting.push({ place: member.place, outcome });
+      this.#waiting.push({ place: member.place, response });
       return undefined;
     }
-    const { large, body } = outcome;
-    if (this.#hasBegun) return this.#write([","], large?.pieces ?? [body]);
-    return this.#begin(outcome);
+    const before = this.#hasBegun ? "," : this.#begin(response);
+    return this.#write([before], isLarge ? body.pieces : [body]);
   }
 
   /** What waits, in the order of the members. */
-  #together(): Outcome[] {
-    return this.#waiting.toSorted((a, b) => a.place - b.place).map(({ outcome }) => outcome);
+  #together(): RpcResponse[] {
+    return this.#waiting.toSorted((a, b) => a.place - b.place).map(({ response }) => response);
   }
 
-  #begin(outcome: Outcome): Promise<void> {
+  /** From now on every member is written when it is ready. Returns what stands before this one. */
+  #begin(response: RpcResponse): string {
     this.#hasBegun = true;
-    const { status, headers } = joined([...this.#together(), outcome]);
-    if (this.#exchange.gone) return Promise.resolve();
-    this.#exchange.begin(status, [...headers, ["content-type", JSON_TYPE]]);
-    const before = this.#together()
-      .map(({ body }) => `${body},`)
-      .join("");
+    const together = this.#together();
     this.#waiting = [];
-    return this.#write([`[${before}`], outcome.large?.pieces ?? [outcome.body]);
+    const { status, headers = [] } = joined([...together, response]);
+    this.#begun({ status, headers, type: JSON_TYPE, body: this });
+    return `[${together.map(({ body }) => `${body},`).join("")}`;
   }
 
   /** Writes behind everything that is being written. */
   #write(...all: Iterable<Uint8Array | string>[]): Promise<void> {
-    const { exchange, limits, logger } = { exchange: this.#exchange, ...this.#options };
+    const { limits, logger } = this.#options;
     this.#writing = this.#writing.then(async () => {
+      const writer = await this.#writer;
+      if (writer === undefined) return;
       try {
-        for (const pieces of all) await writePieces(exchange.response as PieceTarget, pieces, limits.stalledReaderMs);
+        for (const pieces of all) await writePieces(writer, pieces, limits.stalledReaderMs);
       } catch (thrown) {
         // A part of it is out: all that can be done is to break off, and to say why in the log.
-        failureOf(thrown, { exchange, logger, binding: "jsonrpc" });
+        failureOf(thrown, { request: this.#request, logger, binding: "jsonrpc" });
       }
     });
     return this.#writing;
   }
 
-  #tooMuch({ id, isRead }: Member): Outcome {
+  #tooMuch({ id, isRead }: Member): RpcResponse {
     const { maxBatchBytes } = this.#options.limits;
     const message = `The answers of the batch exceed ${maxBatchBytes} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
     return failed(id, new A2AError("TOO_MANY_REQUESTS", message));

@@ -1,6 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
+import { JSON_TYPE } from "../../http/media-type.js";
+import { framed, PiecesBody } from "../../http/pieces.js";
+import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
+import type { HttpResponse } from "../../http/response.js";
+import { eventsResponse } from "../../http/sse.js";
 import { onOneLine } from "../../wire/json-text.js";
 import {
   errorEnvelope,
@@ -16,11 +21,8 @@ import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf, type Place } from "../failure.js";
-import type { HttpExchange } from "../http-exchange.js";
-import { framed } from "../piecewise.js";
-import { sendEvents } from "../sse-response.js";
 import type { RpcMethod } from "./methods.js";
-import { failed, invalidRequest, type Outcome } from "./outcome.js";
+import { failed, invalidRequest, type RpcResponse } from "./outcome.js";
 
 const BINDING = "jsonrpc";
 
@@ -33,23 +35,23 @@ export interface Member {
   /** Whether it changes nothing, so that it can wait for others, or be left. */
   readonly isRead: boolean;
   /** Its answer, undefined when there is none. */
-  readonly run: () => Promise<Outcome | undefined>;
+  readonly run: () => Promise<RpcResponse | undefined>;
 }
 
 /** Answers the request objects of one HTTP request. */
 export class Calls {
-  readonly #exchange: HttpExchange;
+  readonly #request: HttpRequest;
   readonly #methods: ReadonlyMap<string, RpcMethod>;
   readonly #options: BindingOptions;
 
-  constructor(exchange: HttpExchange, methods: ReadonlyMap<string, RpcMethod>, options: BindingOptions) {
-    this.#exchange = exchange;
+  constructor(request: HttpRequest, methods: ReadonlyMap<string, RpcMethod>, options: BindingOptions) {
+    this.#request = request;
     this.#methods = methods;
     this.#options = options;
   }
 
-  /** The answer to a request object that came alone; undefined when there is none or it has been sent as a stream. */
-  alone(json: unknown): Promise<Outcome | undefined> {
+  /** The answer to a request object that came alone; undefined when there is none. */
+  alone(json: unknown): Promise<HttpResponse | undefined> {
     const asked = this.#resolve(json);
     if (!("method" in asked)) return Promise.resolve(asked.answer);
     const { request, method } = asked;
@@ -72,7 +74,7 @@ export class Calls {
   }
 
   /** The method that is asked for, or the answer where there is none to run. */
-  #resolve(json: unknown): { request: RpcRequest; method: RpcMethod } | { answer: Outcome | undefined } {
+  #resolve(json: unknown): { request: RpcRequest; method: RpcMethod } | { answer: RpcResponse | undefined } {
     const request = parseRequest(json);
     if ("fault" in request) return { answer: invalidRequest(request.id, request.fault) };
     const method = this.#methods.get(request.method);
@@ -82,32 +84,32 @@ export class Calls {
 
   /** A method that only another version has is better explained by the version. */
   #unknownMethod(): A2AError {
-    const version = this.#exchange.header(VERSION_PARAMETER);
+    const version = serviceParameter(this.#request, VERSION_PARAMETER);
     if (version !== undefined && !isSupportedVersion(version)) return unsupportedVersion(version);
     return new A2AError("METHOD_NOT_FOUND", "Method not found");
   }
 
   /** Runs a unary method. Nobody waits for a notification: it has no answer. */
-  #run(request: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
+  #run(request: RpcRequest, method: RpcMethod): Promise<RpcResponse | undefined> {
     if (request.id !== undefined) return this.#unary(request.id, request, method);
     void this.#notify(request, method);
     return Promise.resolve(undefined);
   }
 
-  async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome> {
-    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+  async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<RpcResponse> {
+    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
     try {
       const answer = messageOf(await this.#options.invoke({ method: method.desc, request: method.read(params), call }));
-      if (weightOf(answer) !== undefined) return large(id, method, answer, call);
+      if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
       const body = `${resultPrefix(id)}${method.write(answer)}}`;
-      return { status: 200, body, headers: call.responseHeaders };
+      return { status: 200, type: JSON_TYPE, body, headers: call.responseHeaders };
     } catch (thrown) {
       return failed(id, this.#failure(thrown, method, call), call);
     }
   }
 
   async #notify({ params }: RpcRequest, method: RpcMethod): Promise<void> {
-    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
     try {
       await this.#options.invoke({ method: method.desc, request: method.read(params), call });
       call.written?.();
@@ -120,13 +122,13 @@ export class Calls {
     }
   }
 
-  async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<Outcome | undefined> {
+  async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<HttpResponse> {
     const { invoke, limits } = this.#options;
-    const call = this.#exchange.call(BINDING, IMPLIED_VERSION);
+    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
     const prefix = onOneLine(resultPrefix(id));
     try {
       const answer = await invoke({ method: method.desc, request: method.read(params), call });
-      await sendEvents(this.#exchange, {
+      return await eventsResponse(this.#request, {
         call,
         messages: messagesOf(answer),
         limits,
@@ -136,7 +138,6 @@ export class Calls {
           failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
         },
       });
-      return undefined;
     } catch (thrown) {
       return failed(id, this.#failure(thrown, method, call), call);
     }
@@ -144,7 +145,7 @@ export class Calls {
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
     const place: Place = {
-      exchange: this.#exchange,
+      request: this.#request,
       logger: this.#options.logger,
       binding: BINDING,
       method: method.desc.name,
@@ -152,12 +153,16 @@ export class Calls {
     };
     return failureOf(thrown, place);
   }
-}
 
-/** A result that is written piece by piece. */
-function large(id: RequestId, method: RpcMethod, answer: Message, call: Call): Outcome {
-  const pieces = framed(resultPrefix(id), jsonPieces(method.desc.output, answer), "}");
-  const bytes = weightOf(answer)?.bytes ?? 0;
-  const written = (): void => call.written?.();
-  return { status: 200, body: "", headers: call.responseHeaders, large: { id, pieces, bytes, written } };
+  /** A result that is written piece by piece. */
+  #large(id: RequestId, method: RpcMethod, answer: Message, call: Call): RpcResponse {
+    const body = new PiecesBody({
+      pieces: framed(resultPrefix(id), jsonPieces(method.desc.output, answer), "}"),
+      bytes: weightOf(answer)?.bytes ?? 0,
+      stalledMs: this.#options.limits.stalledReaderMs,
+      written: call.written,
+      failed: (thrown) => void this.#failure(thrown, method, call),
+    });
+    return { status: 200, type: JSON_TYPE, headers: call.responseHeaders, body };
+  }
 }

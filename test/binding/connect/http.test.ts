@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as http2 from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { create, toJson } from "@bufbuild/protobuf";
-import { createClient, createRouterTransport } from "@connectrpc/connect";
+import { type ContextValues, createClient, createRouterTransport } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import {
@@ -15,6 +15,8 @@ import {
 import { contextValues } from "../../../src/binding/connect/call.js";
 import type { Call } from "../../../src/core/call.js";
 import { taskNotFound } from "../../../src/core/error.js";
+import { peerOf } from "../../../src/http/node/peer.js";
+import type { NodeServerRequest } from "../../../src/http/node/types.js";
 import { settled, taskEvent, until } from "../grpc/support.js";
 import { listen, serve } from "./support.js";
 
@@ -164,7 +166,7 @@ describe("GET over Connect", () => {
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(await response.json()).toMatchObject({ id: "t-7" });
-    expect(binding.matches("GET", pathOf(getTask))).toBe(true);
+    expect(binding.match("GET", pathOf(getTask))).toBeDefined();
     const session = http2.connect(h2);
     const stream = session.request({ ":path": `/mount${pathOf(getTask)}?connect=v1&encoding=proto&base64=1&message=` });
     const [headers] = await new Promise<[http2.IncomingHttpHeaders]>((resolve) =>
@@ -204,7 +206,7 @@ describe("GET over Connect", () => {
 describe("ConnectBinding.handle()", () => {
   it("matches the paths of the service's methods and nothing else", async () => {
     const { binding } = await serve(() => task);
-    for (const method of A2AService.methods) expect(binding.matches("POST", pathOf(method))).toBe(true);
+    for (const method of A2AService.methods) expect(binding.match("POST", pathOf(method))).toBeDefined();
     for (const path of [
       "/",
       "/tasks",
@@ -212,7 +214,7 @@ describe("ConnectBinding.handle()", () => {
       `${pathOf(getTask)}/`,
       "/lf.a2a.v1.A2AService/Nothing",
     ]) {
-      expect(binding.matches("POST", path)).toBe(false);
+      expect(binding.match("POST", path)).toBeUndefined();
     }
   });
 
@@ -304,7 +306,8 @@ describe("ConnectBinding.routes", () => {
       calls.push(call);
       return task;
     });
-    for (const options of [{ routes: binding.routes, contextValues }, { routes: binding.routes }]) {
+    const ofConnection = (request: NodeServerRequest): ContextValues => contextValues(peerOf(request));
+    for (const options of [{ routes: binding.routes, contextValues: ofConnection }, { routes: binding.routes }]) {
       const url = await listen(http.createServer(connectNodeAdapter(options)));
       expect(await (await post(url, getTask, "{}")).json()).toEqual({
         id: "t-1",

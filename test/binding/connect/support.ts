@@ -3,16 +3,20 @@ import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { Transport } from "@connectrpc/connect";
 import {
+  compressionBrotli,
+  compressionGzip,
   createConnectTransport,
   createGrpcTransport,
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { Arrivals } from "../../../src/binding/arrivals.js";
-import type { NodeServerRequest, NodeServerResponse } from "../../../src/binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
+import { Arrivals } from "../../../src/http/arrivals.js";
+import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
+import type { Invocation } from "../../../src/service/invoke.js";
+import { handlerOf } from "../../support/binding-handler.js";
 import { type Answering, cleanup, type Line, recordingLogger } from "../grpc/support.js";
 
 export interface Served {
@@ -31,17 +35,18 @@ export async function serve(answering: Answering, limits: Partial<Limits> = {}):
   const { logger, lines } = recordingLogger();
   const arrivals = new Arrivals({ limits: { ...defaultLimits, ...limits } });
   const shared = { service: A2AService, limits: { ...defaultLimits, ...limits }, arrivals, logger };
-  const binding = createConnectBinding({ ...shared, invoke: async (invocation) => answering(invocation) });
+  const compressions = [compressionGzip, compressionBrotli];
+  const options = { ...shared, invoke: async (invocation: Invocation) => answering(invocation) };
+  const binding = createConnectBinding(options, { compressions });
   const handled: string[] = [];
+  const handler = handlerOf(binding, logger, undefined, "/mount");
   const listener = (request: NodeServerRequest, response: NodeServerResponse): void => {
-    const [url = "", query = ""] = (request.url ?? "").split("?", 2);
-    const path = url.replace(/^\/mount/, "");
-    if (!binding.matches(request.method ?? "", path)) {
+    const path = (request.url ?? "").split("?", 1)[0]?.replace(/^\/mount/, "") ?? "";
+    response.once("close", () => handled.push(path));
+    handler(request, response, () => {
       response.writeHead(418);
       response.end();
-      return;
-    }
-    void binding.handle(request, response, { path, query, headers: [] }).then(() => handled.push(path));
+    });
   };
   const h1 = await listen(http.createServer(listener));
   const h2 = await listen(http2.createServer(listener));

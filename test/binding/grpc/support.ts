@@ -5,11 +5,11 @@ import { afterEach } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { Arrivals } from "../../../src/binding/arrivals.js";
 import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
+import { Arrivals } from "../../../src/http/arrivals.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
 
 export const unary = A2AService.method.getTask;

@@ -4,16 +4,12 @@ import type { AddressInfo } from "node:net";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { afterEach } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { Arrivals } from "../../../src/binding/arrivals.js";
-import type {
-  BindingOptions,
-  HttpBinding,
-  NodeServerRequest,
-  NodeServerResponse,
-} from "../../../src/binding/binding.js";
+import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
+import { Arrivals } from "../../../src/http/arrivals.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+import { handlerOf } from "../../support/binding-handler.js";
 
 export type Protocol = "HTTP/1.1" | "HTTP/2";
 export const protocols: readonly Protocol[] = ["HTTP/1.1", "HTTP/2"];
@@ -76,10 +72,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
     arrivals: new Arrivals({ limits }),
     logger,
   });
-  const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {
-    const [path = "", query = ""] = (request.url ?? "").split(/\?(.*)/s);
-    binding.handle(request, response, { path, query, headers: [] }).catch((error: unknown) => broken.push(error));
-  };
+  const handler = handlerOf(binding, logger, (answer) => void answer.catch((error: unknown) => broken.push(error)));
   const server = protocol === "HTTP/2" ? http2.createServer(handler) : http.createServer(handler);
   const sockets = new Set<{ destroy(): void }>();
   server.on("connection", (socket) => sockets.add(socket));

@@ -1,6 +1,6 @@
 import { cors as connect } from "@connectrpc/connect";
-import type { NodeServerRequest, NodeServerResponse } from "../binding/binding.js";
-import { addVary, headerOf } from "./answer.js";
+import type { HttpRequest } from "./request.js";
+import type { HttpResponse } from "./response.js";
 
 /** How long a browser may remember the answer to a preflight, in seconds: the most that any of them accepts. */
 const REMEMBER_SECONDS = 86_400;
@@ -34,11 +34,11 @@ const responseHeaders: string = [
 /** Lets scripts of other origins call the server (WHATWG Fetch, 3.2). */
 export interface Cors {
   /** Headers that make an answer readable for the origin that asks, if it may: names and values in turns. */
-  headersFor(request: NodeServerRequest): readonly string[];
+  headersFor(request: HttpRequest): readonly string[];
   /** The verb that a browser asks for ahead of the request itself, or undefined for any other request. */
-  preflight(request: NodeServerRequest): string | undefined;
-  /** Answers such a question; its headers are there already. */
-  answer(request: NodeServerRequest, response: NodeServerResponse): void;
+  preflight(request: HttpRequest): string | undefined;
+  /** The answer to such a question. */
+  answer(request: HttpRequest): HttpResponse;
 }
 
 /**
@@ -55,28 +55,29 @@ export function createCors(origins: true | readonly string[], more: readonly str
   return {
     headersFor: (request) => {
       const vary = allowed === undefined ? [] : ["vary", "Origin"];
-      const origin = headerOf(request, "origin");
+      const origin = request.header("origin");
       if (!allows(origin)) return vary;
       const allow = ["access-control-allow-origin", allowed === undefined ? "*" : origin];
       return [...vary, ...allow, "access-control-expose-headers", responseHeaders];
     },
     preflight: (request) =>
-      request.method === "OPTIONS" && headerOf(request, "origin") !== undefined
-        ? headerOf(request, "access-control-request-method")
+      request.method === "OPTIONS" && request.header("origin") !== undefined
+        ? request.header("access-control-request-method")
         : undefined,
-    answer: (request, response) => {
-      response.statusCode = 204;
-      addVary(response, "Access-Control-Request-Headers");
-      if (allows(headerOf(request, "origin"))) {
-        const asked = headerOf(request, "access-control-request-headers") ?? "";
+    answer: (request) => {
+      const answer: [string, string][] = [["vary", "Access-Control-Request-Headers"]];
+      if (allows(request.header("origin"))) {
+        const asked = request.header("access-control-request-headers") ?? "";
         // Service parameters of extensions cannot be listed, as nobody knows them all.
         const ours = asked.split(",").filter((name) => /^\s*(?:a2a|parley)-[\w-]+\s*$/i.test(name));
         const unknown = ours.map((name) => name.trim()).filter((name) => !known.has(name.toLowerCase()));
-        response.setHeader("access-control-allow-methods", "GET, HEAD, POST, DELETE");
-        response.setHeader("access-control-allow-headers", [...headers, ...unknown].join(", "));
-        response.setHeader("access-control-max-age", `${REMEMBER_SECONDS}`);
+        answer.push(
+          ["access-control-allow-methods", "GET, HEAD, POST, DELETE"],
+          ["access-control-allow-headers", [...headers, ...unknown].join(", ")],
+          ["access-control-max-age", `${REMEMBER_SECONDS}`],
+        );
       }
-      response.end();
+      return { status: 204, headers: answer };
     },
   };
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { HttpExchange } from "../../src/binding/http-exchange.js";
+import { NodeExchange } from "../../../src/http/node/exchange.js";
 
 const opened: http.Server[] = [];
 afterEach(() => {
@@ -17,6 +17,14 @@ async function serve(handler: http.RequestListener): Promise<string> {
 }
 
 const target = { path: "/", query: "", headers: ["x-of-all", "1"] };
+
+function exchangeOf(request: http.IncomingMessage, response: http.ServerResponse): NodeExchange {
+  const exchange = new NodeExchange(request, response);
+  exchange.target = target;
+  exchange.watch();
+  return exchange;
+}
+
 const whole = { status: 201, type: "text/plain", body: "größer", headers: [["x-own", "2"]] as const };
 
 async function seen(url: string): Promise<unknown[]> {
@@ -26,9 +34,9 @@ async function seen(url: string): Promise<unknown[]> {
   return [status, await response.text(), ...names.map((name) => headers.get(name))];
 }
 
-describe("HttpExchange.reply()", () => {
+describe("NodeExchange.reply()", () => {
   it("sends status, headers and body", async () => {
-    const url = await serve((request, response) => new HttpExchange(request, response, target).reply(whole));
+    const url = await serve((request, response) => void exchangeOf(request, response).reply(whole));
     expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", null]);
   });
 
@@ -41,7 +49,7 @@ describe("HttpExchange.reply()", () => {
         response.setHeader("x-late", "3");
         return writeHead.call(response, status);
       }) as never;
-      new HttpExchange(request, response, target).reply(whole);
+      exchangeOf(request, response).reply(whole);
     });
     expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", "3"]);
   });
@@ -53,15 +61,13 @@ describe("HttpExchange.reply()", () => {
       ["x-of-all", "mine"],
       ["x-late", "a\r\nb"],
     ] as const;
-    const url = await serve((request, response) =>
-      new HttpExchange(request, response, target).reply({ ...whole, headers }),
-    );
+    const url = await serve((request, response) => exchangeOf(request, response).reply({ ...whole, headers }));
     expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "mine", "2", null]);
   });
 
   it("answers once", async () => {
     const url = await serve((request, response) => {
-      const exchange = new HttpExchange(request, response, target);
+      const exchange = exchangeOf(request, response);
       exchange.reply(whole);
       exchange.reply({ ...whole, body: "again" });
     });

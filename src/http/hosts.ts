@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import type { NodeServerRequest } from "../binding/binding.js";
 import { A2AError } from "../core/error.js";
+import type { HttpRequest } from "./request.js";
 
 /** Says what is wrong with the host that a request names; undefined when nothing is. */
-export type HostCheck = (request: NodeServerRequest) => A2AError | undefined;
+export type HostCheck = (request: HttpRequest) => A2AError | undefined;
 
 /** Which hosts a server answers to. */
 export interface HostRules {
@@ -37,12 +37,12 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
     return undefined;
   };
   return (request) => {
-    const { headers, url = "/" } = request;
-    const host = (headers[":authority"] as string | undefined) ?? headers.host;
+    const host = request.header(":authority");
     // What comes without one, over HTTP/1.0, is no browser.
     const fault = host === undefined ? undefined : check(host);
     if (fault !== undefined) return fault;
-    if (request.httpVersionMajor === 1 && namesSeveral(request.rawHeaders)) return malformed;
+    if (request.namesSeveralHosts) return malformed;
+    const { url } = request;
     if (url.startsWith("/")) return undefined;
     const target = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
     return target === undefined ? undefined : check(target);
@@ -76,16 +76,6 @@ function matcher(allowed: readonly string[]): (name: string) => boolean {
     isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 ||
     names.has(name) ||
     below.some((suffix) => name.endsWith(suffix));
-}
-
-/** Node keeps the first one and drops the others, where somebody in between may have gone by another (RFC 9112, 3.2). */
-function namesSeveral(rawHeaders: readonly string[]): boolean {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    if (name.length === 4 && name.toLowerCase() === "host" && ++count > 1) return true;
-  }
-  return false;
 }
 
 /** Whether only this machine reaches what listens on a host. */

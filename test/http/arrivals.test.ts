@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Arrivals } from "../../src/binding/arrivals.js";
+import { Arrivals } from "../../src/http/arrivals.js";
 
 const kilobytes = 1024;
 const limits = { maxArrivingBytes: 800 * kilobytes, maxArrivingPerAddress: 1_000, maxRequestBytes: 100 * kilobytes };

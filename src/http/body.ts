@@ -3,11 +3,16 @@ import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { exceedsJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
-import type { BindingOptions, NodeServerRequest } from "./binding.js";
-import { type HttpExchange, peerOf } from "./http-exchange.js";
+import type { HttpRequest } from "./request.js";
 
 /** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
+
+/** What bounds a body. */
+export interface Bounds {
+  readonly limits: Limits;
+  readonly arrivals: Arrivals;
+}
 
 /**
  * Reads the JSON body of a request.
@@ -15,18 +20,16 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
  * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known;
  * TOO_MANY_REQUESTS where too much is arriving; CANCELLED when the client goes away before the end.
  */
-export async function readJsonBody(exchange: HttpExchange, { limits, arrivals }: Bounds): Promise<JsonBody> {
-  return jsonBodyOf(await readBody(exchange, { max: limits.maxRequestBytes, framing: 0 }, arrivals), limits);
+export async function readJsonBody(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
+  return jsonBodyOf(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals), limits);
 }
-
-type Bounds = Pick<BindingOptions, "limits" | "arrivals">;
 
 /** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
 export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
   if (body.length === 0) return "empty";
   if (exceedsJson(body, maxRequestValues)) throw tooManyValues(maxRequestValues);
   if (!isUtf8(body)) return "malformed";
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const bytes = bufferOf(body);
   // A byte order mark may be ignored instead of refused.
   const start = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   try {
@@ -34,15 +37,6 @@ export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): Json
   } catch {
     return "malformed";
   }
-}
-
-/**
- * Reads the bytes of a request.
- *
- * @throws A2AError as `readJsonBody` does.
- */
-export function readBody(exchange: Exchange, size: BodySize, arrivals: Arrivals): Promise<Buffer> {
-  return new BodyReader(exchange, size, arrivals).read();
 }
 
 /** How large a body may be, in bytes. */
@@ -53,50 +47,39 @@ export interface BodySize {
   readonly framing: number;
 }
 
-/** A request and the response to it. */
-export type Exchange = Pick<HttpExchange, "request" | "response">;
-
-/** Where a request keeps its reader: listeners without a closure of their own find it there. */
-const readerKey: unique symbol = Symbol("reader");
-
-type Read = NodeServerRequest & { [readerKey]?: BodyReader };
-
-/** Collects a body. Its listeners stay when it is done: taking them off costs more than all the rest. */
-class BodyReader implements Arriving {
-  readonly #exchange: Exchange;
+/** Puts the pieces of a body together as they come, within its limits. Adapters feed it. */
+export class BodyCollector implements Arriving {
+  readonly #request: HttpRequest;
   readonly #max: number;
   readonly #framing: number;
   readonly #arrivals: Arrivals;
   #resolve: (bytes: Buffer) => void = () => {};
   #reject: (error: A2AError) => void = () => {};
-  #first: Buffer | undefined;
+  #first: Uint8Array | undefined;
   /** What came after the first piece; most bodies are one. */
   #more: Pieces | undefined;
   #size = 0;
   #account: Account | undefined;
   #done = false;
 
-  constructor(exchange: Exchange, { max, framing }: BodySize, arrivals: Arrivals) {
-    this.#exchange = exchange;
+  constructor(request: HttpRequest, { max, framing }: BodySize, arrivals: Arrivals) {
+    this.#request = request;
     this.#max = max;
     this.#framing = framing;
     this.#arrivals = arrivals;
   }
 
-  read(): Promise<Buffer> {
+  /** The body; called once, before the first piece. */
+  bytes(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#start();
     });
   }
 
-  #start(): void {
-    const request: Read = this.#exchange.request;
-    request[readerKey] = this;
-    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
-    if (Number(request.headers["content-length"]) > this.#max + this.#framing) this.#refuse(tooLarge(this.#max));
-    else if (request.destroyed) this.close();
+  /** Now the pieces may come. */
+  begin(): void {
+    if (Number(this.#request.header("content-length")) > this.#max + this.#framing) this.#refuse(tooLarge(this.#max));
     else this.#arrivals.begin(this);
   }
 
@@ -108,7 +91,7 @@ class BodyReader implements Arriving {
     this.#count(this.#size);
   }
 
-  take(chunk: Buffer): void {
+  take(chunk: Uint8Array): void {
     if (this.#done) return;
     if (this.#size + chunk.length > this.#max + this.#framing) return this.#refuse(tooLarge(this.#max));
     if (this.#account !== undefined && !this.#count(chunk.length)) return;
@@ -123,7 +106,7 @@ class BodyReader implements Arriving {
   end(): void {
     if (this.#done) return;
     const first = this.#first ?? EMPTY;
-    this.#resolve(this.#more === undefined ? first : Buffer.concat([first, ...this.#more.all()]));
+    this.#resolve(this.#more === undefined ? bufferOf(first) : Buffer.concat([first, ...this.#more.all()]));
     this.#end();
   }
 
@@ -136,7 +119,7 @@ class BodyReader implements Arriving {
 
   #count(bytes: number): boolean {
     try {
-      this.#account ??= this.#arrivals.open(peerOf(this.#exchange.request).address);
+      this.#account ??= this.#arrivals.open(this.#request.peer.address);
       this.#account.take(bytes);
       return true;
     } catch (error) {
@@ -148,7 +131,7 @@ class BodyReader implements Arriving {
   #refuse(error: A2AError): void {
     this.#end();
     this.#reject(error);
-    discard(this.#exchange);
+    this.#request.discard();
   }
 
   /** What has arrived counts as arriving no more. */
@@ -162,6 +145,11 @@ class BodyReader implements Arriving {
 
 const EMPTY = Buffer.alloc(0);
 
+/** The same bytes, in the class that reads text fastest. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
 /** Pieces that are smaller are put together, in bytes: each by itself costs some hundred more. */
 const LEAST_PIECE = 1_024;
 
@@ -170,20 +158,21 @@ const GATHERED = 16 * 1024;
 
 /** Bytes as they come. */
 class Pieces {
-  readonly #pieces: Buffer[] = [];
+  readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;
   #used = 0;
 
-  add(piece: Buffer): void {
+  add(piece: Uint8Array): void {
     const small = piece.length < LEAST_PIECE;
     if (!small || this.#used + piece.length > GATHERED) this.#seal();
     if (small) {
       this.#gathered ??= Buffer.allocUnsafe(GATHERED);
-      this.#used += piece.copy(this.#gathered, this.#used);
+      this.#gathered.set(piece, this.#used);
+      this.#used += piece.length;
     } else this.#pieces.push(piece);
   }
 
-  all(): readonly Buffer[] {
+  all(): readonly Uint8Array[] {
     this.#seal();
     return this.#pieces;
   }
@@ -203,35 +192,4 @@ export function tooLarge(max: number): A2AError {
 /** The error of a request beyond `maxRequestValues`. */
 export function tooManyValues(max: number): A2AError {
   return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`);
-}
-
-function onData(this: Read, chunk: Buffer): void {
-  this[readerKey]?.take(chunk);
-}
-
-function onEnd(this: Read): void {
-  this[readerKey]?.end();
-}
-
-function onClose(this: Read): void {
-  this[readerKey]?.close();
-}
-
-/** What a client may still send, in bytes, of a body that nobody wants. */
-const MAX_DISCARDED = 1024 * 1024;
-
-/**
- * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer. One that
- * does not end is cut off when the answer is out.
- */
-export function discard({ request, response }: Pick<HttpExchange, "request" | "response">): void {
-  let left = MAX_DISCARDED;
-  request.on("error", () => {});
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left > 0) return;
-    if (response.writableFinished) request.destroy();
-    else response.once("finish", () => request.destroy());
-    left = Number.POSITIVE_INFINITY;
-  });
 }

@@ -1,17 +1,18 @@
 import { IncomingMessage } from "node:http";
-import type { NodeServerRequest } from "../binding/binding.js";
+import type { NodeServerRequest } from "./types.js";
 
 /**
- * A request whose body can be read, though a body parser of the surrounding framework may have read it before and
+ * A request whose body can be read once more, where a body parser of the surrounding framework has read it before and
  * left the result in `body`, as `express.json()` does. What was read is put into a request of the same connection;
  * an object is written as JSON again, which loses nothing that a reader of JSON would see.
  *
- * @returns undefined when the body was read and nothing is left of it.
+ * @throws where nothing is left of the body.
  */
-export function withBody(request: NodeServerRequest): NodeServerRequest | undefined {
-  if (!request.readableDidRead) return request;
+export function withBody(request: NodeServerRequest): NodeServerRequest {
   const { body } = request as { body?: unknown };
-  if (body === undefined || !(request instanceof IncomingMessage)) return undefined;
+  if (body === undefined || !(request instanceof IncomingMessage)) {
+    throw new Error("the body of a request was read before its handler saw it: mount the handler before body parsers");
+  }
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   const again = new IncomingMessage(request.socket);
   again.httpVersion = request.httpVersion;

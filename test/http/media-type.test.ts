@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { A2A_JSON_TYPE, answerType, JSON_TYPE } from "../../../src/binding/media-type.js";
+import { A2A_JSON_TYPE, answerType, JSON_TYPE } from "../../src/http/media-type.js";
 
 describe("answerType()", () => {
   it("answers with the protocol's type unless plain JSON is preferred", () => {

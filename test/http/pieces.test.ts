@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { writePieces } from "../../src/binding/piecewise.js";
+import { NodeWriter } from "../../src/http/node/writer.js";
+import { writePieces } from "../../src/http/pieces.js";
 
 /** A connection that takes everything at once, and says so before the event loop goes on, as sockets do. */
 class Quick extends EventEmitter {
@@ -30,7 +31,7 @@ describe("writePieces()", () => {
       if (!over) setImmediate(count);
     };
     setImmediate(count);
-    expect(await writePieces(target, pieces, 60_000)).toBe(true);
+    expect(await writePieces(new NodeWriter(target), pieces, 60_000)).toBe(true);
     over = true;
     expect(target.pieces).toEqual(pieces);
     expect(turns).toBeGreaterThanOrEqual(pieces.length);
@@ -42,7 +43,7 @@ describe("writePieces()", () => {
       yield "a";
       throw new Error("no form");
     };
-    await expect(writePieces(target, failing(), 60_000)).rejects.toThrow("no form");
+    await expect(writePieces(new NodeWriter(target), failing(), 60_000)).rejects.toThrow("no form");
     expect(target.destroyed).toBe(true);
   });
 });

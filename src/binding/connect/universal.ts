@@ -1,0 +1,159 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { A2AError } from "../../core/error.js";
+import type { Arrivals } from "../../http/arrivals.js";
+import type { HttpRequest } from "../../http/request.js";
+import type { BodySource, BodyWriter, HttpResponse } from "../../http/response.js";
+import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/timeout.js";
+import type { BindingOptions } from "../binding.js";
+import { type DeadlineFault, deadlineFault } from "../deadline.js";
+import { contextValues } from "./call.js";
+import { ENVELOPE_BYTES } from "./incoming.js";
+import { LargeBody } from "./large.js";
+import { isGrpc, refuse } from "./refusal.js";
+
+/**
+ * Answers a request by one of Connect's handlers; never rejects. What the library's own adapters do, in its parts: they
+ * look at the whole URL and not at the path below the mount point, print what goes wrong, and throw at a request without
+ * a usable Host.
+ */
+export async function answer(
+  handler: UniversalHandler,
+  request: HttpRequest,
+  options: BindingOptions,
+): Promise<HttpResponse> {
+  if (!handler.allowedMethods.includes(request.method)) {
+    return { status: 405, headers: [["allow", handler.allowedMethods.join(", ")]] };
+  }
+  const fault = faultOf(request);
+  if (fault !== undefined && fault !== "endless") return refuse(request, fault);
+  const universal = universalRequestOf(handler, request, options);
+  if (universal === undefined) return refuse(request, noHost);
+  if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
+  const failed = (error: unknown): void => {
+    if (isClientGone(error)) return;
+    options.logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
+  };
+  try {
+    return await responseOf(await handler(universal), { request, failed, stalledMs: options.limits.stalledReaderMs });
+  } catch (error) {
+    failed(error);
+    return { status: 500 };
+  }
+}
+
+const GRPC_TIMEOUT = "grpc-timeout";
+const CONNECT_TIMEOUT = "connect-timeout-ms";
+
+/** What the time that a client gives its call means for it. */
+function faultOf(request: HttpRequest): DeadlineFault {
+  const grpc = isGrpc(request);
+  const value = request.header(grpc ? GRPC_TIMEOUT : CONNECT_TIMEOUT);
+  if (value === undefined) return undefined;
+  return deadlineFault(grpc ? grpcTimeoutMs(value) : connectTimeoutMs(value));
+}
+
+function universalRequestOf(
+  handler: UniversalHandler,
+  request: HttpRequest,
+  { limits, arrivals }: BindingOptions,
+): UniversalServerRequest | undefined {
+  const { peer, target } = request;
+  const base = `${peer.encrypted ? "https" : "http"}://${request.header(":authority")}`;
+  // Neither Host nor :authority, or one that is no host.
+  if (request.header(":authority") === undefined || !URL.canParse(request.url, base)) return undefined;
+  return {
+    httpVersion: request.httpVersion,
+    method: request.method,
+    url: new URL(request.url, base).toString(),
+    header: request.headers,
+    // A conversation goes on while it is read.
+    body:
+      handler.method.methodKind === "bidi_streaming"
+        ? request.chunks()
+        : bodyOf(request, limits.maxRequestBytes, arrivals),
+    signal: request.signal,
+    contextValues: contextValues(peer, target.mount),
+  };
+}
+
+/** The body as one piece, read when somebody asks for it, with the limits of every other binding. */
+async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
+  yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
+}
+
+const noHost = new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed.");
+
+interface Answering {
+  readonly request: HttpRequest;
+  readonly failed: (error: unknown) => void;
+  readonly stalledMs: number;
+}
+
+/** Headers are final when the first chunk is there: implementations may set some until then. */
+async function responseOf(response: UniversalServerResponse, answering: Answering): Promise<HttpResponse> {
+  const { status, header, body, trailer } = response;
+  if (body === undefined) return { status, headers: header ?? [], trailers: trailer };
+  const iterator = body[Symbol.asyncIterator]();
+  const source = new IterableBody(body, iterator, await iterator.next(), answering);
+  return { status, headers: header ?? [], body: source, trailers: trailer };
+}
+
+/** What one of Connect's handlers answers, chunk by chunk. */
+class IterableBody implements BodySource {
+  readonly #body: AsyncIterable<Uint8Array>;
+  readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #first: IteratorResult<Uint8Array>;
+  readonly #answering: Answering;
+
+  constructor(
+    body: AsyncIterable<Uint8Array>,
+    iterator: AsyncIterator<Uint8Array>,
+    first: IteratorResult<Uint8Array>,
+    answering: Answering,
+  ) {
+    this.#body = body;
+    this.#iterator = iterator;
+    this.#first = first;
+    this.#answering = answering;
+  }
+
+  async writeTo(writer: BodyWriter): Promise<boolean> {
+    let forget = (): void => {};
+    // Whoever makes the next chunk may never come to an end when the client is gone.
+    const gone = new Promise<void>((resolve) => {
+      forget = this.#answering.request.onGone(resolve);
+    });
+    const pumping = this.#pump(writer);
+    try {
+      await Promise.race([pumping, gone]);
+      return !writer.isOver && !this.#answering.request.gone;
+    } catch (error) {
+      this.#answering.failed(error);
+      writer.breakOff("failed");
+      return false;
+    } finally {
+      forget();
+      pumping.catch(() => {});
+      this.cancel();
+    }
+  }
+
+  cancel(): void {
+    this.#iterator.return?.().catch(() => {});
+  }
+
+  async #pump(writer: BodyWriter): Promise<void> {
+    const { stalledMs } = this.#answering;
+    const large = this.#body instanceof LargeBody ? this.#body : undefined;
+    for (let next = this.#first; next.done !== true; next = await this.#iterator.next()) {
+      if (writer.isOver) return;
+      if (!writer.write(next.value)) await writer.room(large?.isInside ? stalledMs : undefined);
+    }
+  }
+}
+
+function isClientGone(error: unknown): boolean {
+  const { code } = ConnectError.from(error);
+  return code === Code.Aborted || code === Code.Canceled;
+}

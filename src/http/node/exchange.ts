@@ -1,0 +1,326 @@
+import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Peer } from "../../core/call.js";
+import { callAll } from "../../core/call-all.js";
+import { type Logger, silentLogger } from "../../core/log.js";
+import { type NextRound, nextRound } from "../../core/next-round.js";
+import type { Arrivals } from "../arrivals.js";
+import { BodyCollector, type BodySize } from "../body.js";
+import type { HttpRequest, Target } from "../request.js";
+import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
+import { withBody } from "./parsed-body.js";
+import { peerOf } from "./peer.js";
+import type { NodeServerRequest, NodeServerResponse } from "./types.js";
+import { NodeWriter } from "./writer.js";
+
+/** Of a request that nobody has dispatched yet. */
+const nowhere: Target = { path: "*", query: "", headers: [] };
+
+/** What a client may still send, in bytes, of a body that nobody wants. */
+const MAX_DISCARDED = 1024 * 1024;
+
+/** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
+export class NodeExchange implements HttpRequest {
+  readonly response: NodeServerResponse;
+  target: Target = nowhere;
+  readonly #logger: Logger;
+  #request: NodeServerRequest;
+  #controller: AbortController | undefined;
+  #ended = false;
+  #gone = false;
+  /** Its body was asked for as it comes, and may have been left half-way. */
+  #isConversation = false;
+  #callbacks: Set<() => void> | undefined;
+
+  /** @param logger hears of what goes wrong where no promise tells of it. */
+  constructor(request: NodeServerRequest, response: NodeServerResponse, logger: Logger = silentLogger) {
+    this.#logger = logger;
+    this.#request = request;
+    this.response = response;
+  }
+
+  /** Hears from now on of what becomes of the connection: called in the tick in which the request is taken on. */
+  watch(): void {
+    const { response } = this;
+    (response as Open)[exchangeKey] = this;
+    response.on("close", closed);
+    // Behind another request on its connection a response has no socket yet, and never closes when that goes away.
+    if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
+    // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
+    response.on("error", ignore);
+  }
+
+  prepare(): void {
+    if (this.#request.readableDidRead) this.#request = withBody(this.#request);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "";
+  }
+
+  get url(): string {
+    return this.#request.url ?? "/";
+  }
+
+  get httpVersion(): string {
+    return this.#request.httpVersion;
+  }
+
+  /** Express tells what it took away from the path. */
+  get baseUrl(): string {
+    const { baseUrl } = this.#request as { baseUrl?: unknown };
+    return typeof baseUrl === "string" ? baseUrl : "";
+  }
+
+  get peer(): Peer {
+    return peerOf(this.#request);
+  }
+
+  /** Node keeps the first one and drops the others, where somebody in between may have gone by another (RFC 9112, 3.2). */
+  get namesSeveralHosts(): boolean {
+    const { httpVersionMajor, rawHeaders } = this.#request;
+    if (httpVersionMajor !== 1) return false;
+    let count = 0;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] as string;
+      if (name.length === 4 && name.toLowerCase() === "host" && ++count > 1) return true;
+    }
+    return false;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#gone) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the client went away before the answer was finished. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  onGone(callback: () => void): () => void {
+    if (this.#gone) callback();
+    else {
+      this.#callbacks ??= new Set();
+      this.#callbacks.add(callback);
+    }
+    return () => this.#callbacks?.delete(callback);
+  }
+
+  get headers(): Headers {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(this.#request.headers)) {
+      if (value === undefined || name.startsWith(":")) continue;
+      for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
+    }
+    return headers;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    if (typeof value === "string") return value;
+    if (Array.isArray(value)) return value.join(", ");
+    return name === ":authority" ? this.#request.headers.host : undefined;
+  }
+
+  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
+    const collector = new BodyCollector(this, size, arrivals);
+    const bytes = collector.bytes();
+    const request: Read = this.#request;
+    request[collectorKey] = collector;
+    // Its listeners stay when it is done: taking them off costs more than all the rest.
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+    if (request.destroyed) collector.close();
+    else collector.begin();
+    return bytes;
+  }
+
+  chunks(): AsyncIterable<Uint8Array> {
+    this.#isConversation = true;
+    return this.#request.iterator({ destroyOnReturn: false });
+  }
+
+  discard(): void {
+    const request = this.#request;
+    const { response } = this;
+    let left = MAX_DISCARDED;
+    request.on("error", ignore);
+    request.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left > 0) return;
+      if (response.writableFinished) request.destroy();
+      else response.once("finish", () => request.destroy());
+      left = Number.POSITIVE_INFINITY;
+    });
+  }
+
+  /**
+   * Writes the answer; does nothing for a client that is gone. Whole answers that come up in one round of the event
+   * loop leave one right after the other at its end: each write wakes the other side, which is dear where it sleeps
+   * again before the next one.
+   *
+   * @returns undefined for a whole answer; otherwise when it is written, or the client is gone.
+   * @throws what the body cannot be made for.
+   */
+  reply(answer: HttpResponse): Promise<void> | undefined {
+    const { response } = this;
+    const { body } = answer;
+    const isOver = this.#gone || this.#ended || response.headersSent;
+    if (isSource(body)) {
+      if (!isOver && this.method !== "HEAD") return this.#write(answer, body);
+      body.cancel();
+    }
+    if (isOver) return undefined;
+    const head = this.#head(answer);
+    this.#ended = true;
+    if (typeof body === "string" || body instanceof Uint8Array) {
+      head.push("content-length", `${Buffer.byteLength(body)}`);
+      nextRound(new LateReply(this, answer.status, head, this.method === "HEAD" ? undefined : body));
+    } else nextRound(new LateReply(this, answer.status, head, undefined));
+    return undefined;
+  }
+
+  /** Breaks the answer off because of a fault that nobody waits for, as in a timer: it concerns this request alone. */
+  fail(error: unknown): void {
+    this.#logger.error({ err: error }, "an answer could not be written");
+    this.response.destroy();
+  }
+
+  async #write(answer: HttpResponse, body: BodySource): Promise<void> {
+    const { response } = this;
+    writeHead(response, answer.status, this.#head(answer));
+    try {
+      if (!(await body.writeTo(new NodeWriter(response)))) return;
+      this.#ended = true;
+      if (answer.trailers !== undefined) response.addTrailers(Object.fromEntries(answer.trailers));
+      response.end();
+    } finally {
+      this.#discardRest();
+    }
+  }
+
+  /** A body that was left half-way must not hold up the next request on the connection. */
+  #discardRest(): void {
+    const request = this.#request;
+    if (!this.#isConversation || request.readableEnded || request.destroyed) return;
+    request.removeAllListeners("readable");
+    this.discard();
+    request.resume();
+  }
+
+  #head(answer: HttpResponse): string[] {
+    const head = headOf(answer, this.target.headers);
+    const at = head.indexOf("vary");
+    // Whoever is around us may have said what the content depends on, too.
+    const before = at < 0 ? undefined : this.response.getHeader("vary");
+    if (before !== undefined) head[at + 1] = `${String(before)}, ${head[at + 1]}`;
+    return head;
+  }
+
+  /** The response is over. */
+  closed(): void {
+    (this.#request.socket as Queued | null)?.[behindKey]?.delete(this);
+    if (this.#ended) return;
+    this.#gone = true;
+    this.#controller?.abort();
+    if (this.#callbacks !== undefined) callAll(this.#callbacks);
+  }
+}
+
+/** Where a request keeps what collects its body: listeners without a closure of their own find it there. */
+const collectorKey: unique symbol = Symbol("collector");
+
+type Read = NodeServerRequest & { [collectorKey]?: BodyCollector };
+
+function onData(this: Read, chunk: Buffer): void {
+  this[collectorKey]?.take(chunk);
+}
+
+function onEnd(this: Read): void {
+  this[collectorKey]?.end();
+}
+
+function onClose(this: Read): void {
+  this[collectorKey]?.close();
+}
+
+/** Where a response keeps its exchange, for the same reason. */
+const exchangeKey: unique symbol = Symbol("exchange");
+
+type Open = NodeServerResponse & { [exchangeKey]?: NodeExchange };
+
+function closed(this: Open): void {
+  this[exchangeKey]?.closed();
+}
+
+/** Where a connection keeps the exchanges that were sent ahead of their turn (RFC 9112, 9.3.2). */
+const behindKey: unique symbol = Symbol("behind");
+
+type Queued = Socket & { [behindKey]?: Set<NodeExchange> };
+
+function waitBehind(socket: Queued, exchange: NodeExchange): void {
+  if (socket[behindKey] === undefined) {
+    socket[behindKey] = new Set();
+    socket.once("close", gone);
+  }
+  socket[behindKey].add(exchange);
+}
+
+function gone(this: Queued): void {
+  for (const exchange of this[behindKey] ?? []) exchange.closed();
+}
+
+function ignore(): void {}
+
+/** An answer that waits for the end of the round. */
+class LateReply implements NextRound {
+  readonly #exchange: NodeExchange;
+  readonly #status: number;
+  readonly #head: string[];
+  readonly #body: string | Uint8Array | undefined;
+
+  constructor(exchange: NodeExchange, status: number, head: string[], body: string | Uint8Array | undefined) {
+    this.#exchange = exchange;
+    this.#status = status;
+    this.#head = head;
+    this.#body = body;
+  }
+
+  run(): void {
+    const { response } = this.#exchange;
+    if (response.headersSent || response.destroyed) return;
+    if (this.#body !== undefined) {
+      writeHead(response, this.#status, this.#head);
+      response.end(this.#body);
+      return;
+    }
+    // What is ended before its headers leave says that there is no body: by END_STREAM, which gRPC asks for, or a length.
+    for (let i = 0; i < this.#head.length; i += 2) {
+      response.setHeader(this.#head[i] as string, this.#head[i + 1] as string);
+    }
+    response.statusCode = this.#status;
+    response.end();
+  }
+
+  failed(error: unknown): void {
+    // Nobody waits for this any more; whatever Node does not take, no client can be told.
+    this.#exchange.fail(error);
+  }
+}
+
+function writeHead(response: NodeServerResponse, status: number, head: string[]): void {
+  // Middleware that has put a function of its own in the place of this one may not know what to make of a list.
+  const plain = response instanceof ServerResponse && !Object.hasOwn(response, "writeHead");
+  if (plain) response.writeHead(status, head);
+  else response.writeHead(status, pairsOf(head));
+}
+
+/** The same as an object, which is what every version of Node takes for HTTP/2, and middleware for HTTP/1.1. */
+function pairsOf(head: readonly string[]): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;
+  return pairs;
+}

@@ -1,0 +1,221 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "../core/call.js";
+import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import { generationOf } from "../wire/generation.js";
+import { onOneLine } from "../wire/json-text.js";
+import { SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
+import { weightOf } from "../wire/weight.js";
+import { framed, writePieces } from "./pieces.js";
+import type { HttpRequest } from "./request.js";
+import type { BodySource, BodyWriter, HttpResponse } from "./response.js";
+
+/** What a binding puts into the events of a stream. */
+export interface EventFormat {
+  /** One message, as JSON that stays on one line (`onOneLine`). */
+  readonly data: (message: Message) => string;
+  /** The same of a large message, in pieces. */
+  readonly pieces: (message: Message) => Iterable<Uint8Array | string>;
+  /** What is said, as JSON, when the stream fails after its first event. */
+  readonly failure: (thrown: unknown) => string;
+}
+
+export interface EventStream {
+  readonly call: Call;
+  readonly messages: AsyncIterable<Message>;
+  readonly format: EventFormat;
+  /** Between two signs of life on a silent stream, in milliseconds. */
+  readonly limits: Pick<Limits, "heartbeatMs" | "stalledReaderMs">;
+}
+
+/** Characters that are put together at most before they are written, and other connections get their turn. */
+const FLUSH_AT = 32 * 1024;
+
+/** Neither caches nor proxies may hold back or change a stream of events. */
+const streamHeaders: readonly (readonly [string, string])[] = [
+  ["content-type", "text/event-stream"],
+  ["cache-control", "no-cache, no-transform"],
+  ["x-accel-buffering", "no"],
+];
+
+/**
+ * A stream as server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is asked for when there
+ * is room for it, so a slow reader costs no memory. The answer is there when its first message is.
+ *
+ * @throws whatever the stream throws before its first message, for then an ordinary error can still be the answer;
+ * CANCELLED when the client goes away before it.
+ */
+export async function eventsResponse(request: HttpRequest, stream: EventStream): Promise<HttpResponse> {
+  const iterator = stream.messages[Symbol.asyncIterator]();
+  let first: IteratorResult<Message> | undefined;
+  try {
+    first = await unlessGone(request, iterator.next());
+  } finally {
+    if (first === undefined) void close(iterator);
+  }
+  const headers = [...stream.call.responseHeaders, ...streamHeaders];
+  return { status: 200, headers, body: new EventsBody(request, iterator, first, stream) };
+}
+
+function unlessGone<T>(request: HttpRequest, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const forget = request.onGone(() => reject(new A2AError("CANCELLED", "The client went away.")));
+    promise.then(resolve, reject).finally(forget);
+  });
+}
+
+/** The events from the first one on. */
+class EventsBody implements BodySource {
+  readonly #request: HttpRequest;
+  readonly #iterator: AsyncIterator<Message>;
+  readonly #first: IteratorResult<Message>;
+  readonly #stream: EventStream;
+
+  constructor(
+    request: HttpRequest,
+    iterator: AsyncIterator<Message>,
+    first: IteratorResult<Message>,
+    stream: EventStream,
+  ) {
+    this.#request = request;
+    this.#iterator = iterator;
+    this.#first = first;
+    this.#stream = stream;
+  }
+
+  async writeTo(writer: BodyWriter): Promise<boolean> {
+    const sink = new EventSink(writer, this.#stream.limits.heartbeatMs);
+    let forget = (): void => {};
+    const over = new Promise<void>((resolve, reject) => {
+      forget = this.#request.onGone(resolve);
+      sink.fail = reject;
+    });
+    const pumping = pump(this.#iterator, this.#first, sink, this.#stream);
+    try {
+      await Promise.race([pumping, over]);
+    } finally {
+      forget();
+      sink.stop();
+      // Where the race was lost, the message that is still waited for comes for nobody.
+      pumping.catch(() => {});
+      if (!sink.isComplete) void close(this.#iterator);
+    }
+    return !writer.isOver && !this.#request.gone;
+  }
+
+  cancel(): void {
+    void close(this.#iterator);
+  }
+}
+
+async function pump(
+  iterator: AsyncIterator<Message>,
+  first: IteratorResult<Message>,
+  sink: EventSink,
+  { format, limits: { stalledReaderMs } }: EventStream,
+): Promise<void> {
+  try {
+    for (let next = first; next.done !== true; next = await iterator.next()) {
+      if (sink.isStopped) return;
+      const { value } = next;
+      if (weightOf(value) === undefined) sink.write(sseFrame(format.data(value), generationOf(value)));
+      else await sink.writeLarge(sseFrameAround(format.pieces(value), generationOf(value)), stalledReaderMs);
+      if (sink.isFull) await sink.room();
+      if (sink.isStopped) return;
+    }
+    sink.isComplete = true;
+  } catch (thrown) {
+    if (!sink.isStopped) sink.write(sseFrame(onOneLine(format.failure(thrown))));
+  }
+  sink.flush();
+}
+
+function sseFrameAround(data: Iterable<Uint8Array | string>, id: number | undefined): Iterable<Uint8Array | string> {
+  const [before = "", after = ""] = sseFrame("\0", id).split("\0");
+  return framed(before, data, after);
+}
+
+/** Tells an iterator that nobody reads on. */
+async function close(iterator: AsyncIterator<Message>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The reader is gone; there is nobody to tell.
+  }
+}
+
+/** Puts frames together that become ready in the same tick, writes them, and keeps a silent connection open. */
+class EventSink {
+  /** Nothing is written any more. */
+  isStopped = false;
+  /** The iterator has come to its end and need not be closed. */
+  isComplete = false;
+  /** Hears of what is thrown outside of the stream's own course: the end of this stream, and not of the process. */
+  fail: (error: unknown) => void = () => {};
+  readonly #writer: BodyWriter;
+  readonly #timer: NodeJS.Timeout;
+  #pending = "";
+  #isFlushDue = false;
+  /** A frame has begun and not ended. */
+  #isInside = false;
+
+  constructor(writer: BodyWriter, heartbeatMs: number) {
+    this.#writer = writer;
+    this.#timer = setInterval(this.#heartbeat, heartbeatMs);
+  }
+
+  get isFull(): boolean {
+    return this.#writer.isBlocked || this.#pending.length >= FLUSH_AT;
+  }
+
+  write(frame: string): void {
+    this.#pending += frame;
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    process.nextTick(this.#flushDue);
+  }
+
+  /** Writes a large frame behind what is there, at the pace of the client; meanwhile no comment comes between. */
+  async writeLarge(frame: Iterable<Uint8Array | string>, stalledMs: number): Promise<void> {
+    this.flush();
+    this.#isInside = true;
+    await writePieces(this.#writer, frame, stalledMs);
+    this.#isInside = false;
+    this.#timer.refresh();
+  }
+
+  /** Waits until more may be written, and lets others have their turn meanwhile. */
+  room(): Promise<void> {
+    this.flush();
+    return this.#writer.isBlocked ? this.#writer.room() : new Promise((resolve) => setImmediate(resolve));
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  flush(): void {
+    if (this.#pending === "" || this.isStopped) return;
+    this.#writer.write(this.#pending);
+    this.#pending = "";
+    this.#timer.refresh();
+  }
+
+  readonly #flushDue = (): void => {
+    this.#isFlushDue = false;
+    try {
+      this.flush();
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+
+  readonly #heartbeat = (): void => {
+    try {
+      if (!this.#writer.isBlocked && !this.#isInside) this.#writer.write(SSE_HEARTBEAT);
+    } catch (error) {
+      this.fail(error);
+    }
+  };
+}
