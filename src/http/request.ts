@@ -29,6 +29,8 @@ export interface HttpRequest extends Departure {
   readonly peer: Peer;
   /** Whether there are several `Host` headers, of which only the first is seen here. */
   readonly namesSeveralHosts: boolean;
+  /** Whether an answer may have trailers, which gRPC cannot do without. */
+  readonly hasTrailers: boolean;
   /** Fires when the client goes away before the answer is finished. Made when it is asked for. */
   readonly signal: AbortSignal;
   /** All headers, for those who need the class of the Fetch API. */

@@ -25,6 +25,7 @@ export async function answer(
   if (!handler.allowedMethods.includes(request.method)) {
     return { status: 405, headers: [["allow", handler.allowedMethods.join(", ")]] };
   }
+  if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers);
   const fault = faultOf(request);
   if (fault !== undefined && fault !== "endless") return refuse(request, fault);
   const universal = universalRequestOf(handler, request, options);
@@ -41,6 +42,13 @@ export async function answer(
     return { status: 500 };
   }
 }
+
+/** gRPC proper, not gRPC-Web. */
+function needsTrailers(request: HttpRequest): boolean {
+  return isGrpc(request) && !/^application\/grpc-web/i.test(request.header("content-type") ?? "");
+}
+
+const noTrailers = new A2AError("METHOD_NOT_FOUND", "gRPC is not served here, which needs trailers; gRPC-Web is.");
 
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";

@@ -44,7 +44,7 @@ export function createRestBinding(options: BindingOptions): RestBinding {
     match: (verb, path) => router.match(verb, path),
     handle: async (request, match) => {
       if ("route" in match) return serve({ request, ...match, options });
-      const allow = match.allow.join(", ");
+      const allow = match.allow.filter((verb) => verb !== "HEAD").join(", ");
       const message = `This path is served with ${allow}.`;
       return refuse(request, new A2AError("METHOD_NOT_ALLOWED", message, { headers: { allow } }));
     },

@@ -62,6 +62,10 @@ export class NodeExchange implements HttpRequest {
     return this.#request.url ?? "/";
   }
 
+  get hasTrailers(): boolean {
+    return true;
+  }
+
   get httpVersion(): string {
     return this.#request.httpVersion;
   }
