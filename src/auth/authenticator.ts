@@ -8,6 +8,7 @@ import type { CallerInput } from "../core/caller.js";
  * is thrown is an internal error. Credentials never reach agents, stores or logs.
  */
 export interface Authenticator {
+  /** Who calls; undefined for a caller whose credentials are not taken. */
   authenticate(call: Call): Promise<CallerInput | undefined> | CallerInput | undefined;
   /** Value of `WWW-Authenticate` for a refused call, such as `Bearer realm="agents"`. Default `Bearer`. */
   readonly challenge?: string;

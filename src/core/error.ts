@@ -132,8 +132,10 @@ export class A2AError extends ConnectError {
     this.details = this.#details();
   }
 
-  // ConnectError tells its instances by their name, so that several copies of the library understand each other; the
-  // name therefore stays, and ours are told by their class.
+  /**
+   * Only what was made by this class. ConnectError tells its instances by their name, so that several copies of the library
+   * understand each other; the name therefore stays, and ours are told by their class.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.prototype.isPrototypeOf.call(A2AError.prototype, value as object);
   }

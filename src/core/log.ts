@@ -1,8 +1,12 @@
 /** One line of a log: facts first, then the sentence. Any pino logger fits. */
 export interface Logger {
+  /** What only somebody who looks for a fault wants to know. */
   debug(facts: object, message: string): void;
+  /** What happens in the ordinary run of things. */
   info(facts: object, message: string): void;
+  /** What is out of order, and goes on all the same. */
   warn(facts: object, message: string): void;
+  /** What failed and needs somebody to look at it. */
   error(facts: object, message: string): void;
 }
 

@@ -24,16 +24,19 @@ export interface MessageContent {
   readonly extensions?: readonly string[];
 }
 
+/** A new status of the task (specification 4.1.2), as `working()` and its kind make it. */
 export interface StatusEvent {
   readonly kind: "status";
   readonly state: TaskState;
   readonly content: Content | undefined;
 }
 
+/** An artifact or a piece of one, as `artifact()` makes it. */
 export interface ArtifactEvent extends ArtifactInput {
   readonly kind: "artifact";
 }
 
+/** The one answer of an agent that makes no task (specification 3.1.1), as `reply()` makes it. */
 export interface ReplyEvent {
   readonly kind: "reply";
   readonly content: Content;

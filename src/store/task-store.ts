@@ -176,6 +176,7 @@ export interface HeldLease extends Lease {
   readonly taskId: string;
 }
 
+/** A lease of a task that an execution changes or gives up, without an entry. */
 export interface LeaseChange {
   readonly taskId: string;
   /** The lease that is to be changed. */
@@ -188,6 +189,7 @@ export interface LeaseChange {
 /** What became of a change: done, not done because the lease is another one, or because the log ends elsewhere. */
 export type LeaseOutcome = "set" | "lost" | "moved";
 
+/** What is appended to one task in one transaction: entries, and all that has to become true with them. */
 export interface AppendRequest {
   /** The row after this append; `position` is `expected` plus the number of entries. */
   readonly head: TaskRow;
@@ -208,6 +210,7 @@ export interface AppendRequest {
   readonly send?: SendKey & RememberedSend;
 }
 
+/** A folded task up to a position, so that not all entries before it have to be read. */
 export interface StoredSnapshot {
   /** Position of the last entry that is folded in. */
   readonly position: number;
@@ -228,6 +231,7 @@ export interface SnapshotPiece {
   readonly last?: boolean;
 }
 
+/** What a store gives of a task in one read: a small one whole, of a large one the beginning. */
 export interface LoadedTask {
   readonly head: TaskHead;
   readonly snapshot: StoredSnapshot | undefined;
@@ -238,6 +242,7 @@ export interface LoadedTask {
   readonly entries: readonly Uint8Array[];
 }
 
+/** Which tasks of one owner are listed, newest status first. `limit` is the largest number of rows of the page. */
 export interface ListRequest {
   readonly tenant: string;
   readonly owner: string;
@@ -250,6 +255,7 @@ export interface ListRequest {
   readonly limit: number;
 }
 
+/** One page of a list. */
 export interface ListPage {
   readonly heads: readonly TaskHead[];
   /** How many tasks the same filters match, `after` and `limit` aside. */
@@ -263,6 +269,7 @@ export interface SendKey {
   readonly key: string;
 }
 
+/** What is kept of a send with an idempotency key, as long as its task. */
 export interface RememberedSend {
   /** Hash of the request, to tell a retry from another request under the same key. */
   readonly fingerprint: string;
@@ -271,6 +278,7 @@ export interface RememberedSend {
   readonly position: number;
 }
 
+/** A process says that it lives, for all leases that it holds. */
 export interface BeatRequest {
   readonly holder: string;
   /** Others may take the holder's leases over when they see no life for so long, in milliseconds. */
@@ -281,6 +289,7 @@ export interface BeatRequest {
   readonly maxStallMs: number;
 }
 
+/** A process asks for leases of others that show no life any more; `limit` is how many at the most. */
 export interface ClaimRequest {
   readonly holder: string;
   /** How long the holder of a lease has to show no life, in milliseconds. */
@@ -288,11 +297,13 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
+/** What a push notification configuration is known by (specification 3.1.7). */
 export interface PushConfigKey {
   readonly taskId: string;
   readonly configId: string;
 }
 
+/** A push notification configuration, and how far its deliveries are. */
 export interface StoredPushConfig {
   /** A serialized `TaskPushNotificationConfig`. */
   readonly bytes: Uint8Array;

@@ -9,7 +9,10 @@ export interface StoreContract {
   /** An empty store. The suite closes it. */
   readonly open: () => Promise<TaskStore> | TaskStore;
   /** For a store that outlives its process: the one that was just closed, opened again. */
-  readonly durable?: { readonly reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore };
+  readonly durable?: {
+    /** Opens what is left of a store that was closed. */
+    readonly reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore;
+  };
   /** The functions of the test runner: `import * as vitest from "vitest"`. */
   readonly suite: Pick<typeof import("vitest"), "describe" | "it" | "expect">;
   /** The library for properties: `import * as fc from "fast-check"`. */

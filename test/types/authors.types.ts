@@ -1,0 +1,106 @@
+/*
+ * What authors and embedders write, held by the compiler alone: `npm run lint` fails when one of these lines has another
+ * type, or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
+ */
+import { expectTypeOf } from "vitest";
+import {
+  type A2A,
+  A2AError,
+  type A2AOptions,
+  type Agent,
+  type AgentEvent,
+  artifact,
+  type Caller,
+  type CallerInput,
+  completed,
+  createA2A,
+  createServer,
+  inputRequired,
+  type Reason,
+  reply,
+  type Server,
+  type ServerOptions,
+  type Turn,
+  working,
+} from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+
+const card = { name: "Echo", description: "Says it again.", version: "1.0.0" };
+
+// An agent is an object with a card and a generator; its turn needs no annotation.
+const agent: Agent = {
+  card,
+  async *execute(turn) {
+    expectTypeOf(turn).toEqualTypeOf<Turn>();
+    expectTypeOf(turn.text).toEqualTypeOf<string>();
+    expectTypeOf(turn.signal).toEqualTypeOf<AbortSignal>();
+    // @ts-expect-error nothing of a turn can be changed
+    turn.text = "";
+    yield working("Reading…");
+    yield artifact({ name: "echo", text: turn.text, append: true });
+    yield inputRequired("More?");
+    yield completed();
+  },
+};
+
+// @ts-expect-error an agent has a card
+export const withoutCard: Agent = { execute: agent.execute };
+
+// @ts-expect-error an agent does something
+export const withoutExecute: Agent = { card };
+
+// @ts-expect-error a promise is no series of events: the star is missing
+export const withoutStar: Agent = { card, async execute() {} };
+
+export const misspelled: Agent = {
+  ...agent,
+  // @ts-expect-error there are three kinds of agents
+  responds: "tasks",
+};
+
+export const refusing: Agent = {
+  ...agent,
+  recover: (turn) => (turn.attempt < 3 ? "restart" : "fail"),
+  accept(request, caller) {
+    expectTypeOf(caller).toEqualTypeOf<Caller>();
+    // @ts-expect-error a message that may be refused has no task of its own yet
+    void request.taskId;
+    if (request.text === "") throw new A2AError("INVALID_PARAMS", "It is empty.");
+  },
+};
+
+// Events are values of one type, made by functions that take a text or more.
+expectTypeOf(working).toBeCallableWith("Reading…");
+expectTypeOf(reply("Hello")).toExtend<AgentEvent>();
+expectTypeOf(completed()).toExtend<AgentEvent>();
+// @ts-expect-error an answer says something
+reply();
+// @ts-expect-error unknown members are refused
+artifact({ txt: "Hello" });
+
+// Reasons are known by name.
+expectTypeOf<"TASK_NOT_FOUND">().toExtend<Reason>();
+// @ts-expect-error there is no such reason
+export const unknownReason = new A2AError("TASK_NOT_FUOND", "It is not here.");
+
+// A caller needs an owner and nothing else.
+expectTypeOf<{ owner: string }>().toExtend<CallerInput>();
+export const authenticated: A2AOptions = {
+  agent,
+  store: memoryStore(),
+  authenticator: {
+    authenticate: (call) => (call.header("authorization") === undefined ? undefined : { owner: "ann" }),
+  },
+};
+
+// Options: a store, and an agent or several; what listens is the server's alone.
+expectTypeOf(createServer).parameter(0).toEqualTypeOf<ServerOptions>();
+expectTypeOf(createServer({ agent, store: sqliteStore("tasks.db"), port: 0 })).resolves.toEqualTypeOf<Server>();
+expectTypeOf(createA2A({ agents: { one: agent, two: agent }, store: memoryStore() })).toEqualTypeOf<A2A>();
+// @ts-expect-error tasks are kept somewhere
+createA2A({ agent });
+// @ts-expect-error what is embedded listens nowhere
+createA2A({ agent, store: memoryStore(), port: 8080 });
+// @ts-expect-error limits are known by name
+createA2A({ agent, store: memoryStore(), limits: { maxTaskByte: 1 } });

@@ -1,0 +1,24 @@
+import { fileURLToPath } from "node:url";
+import { mergeConfig } from "vitest/config";
+import tests from "./vitest.config.js";
+
+const tool = new URL("tools/coverage/node_modules/@vitest/coverage-v8/dist/index.js", import.meta.url);
+
+/**
+ * The tests, and which lines of `src` they run; `npm run coverage` has the tool for it. What only processes of their own run is
+ * not seen: the command line, the thread of the SQLite store, and servers that are killed.
+ */
+export default mergeConfig(tests, {
+  test: {
+    coverage: {
+      enabled: true,
+      provider: "custom",
+      customProviderModule: fileURLToPath(tool),
+      include: ["src/**/*.ts"],
+      exclude: ["src/cli/**"],
+      reportsDirectory: ".cache/coverage",
+      reporter: ["text-summary", "html", "json-summary"],
+      thresholds: { statements: 0, branches: 0, functions: 0, lines: 0 },
+    },
+  },
+});
