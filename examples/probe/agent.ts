@@ -88,7 +88,7 @@ async function* stream(turn: Turn): AsyncIterable<AgentEvent> {
 
 async function* wait(turn: Turn): AsyncIterable<AgentEvent> {
   const ms = numberOf("the time in ms", wordsOf(turn.text)[1], { from: 0, to: 600_000, default: 1_000 });
-  yield working(turn.attempt > 1 ? `Waiting again, for the ${turn.attempt}. time.` : "Waiting.");
+  yield working(turn.attempt > 1 ? `Waiting again: attempt ${turn.attempt}.` : "Waiting.");
   await sleep(ms, undefined, { signal: turn.signal });
   yield completed(`Waited for ${ms} ms.`);
 }

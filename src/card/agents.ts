@@ -33,6 +33,7 @@ export interface AgentDirectory {
 
 /** What a server is given to serve: one agent, or several by tenant. */
 export interface AgentsInput {
+  /** The agent, where there is one. */
   readonly agent?: Agent;
   /** Several agents behind one endpoint, by the tenant that requests carry. The first is shown at the root. */
   readonly agents?: Readonly<Record<string, Agent>>;

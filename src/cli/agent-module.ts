@@ -1,42 +1,75 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { AgentsInput } from "../card/agents.js";
+import { nearest } from "../core/unknown-names.js";
 import type { Agent } from "../engine/agent.js";
+import { optionTable } from "../server/option-table.js";
+import type { ServerOptions } from "../server/options.js";
+import { whatWentWrong } from "./module-fault.js";
+import { prepareTypeScript } from "./typescript.js";
 import { UsageError } from "./usage-error.js";
 
+/** What a module has for a server. */
+export interface AgentModule {
+  /** Its agents, and the options that it brings. */
+  readonly options: Partial<ServerOptions>;
+  /** Exports that look like slips of the pen, as sentences. */
+  readonly doubts: readonly string[];
+}
+
 /**
- * Loads a module and takes from it what it serves: an agent as `default` or `agent`, or several by tenant as `agents`.
+ * Loads a module and takes from it what a server needs: an agent as `default` or `agent`, or several by tenant as
+ * `agents`; options of `createServer` as exports of their names, or together as `options`.
  *
  * @throws UsageError when there is no such file, it cannot be loaded, or it has nothing to serve.
  */
-export async function loadAgents(path: string): Promise<AgentsInput> {
+export async function loadAgentModule(path: string): Promise<AgentModule> {
   const file = resolve(path);
   if (!existsSync(file)) throw new UsageError(`the agent module ${path} does not exist`);
-  const module = await load(path, file);
-  const agent = [module.default, module.agent].find(isMeantAsAgent);
-  if (agent !== undefined) return { agent };
-  const { agents } = module;
-  if (typeof agents === "object" && agents !== null && Object.values(agents).some(isMeantAsAgent)) {
-    return { agents: agents as Record<string, Agent> };
+  const exports = await load(path, file);
+  const isDefaultAgent = isMeantAsAgent(exports.default);
+  const together = [exports.options, isDefaultAgent ? undefined : exports.default].filter(isObject);
+  const named = Object.entries(exports).filter(([name]) => Object.hasOwn(optionTable, name));
+  const options: Record<string, unknown> = {};
+  for (const [name, value] of [...named, ...together.flatMap(Object.entries)]) {
+    if (Object.hasOwn(options, name) && options[name] !== value) {
+      throw new UsageError(`${path} gives the option ${name} twice: as an export, and among its options`);
+    }
+    options[name] = value;
   }
-  throw new UsageError(`${path} exports no agent: export it as "default" or "agent", or several by tenant as "agents"`);
+  if (isDefaultAgent) {
+    delete options.agent;
+    if (options.agents === undefined) options.agent = exports.default;
+  }
+  if (![options.agent, ...Object.values(options.agents ?? {})].some(isMeantAsAgent)) {
+    throw new UsageError(
+      `${path} exports no agent: export it as "default" or "agent", or several by tenant as "agents"`,
+    );
+  }
+  return { options: options as Partial<ServerOptions>, doubts: doubtsIn(path, exports) };
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
+  if (/\.[cm]?tsx?$/.test(file)) await prepareTypeScript(path, file);
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const hint =
-      code === "ERR_UNKNOWN_FILE_EXTENSION"
-        ? "it is not JavaScript: compile it, or run `node --import tsx node_modules/.bin/parley serve …`"
-        : message;
-    throw new UsageError(`the agent module ${path} cannot be loaded: ${hint}`, { cause });
+    throw new UsageError(`the agent module ${path} cannot be loaded: ${whatWentWrong(cause, file)}`, { cause });
   }
 }
 
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
 /** What an agent lacks, the server says. */
 function isMeantAsAgent(value: unknown): value is Agent {
-  return typeof value === "object" && value !== null && ("execute" in value || "card" in value);
+  return isObject(value) && ("execute" in value || "card" in value);
+}
+
+/** A module may export anything; but hardly by a name that is nearly an option's. */
+function doubtsIn(path: string, exports: Record<string, unknown>): string[] {
+  const known = ["options", ...Object.keys(optionTable)];
+  return Object.keys(exports).flatMap((name) => {
+    const near = known.includes(name) || name.length < 5 ? undefined : nearest(name, known);
+    return near === undefined ? [] : [`${path} exports ${name}, which is no option: did you mean ${near}?`];
+  });
 }

@@ -16,7 +16,7 @@ export function greeting({ url, grpcAddress, store, card }: Opened): string {
   const grpc = grpcAddress ?? "none";
   return `${card.name} ${card.version} is ready.
 
-  HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web
+  HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
   Tasks  ${store}

@@ -5,7 +5,8 @@ import { die, endAtTheLatest, exit } from "./ending.js";
 const ECHO_MS = 300;
 
 /**
- * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second one.
+ * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second one, by that signal: its exit code is
+ * then 130 for Ctrl-C and 143 for SIGTERM.
  *
  * @param latestMs when it ends at the latest, whatever hangs, in milliseconds after the first one.
  * @param end what ending in order means; it ends the process.

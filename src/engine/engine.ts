@@ -55,6 +55,8 @@ export interface EngineOptions {
   readonly maxRestarts?: number;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
   readonly retentionMs?: number;
+  /** Logs a line for each execution that ends, at `info`. Default false. */
+  readonly logsEnds?: boolean;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
 }
@@ -168,6 +170,11 @@ export class Engine {
   /** Resolves when all that was cut off at the start is in order, or runs. */
   get recovered(): Promise<void> {
     return this.#upkeep.recovered;
+  }
+
+  /** How many agents are at work for a task. */
+  get running(): number {
+    return this.#executions.size;
   }
 
   /**
@@ -455,6 +462,10 @@ export class Engine {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
         this.#leases.ended(execution.log.taskId);
         this.#shelf.tidy(execution.log);
+        if (this.#options.logsEnds === true) {
+          const { taskId, plannedState } = execution.log;
+          this.#logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
+        }
       },
     };
   }

@@ -22,6 +22,7 @@ import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import { createInvoke } from "../service/a2a-service.js";
+import { accessLog } from "../service/interceptors/access-log.js";
 import { chain, type Invoke } from "../service/invoke.js";
 import { cardAt, createCardRoute } from "./card-page.js";
 import { createDispatch, type StaticRoute } from "./dispatch.js";
@@ -73,7 +74,8 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, arrivalOf(call))),
     draining: () => lifecycle.readiness === "draining",
   });
-  const invoke = chain([proxies.intercept, lifecycle.afterStart], serve);
+  const logging = settings.accessLog ? [accessLog(logger)] : [];
+  const invoke = chain([proxies.intercept, lifecycle.afterStart, ...logging], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
   const connect = createConnectBinding(binding, {

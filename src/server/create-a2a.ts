@@ -33,6 +33,8 @@ export interface A2A {
   readonly invoke: Invoke;
   /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
   card(call?: Call): AgentCard;
+  /** How many agents are at work for a task in this process. */
+  readonly running: number;
   /** Whether calls are served; `unavailable` while the store cannot be written. For the health checks of the host. */
   readonly readiness: Readiness;
   /** Calls back at every change of the readiness. The result takes the wish back. */
@@ -65,6 +67,9 @@ export function createA2A(options: A2AOptions): A2A {
   const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = assemble(settings);
   return {
     ...mountable,
+    get running() {
+      return lifecycle.running;
+    },
     get readiness() {
       return lifecycle.readiness;
     },

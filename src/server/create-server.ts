@@ -23,6 +23,8 @@ export interface Server {
   readonly grpcAddress: string | undefined;
   /** The card of the first agent, as the well-known path shows it to whoever comes by no proxy. */
   readonly card: AgentCard;
+  /** How many agents are at work for a task in this process. */
+  readonly running: number;
   /** What `/readyz` and the health service of gRPC say; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
   /** Calls back at every change of the readiness. The result takes the wish back. */
@@ -168,6 +170,9 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority({ host, port: grpc.port }),
     card: assembly.card(),
+    get running() {
+      return lifecycle.running;
+    },
     get readiness() {
       return lifecycle.readiness;
     },

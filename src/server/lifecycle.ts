@@ -53,6 +53,11 @@ export class Lifecycle {
     return this.#phase === "ready" && !this.#store.health.status.healthy ? "unavailable" : this.#phase;
   }
 
+  /** How many agents are at work for a task. */
+  get running(): number {
+    return this.#engine.running;
+  }
+
   /** Calls back at every change of the readiness. The result takes the wish back. */
   onReadiness(listener: (readiness: Readiness) => void): () => void {
     this.#listeners.add(listener);

@@ -1,21 +1,21 @@
-import { isIP } from "node:net";
-import { createSecureContext } from "node:tls";
 import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
-import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
+import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
-import { isHost, type Trust } from "../http/arrival.js";
+import type { Trust } from "../http/arrival.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { TlsFiles } from "./listen.js";
+import { defaultOptions, optionTable } from "./option-table.js";
 import type { CardGrpc } from "./public-address.js";
+import { tlsWarnings } from "./tls.js";
 
 /** What serves agents, wherever it is mounted. */
 export interface A2AOptions extends AgentsInput {
@@ -23,9 +23,9 @@ export interface A2AOptions extends AgentsInput {
   readonly store: TaskStore;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>;
-  /** Default: nothing is logged. */
+  /** Where lines of the log go; any pino logger fits. Default: nothing is logged. */
   readonly logger?: Logger;
-  /** Default: every caller is anonymous. */
+  /** Finds out who calls. Default: every caller is anonymous. */
   readonly authenticator?: Authenticator;
   /**
    * Run around every call of every binding, after authentication, in the order given: rate limits, audit, telemetry. Each
@@ -46,6 +46,11 @@ export interface A2AOptions extends AgentsInput {
    */
   readonly leaseMs?: number;
   /**
+   * Logs a line at `info` for each call, when it is over, and for each execution that ends. Default false; on a terminal
+   * `parley serve` has it on.
+   */
+  readonly accessLog?: boolean;
+  /**
    * URL under which clients reach the HTTP port; a path in it is kept. Default: what a trusted proxy was asked for, or
    * the address that listens. A handler that is embedded knows neither and takes the host that each client names, so
    * it should be given one, above all where several paths or gRPC lead to it.
@@ -55,7 +60,7 @@ export interface A2AOptions extends AgentsInput {
   readonly grpcPublicUrl?: string;
   /**
    * How cards name gRPC. Default `address`: by `host:port`, as the specification has it (4.4.6). `url`: by the URL of the
-   * HTTP port, which speaks gRPC as well; nothing where that URL has a path. `omit`: not at all. The last two are for
+   * HTTP port, which speaks gRPC as well; that URL may have no path. `omit`: not at all. The last two are for
    * clients that refuse a card with an interface that is no URL of the card's own origin.
    */
   readonly cardGrpc?: CardGrpc;
@@ -93,13 +98,14 @@ export interface ServerOptions extends A2AOptions {
 /** Options with their defaults, checked. */
 export interface Settings {
   /** What is meant for the engine alone. */
-  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs">;
+  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs" | "logsEnds">;
   /** What is meant for the service alone. */
   readonly service: Pick<ServiceOptions, "authenticator" | "interceptors" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
   readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
+  readonly accessLog: boolean;
   readonly trust: Trust | undefined;
   readonly allowedHosts: true | readonly string[];
   readonly cors: true | readonly string[] | undefined;
@@ -114,40 +120,8 @@ export interface Settings {
   readonly tls: TlsFiles | undefined;
 }
 
-/** Names of all options, so that a slip of the pen is not taken for silence. */
-const embeddedOptions: Record<keyof A2AOptions, true> = {
-  agent: true,
-  agents: true,
-  tenants: true,
-  store: true,
-  limits: true,
-  logger: true,
-  authenticator: true,
-  interceptors: true,
-  strictVersion: true,
-  idempotentMessageIds: true,
-  retentionMs: true,
-  maxRestarts: true,
-  leaseMs: true,
-  publicUrl: true,
-  grpcPublicUrl: true,
-  cardGrpc: true,
-  trustProxy: true,
-  allowedHosts: true,
-  cors: true,
-  cardMaxAgeSeconds: true,
-  basePath: true,
-};
-
-const listeningOptions: Record<Exclude<keyof ServerOptions, keyof A2AOptions>, true> = {
-  port: true,
-  grpcPort: true,
-  host: true,
-  tls: true,
-};
-
 /**
- * Fills in the defaults and checks everything.
+ * Fills in the defaults and checks everything. What is allowed but hardly meant goes to the log as a warning.
  *
  * @param listens whether ports are opened; what is said of them is not known otherwise.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
@@ -156,200 +130,129 @@ export function settle(options: ServerOptions, listens = true): Settings {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("Invalid options", ["there are none: give at least an agent and a store"]);
   }
-  const faults = nameFaults(options, listens);
-  shapeFaults(options, faults);
-  const settings: Omit<Settings, "agents"> = {
-    engine: given({ retentionMs: options.retentionMs, maxRestarts: options.maxRestarts, leaseMs: options.leaseMs }),
-    service: given({
-      authenticator: options.authenticator,
-      interceptors: options.interceptors,
-      strictVersion: options.strictVersion,
-      idempotentMessageIds: options.idempotentMessageIds,
-    }),
-    store: options.store,
-    limits: limitsOf(options.limits ?? {}, faults),
-    logger: guardedLogger(options.logger ?? silentLogger),
-    trust: trustOf(options.trustProxy ?? false, faults),
-    allowedHosts: hostsOf(options, listens, faults),
-    cors: corsOf(options.cors ?? false, faults),
-    publicUrl: publicUrlOf(options.publicUrl, faults),
-    grpcPublicUrl: grpcPublicUrlOf(options.grpcPublicUrl, faults),
-    cardGrpc: cardGrpcOf(options.cardGrpc ?? "address", faults),
-    cardMaxAgeSeconds: whole("cardMaxAgeSeconds", options.cardMaxAgeSeconds ?? 300, 0, maxTime, faults),
-    basePath: basePathOf(options.basePath ?? "", faults),
-    host: options.host ?? DEFAULT_HOST,
-    port: whole("port", options.port ?? 8080, 0, 65_535, faults),
-    grpcPort: grpcPortOf(options.grpcPort ?? 50_051, faults),
-    tls: tlsOf(options.tls, faults),
-  };
-  if (typeof options.store?.append !== "function") faults.push("store is missing: sqliteStore(path) or memoryStore()");
-  if (settings.host === "" || !(isIP(settings.host) || isHost(settings.host))) faults.push("host is no host");
-  if (settings.port !== 0 && settings.port === settings.grpcPort) faults.push("port and grpcPort are the same");
-  whole("retentionMs", options.retentionMs ?? 1, 1, Number.MAX_SAFE_INTEGER, faults);
-  whole("leaseMs", options.leaseMs ?? 15_000, 100, maxTime, faults);
-  whole("maxRestarts", options.maxRestarts ?? 0, 0, maxTime, faults);
-  const agents = agentsOf(options, faults);
-  if (agents === undefined || faults.length > 0) throw new ConfigurationError("Invalid options", faults);
-  return { ...settings, agents };
+  const all = { ...defaultOptions, ...given(options) };
+  const faults = [...nameFaults(options, listens), ...valueFaults(all)];
+  const { agents, faults: agentFaults } = agentsOf(all);
+  if (agents === undefined || faults.length > 0) {
+    throw new ConfigurationError(faults.length > 0 ? "Invalid options" : "Invalid agent", [...faults, ...agentFaults]);
+  }
+  const settings = settingsOf(all, agents, listens);
+  for (const warning of warningsOf(settings, listens)) settings.logger.warn({}, warning);
+  return settings;
 }
 
+/** Whatever is not given is left out: absent and undefined are not the same to whoever has a default for what is absent. */
+function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
+  const { retentionMs, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
+  return {
+    engine: { maxRestarts, leaseMs, logsEnds: all.accessLog, ...(retentionMs !== undefined && { retentionMs }) },
+    service: {
+      strictVersion,
+      idempotentMessageIds,
+      ...given({ authenticator: all.authenticator, interceptors: all.interceptors }),
+    },
+    agents,
+    store: all.store,
+    limits: { ...defaultLimits, ...given(all.limits ?? {}) },
+    logger: guardedLogger(all.logger ?? silentLogger),
+    accessLog: all.accessLog,
+    trust: trustOf(all.trustProxy),
+    allowedHosts: hostsOf(all, listens),
+    cors: corsOf(all.cors),
+    publicUrl: all.publicUrl && new URL(all.publicUrl).href.replace(/\/+$/, ""),
+    grpcPublicUrl: all.grpcPublicUrl,
+    cardGrpc: all.cardGrpc,
+    cardMaxAgeSeconds: all.cardMaxAgeSeconds,
+    basePath: all.basePath,
+    host: all.host,
+    port: all.port,
+    grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
+    tls: all.tls,
+  };
+}
+
+type WithDefaults = Omit<ServerOptions, keyof typeof defaultOptions> & typeof defaultOptions;
+
 function nameFaults(options: ServerOptions, listens: boolean): string[] {
-  const all = Object.keys({ ...embeddedOptions, ...listeningOptions });
-  const unknown = Object.keys(options).filter((name) => !all.includes(name));
-  const misplaced = listens ? [] : Object.keys(options).filter((name) => Object.hasOwn(listeningOptions, name));
+  const names = Object.keys(options);
+  const known = Object.keys(optionTable);
+  const misplaced = names.filter((name) => !listens && isKnown(name) && optionTable[name].needsPorts === true);
   return [
-    ...unknownNames("the option ", unknown, all),
+    ...unknownNames("the option ", names, known),
     ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A listens nowhere`),
   ];
 }
 
-/** Whoever has no type checker gives a function for an object, or a word for a choice. */
-function shapeFaults(options: ServerOptions, faults: string[]): void {
-  const { authenticator, interceptors = [], logger, strictVersion = false, idempotentMessageIds = false } = options;
-  if (authenticator !== undefined && typeof authenticator?.authenticate !== "function") {
-    faults.push("authenticator has no function authenticate");
+const isKnown = (name: string): name is keyof typeof optionTable => Object.hasOwn(optionTable, name);
+
+function valueFaults(options: WithDefaults): readonly string[] {
+  // The store alone has to be there.
+  const faults = options.store === undefined ? [...optionTable.store.kind.faults("store", undefined)] : [];
+  for (const [name, value] of Object.entries(options)) {
+    if (isKnown(name)) faults.push(...optionTable[name].kind.faults(name, value));
   }
-  if (!Array.isArray(interceptors) || interceptors.some((each) => typeof each !== "function")) {
-    faults.push("interceptors is not a list of functions (next) => (invocation) => next(invocation)");
+  if (options.port !== 0 && options.port === options.grpcPort) faults.push("port and grpcPort are the same");
+  const { cardGrpc, publicUrl = "" } = options;
+  const path = URL.canParse(publicUrl) ? new URL(publicUrl).pathname : "/";
+  if (cardGrpc === "url" && path !== "/") {
+    faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which there is no gRPC`);
   }
-  if (logger !== undefined) {
-    const levels = ["debug", "info", "warn", "error"] as const;
-    const missing = levels.filter((level) => typeof logger?.[level] !== "function");
-    if (missing.length > 0) faults.push(`logger has no function ${missing.join(", ")}`);
-  }
-  for (const [name, value] of Object.entries({ strictVersion, idempotentMessageIds })) {
-    if (typeof value !== "boolean") faults.push(`${name} is ${shown(value)}, not true or false`);
-  }
+  return faults;
 }
 
-/** Only what was given: absent and undefined are not the same to whoever has a default for what is absent. */
-function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+/** Only what was given. */
+function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-const DEFAULT_HOST = "127.0.0.1";
-
-/** The longest time of a timer, in milliseconds. */
-const maxTime = 2 ** 31 - 1;
-
-function agentsOf(options: A2AOptions, faults: string[]): AgentDirectory | undefined {
+function agentsOf(options: AgentsInput): { agents?: AgentDirectory; faults: readonly string[] } {
   try {
-    return serveAgents(options, { pushNotifications: false, extensions: [resumeExtension] });
+    return { agents: serveAgents(options, { pushNotifications: false, extensions: [resumeExtension] }), faults: [] };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    faults.push(...error.faults);
-    return undefined;
+    return { faults: error.faults };
   }
 }
 
-function whole(name: string, value: number, min: number, max: number, faults: string[]): number {
-  if (!Number.isInteger(value) || value < min || value > max) {
-    faults.push(`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`);
-  }
-  return value;
-}
-
-/** With quotes around a text: "8080" is not 8080. */
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
-}
-
-function limitsOf(limits: Partial<Limits>, faults: string[]): Limits {
-  for (const [name, value] of Object.entries(given(limits))) {
-    if (!Object.hasOwn(defaultLimits, name)) continue;
-    const max = name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime;
-    whole(`limits.${name}`, value, name.endsWith("GraceMs") ? 0 : 1, max, faults);
-  }
-  faults.push(...unknownNames("limits.", Object.keys(limits), Object.keys(defaultLimits)));
-  return { ...defaultLimits, ...given(limits) };
-}
-
-function trustOf(proxies: boolean | string | readonly string[], faults: string[]): Trust | undefined {
+function trustOf(proxies: boolean | string | readonly string[]): Trust | undefined {
   if (typeof proxies === "boolean") return proxies ? () => true : undefined;
   if (proxies.length === 0) return undefined;
-  try {
-    const trusts = proxyAddr.compile(typeof proxies === "string" ? proxies : [...proxies]);
-    return (address) => trusts(address, 0);
-  } catch (error) {
-    faults.push(`trustProxy: ${(error as Error).message}`);
-    return undefined;
-  }
+  const trusts = proxyAddr.compile(typeof proxies === "string" ? proxies : [...proxies]);
+  return (address) => trusts(address, 0);
 }
 
-function hostsOf(options: ServerOptions, listens: boolean, faults: string[]): HostRules["allowed"] {
-  const { allowedHosts, host = DEFAULT_HOST, publicUrl = "" } = options;
+function hostsOf({ allowedHosts, host, publicUrl }: WithDefaults, listens: boolean): HostRules["allowed"] {
   if (allowedHosts === undefined && !(listens && isLoopback(host))) return true;
   const hosts = allowedHosts ?? [];
-  if (hosts === true) return true;
-  if (!Array.isArray(hosts)) {
-    faults.push(`allowedHosts is ${shown(hosts)}, not true or a list of names`);
-    return [];
-  }
-  if (hosts.includes("*")) return true;
-  for (const name of hosts) {
-    const bare = name.replace(/^\*\./, "");
-    if (!isHost(bare) || bare.includes(":"))
-      faults.push(`allowedHosts: "${name}" is not a name such as agents.example.com`);
-  }
-  return URL.canParse(publicUrl) ? [...hosts, new URL(publicUrl).hostname] : hosts;
+  if (hosts === true || hosts.includes("*")) return true;
+  return publicUrl === undefined ? hosts : [...hosts, new URL(publicUrl).hostname];
 }
 
-function corsOf(given: boolean | readonly string[], faults: string[]): Settings["cors"] {
-  if (typeof given === "boolean") return given || undefined;
-  if (!Array.isArray(given)) {
-    faults.push(`cors is ${shown(given)}, not true or a list of origins`);
-    return undefined;
-  }
-  if (given.includes("*")) return true;
-  for (const origin of given) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      faults.push(`cors: "${origin}" is not an origin such as https://app.example.org`);
-    }
-  }
-  return given.length === 0 ? undefined : given;
+function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
+  if (typeof origins === "boolean") return origins || undefined;
+  if (origins.includes("*")) return true;
+  return origins.length === 0 ? undefined : origins;
 }
 
-function publicUrlOf(given: string | undefined, faults: string[]): string | undefined {
-  if (given === undefined) return undefined;
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
-  if (url === undefined || !plain || !/^https?:$/.test(url.protocol)) {
-    faults.push(`publicUrl "${given}" is not an absolute http or https URL without query and fragment`);
+/** What is allowed, but hardly meant. */
+function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, listens: boolean): string[] {
+  const isPublic = listens && !isLoopback(host);
+  const isWildcard = ["0.0.0.0", "::"].includes(host);
+  const warnings = tls === undefined ? [] : tlsWarnings(tls);
+  if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
+    warnings.push(
+      "the cards name localhost, where other machines do not find the server: give the publicUrl (--public-url) that clients use",
+    );
   }
-  return url?.href.replace(/\/+$/, "");
-}
-
-function grpcPublicUrlOf(given: string | undefined, faults: string[]): string | undefined {
-  if (given !== undefined && !(isHost(given) && /:\d+$/.test(given))) {
-    faults.push(`grpcPublicUrl "${given}" is not of the form host:port`);
+  if (service.authenticator !== undefined) return warnings;
+  if (isPublic) {
+    warnings.push(
+      `other machines reach the server at ${host}, and without an authenticator each may read and cancel every task`,
+    );
   }
-  return given;
-}
-
-function cardGrpcOf(given: CardGrpc, faults: string[]): CardGrpc {
-  if (!["address", "url", "omit"].includes(given)) {
-    faults.push(`cardGrpc is ${shown(given)}, not "address", "url" or "omit"`);
+  if (agents.all.some(({ extendedCard }) => extendedCard !== undefined)) {
+    warnings.push("no caller gets the extendedCard: it is for authenticated callers, and there is no authenticator");
   }
-  return given;
-}
-
-function basePathOf(given: string, faults: string[]): string {
-  if (given !== "" && !/^(?:\/[^/?#]+)+$/.test(given)) faults.push(`basePath "${given}" is not of the form /path`);
-  return given;
-}
-
-function grpcPortOf(given: number | false, faults: string[]): number | undefined {
-  return given === false ? undefined : whole("grpcPort", given, 0, 65_535, faults);
-}
-
-function tlsOf(given: TlsFiles | undefined, faults: string[]): TlsFiles | undefined {
-  if (given === undefined) return undefined;
-  if (!given.key || !given.cert) faults.push("tls needs both key and cert");
-  try {
-    createSecureContext({ key: given.key, cert: given.cert });
-  } catch (error) {
-    faults.push(`tls: key and cert cannot be used (${(error as Error).message})`);
-  }
-  return given;
+  return warnings;
 }

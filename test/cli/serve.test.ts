@@ -60,6 +60,7 @@ describe("parley serve", () => {
     const server = await serve();
     const said = server.stdout();
     expect(said).toMatch(/^Probe 1\.0\.0 is ready\./);
+    expect(said).toContain("JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC\n");
     expect(said).toContain(`Card   ${server.url}/.well-known/agent-card.json`);
     expect(said).toContain(`${server.grpcAddress} lf.a2a.v1.A2AService/SendMessage`);
     const [grpc, unary, streaming] = [...said.matchAll(/-d '(.*)'/g)].map(([, body = ""]) => body);
@@ -177,7 +178,7 @@ describe("parley serve, when something is wrong,", () => {
       [fixture("none"), "exports no agent"],
       [fixture("broken"), "cannot be loaded: the module has a fault"],
       ["agent.unknown", "it is not JavaScript"],
-      [fixture("invalid-card"), "parley: Invalid options: name is empty; description is empty\n"],
+      [fixture("invalid-card"), "parley: Invalid agent: name is empty; description is empty\n"],
     ];
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
@@ -258,7 +259,7 @@ describe("a signal", () => {
   );
 
   it("gives running work the grace that was set, and no more", async () => {
-    const server = await serve(["--store", "memory"], { PARLEY_GRACE_MS: "0" });
+    const server = await serve(["--store", "memory"], { PARLEY_GRACE: "0" });
     const { id } = await send(server.url, "wait 60000", true);
     expect(await stateOf(server.url, id)).toBe("TASK_STATE_WORKING");
     server.child.kill("SIGTERM");
@@ -281,7 +282,7 @@ describe("a signal", () => {
   );
 
   it("that comes twice ends it at once, and the next start goes on", async () => {
-    const server = await serve(["--lease-ms", "500"]);
+    const server = await serve(["--lease", "500ms"]);
     const { id } = await send(server.url, "wait 1500", true);
     server.child.kill("SIGTERM");
     // What comes at the same moment is the same key, passed on by a terminal and by npm.
@@ -290,7 +291,7 @@ describe("a signal", () => {
     expect(server.child.exitCode).toBeNull();
     server.child.kill("SIGTERM");
     expect(await server.exited).toBe("SIGTERM");
-    const again = await serve(["--lease-ms", "500"]);
+    const again = await serve(["--lease", "500ms"]);
     await expect.poll(() => stateOf(again.url, id), { timeout: 15_000 }).toBe("TASK_STATE_COMPLETED");
   });
 });

@@ -138,7 +138,7 @@ describe.skipIf(noDisk !== undefined)(
     }
 
     it("ends at SIGTERM within its grace and a little, though the disk hangs", async () => {
-      await start("--grace-ms", "500");
+      await start("--grace", "500ms");
       expect(await sendEach("echo before")).toEqual(each("TASK_STATE_COMPLETED"));
       disk.become("hang");
       const sent = sendEach("wait 10").catch(() => {});

@@ -12,7 +12,7 @@ let server: ServerProcess;
 let driver: Driver;
 
 beforeEach(() => {
-  home = new Home("--grace-ms", "200");
+  home = new Home("--grace", "200ms");
   home.agent = agent;
 });
 

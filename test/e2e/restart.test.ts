@@ -27,7 +27,7 @@ interface Client {
 }
 
 /** Who has the file alone does not wait for the lease of a dead process: this one would outlast the tests. */
-const home = new Home("--lease-ms", "600000");
+const home = new Home("--lease", "10m");
 let server: ServerProcess;
 let clients: Client[];
 

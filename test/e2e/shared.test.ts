@@ -5,7 +5,7 @@ import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { resuming, Story, say, settled, stateOf } from "./support/story.js";
 
-const home = new Home("--shared", "--lease-ms", "1000");
+const home = new Home("--shared", "--lease", "1s");
 let one: ServerProcess;
 let two: ServerProcess;
 

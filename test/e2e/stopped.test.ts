@@ -22,7 +22,7 @@ let there: Driver;
 /** Two servers on one file; their clocks jump as a file beside it says. */
 async function start(): Promise<void> {
   const clock = pathToFileURL(join(root, "test/fixtures/jumping-clock.mjs")).href;
-  home = new Home("--shared", "--lease-ms", `${leaseMs}`);
+  home = new Home("--shared", "--lease", `${leaseMs}ms`);
   home.agent = join(root, "test/fixtures/agents/marking.mjs");
   home.under = ["env", `NODE_OPTIONS=--import=${clock}`, `TEST_CLOCK_FILE=${clockFile()}`];
   [one, two] = await Promise.all([home.start(), home.start()]);

@@ -57,7 +57,7 @@ async function begin(base: string, text: string): Promise<string> {
 }
 
 describe("a page of another origin, where the server lets it", () => {
-  const home = new Home("--cors", "--lease-ms", "500");
+  const home = new Home("--cors", "--lease", "500ms");
   let server: ServerProcess;
 
   beforeAll(async () => {

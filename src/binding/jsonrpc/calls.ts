@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
-import { A2AError } from "../../core/error.js";
+import type { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
@@ -21,6 +21,7 @@ import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf, type Place } from "../failure.js";
+import { methodNotFound } from "./earlier-methods.js";
 import type { RpcMethod } from "./methods.js";
 import { failed, invalidRequest, type RpcResponse } from "./outcome.js";
 
@@ -79,14 +80,14 @@ export class Calls {
     if ("fault" in request) return { answer: invalidRequest(request.id, request.fault) };
     const method = this.#methods.get(request.method);
     if (method !== undefined) return { request, method };
-    return { answer: request.id === undefined ? undefined : failed(request.id, this.#unknownMethod()) };
+    return { answer: request.id === undefined ? undefined : failed(request.id, this.#unknownMethod(request.method)) };
   }
 
   /** A method that only another version has is better explained by the version. */
-  #unknownMethod(): A2AError {
+  #unknownMethod(asked: string): A2AError {
     const version = serviceParameter(this.#request, VERSION_PARAMETER);
     if (version !== undefined && !isSupportedVersion(version)) return unsupportedVersion(version);
-    return new A2AError("METHOD_NOT_FOUND", "Method not found");
+    return methodNotFound(asked);
   }
 
   /** Runs a unary method. Nobody waits for a notification: it has no answer. */

@@ -119,19 +119,33 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
 
   it("does not know other methods, or says that their version is not served", async () => {
     const served = await rpc({ protocol });
-    const { answer } = await ask(served, post(call("message/send")));
+    const { answer } = await ask(served, post(call("NoSuchMethod")));
     expect(answer.error).toMatchObject({
       code: -32601,
       message: "Method not found",
       data: [{ reason: "METHOD_NOT_FOUND" }],
     });
-    for (const method of ["", "getTask", "constructor", "__proto__"])
+    for (const method of ["", "getTask", "message/unknown", "constructor", "__proto__"])
       expect(await faultOf(served, post(call(method)))).toEqual([1, -32601]);
     for (const version of ["0.3", "", "2.0", "x"]) {
       expect(await faultOf(served, post(call("message/send"), { "a2a-version": version }))).toEqual([1, -32009]);
     }
     expect(await faultOf(served, { ...post(call("message/send")), path: "/?A2A-Version=0.3" })).toEqual([1, -32009]);
     expect(await faultOf(served, post(call("message/send"), { "a2a-version": "1.0.2" }))).toEqual([1, -32601]);
+  });
+
+  it("tells a client of an earlier version which one is spoken here, and the method's name in it", async () => {
+    const served = await rpc({ protocol });
+    const { answer } = await ask(served, post(call("message/send")));
+    expect(answer.error).toMatchObject({
+      code: -32601,
+      message:
+        'Method not found: "message/send" belongs to an earlier version of A2A. ' +
+        "This server speaks A2A 1.0 (header A2A-Version: 1.0), where the method is SendMessage.",
+      data: [{ reason: "METHOD_NOT_FOUND", metadata: { supportedVersions: "1.0", method: "SendMessage" } }],
+    });
+    const later = await ask(served, post(call("tasks/resubscribe")));
+    expect(JSON.stringify(later.answer.error)).toContain("the method is SubscribeToTask");
   });
 
   it("answers with POST alone", async () => {

@@ -81,7 +81,7 @@ export class Siege {
   constructor(sameness: Sameness) {
     const flags = sameness === "message id" ? ["--idempotent-message-ids"] : [];
     // Nobody waits for the lease of a dead process: these would outlast the test.
-    this.#home = new Home("--lease-ms", "3600000", "--log-level", "error", ...flags);
+    this.#home = new Home("--lease", "1h", "--log-level", "error", ...flags);
     this.#home.agent = join(root, "test/fixtures/agents/counting.mjs");
     this.clients = bindings.flatMap((binding) =>
       Array.from({ length: perBinding }, (_, i) => ({

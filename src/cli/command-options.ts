@@ -1,0 +1,53 @@
+import { choice, type Kind, text, yesNo } from "../server/option-kinds.js";
+import type { OptionRow } from "../server/option-table.js";
+import type { DriverName } from "../store/sqlite/driver/driver.js";
+
+/** Options of `parley serve` alone: what a program that embeds Parley does in code. */
+export interface CommandOptions {
+  /** SQLite file that keeps the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
+  readonly store: string;
+  /** Where SQLite comes from. Default: Node.js itself, from 22.13 on, else the package `better-sqlite3`. */
+  readonly sqliteDriver: DriverName;
+  /** Other servers have the file open as well, all of them with this option. Default: off. */
+  readonly shared: boolean;
+  /** File of the certificate chain, as PEM: TLS on both ports, with `tlsKey`. Default: cleartext. */
+  readonly tlsCert: string;
+  /** File of the certificate's private key, as PEM, without a passphrase. */
+  readonly tlsKey: string;
+  /** The least that is logged to stderr. Default `info`. */
+  readonly logLevel: LogLevel;
+  /** How it is logged: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, else `json`. */
+  readonly logFormat: LogFormat;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+export type LogFormat = "auto" | "pretty" | "json";
+
+export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "logLevel" | "logFormat"> = {
+  store: "parley.db",
+  shared: false,
+  logLevel: "info",
+  logFormat: "auto",
+};
+
+const file: Kind<string> = text("<file>", () => []);
+
+export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
+  store: { kind: file, help: "SQLite file that keeps the tasks; memory forgets them" },
+  sqliteDriver: {
+    kind: choice<DriverName>(["node:sqlite", "better-sqlite3"], "<name>"),
+    help: "where SQLite comes from",
+    otherwise: "Node.js itself, from 22.13 on",
+  },
+  shared: { kind: yesNo, help: "let other servers have the file open too, all of them with this option" },
+  tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
+  tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
+  logLevel: {
+    kind: choice(["debug", "info", "warn", "error", "silent"], "<level>"),
+    help: "level of the log on stderr",
+  },
+  logFormat: {
+    kind: choice(["auto", "pretty", "json"], "<format>"),
+    help: "how it is logged: for people, or for programs; auto is pretty on a terminal",
+  },
+};

@@ -1,0 +1,49 @@
+import { spawnSync } from "node:child_process";
+import { relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** How long Node.js may take to say again where a module is not well formed, in milliseconds. */
+const ASK_MS = 5_000;
+
+/** Why a module could not be imported, in one line with the file and the line that it comes from. */
+export function whatWentWrong(cause: unknown, file: string): string {
+  if (!(cause instanceof Error)) return `it threw ${JSON.stringify(cause) ?? String(cause)}`;
+  const { code, name, message } = cause as NodeJS.ErrnoException;
+  if (code === "ERR_UNKNOWN_FILE_EXTENSION") return "it is not JavaScript or TypeScript";
+  // esbuild, inside tsx: "Transform failed with 1 error:\n/path/agent.ts:1:18: ERROR: Unexpected …".
+  const [, at, line, what] = /^(\S.*?):(\d+):\d+: ERROR: (.*)$/m.exec(message) ?? [];
+  if (at !== undefined) return `${what} (${shown(at)}:${line})`;
+  const place = placeIn(cause.stack ?? "") ?? (name === "SyntaxError" ? askAgain(file) : undefined);
+  return place === undefined ? message : `${message} (${place})`;
+}
+
+/** The first place outside of Node.js and installed packages that a stack names: in its head, or in its frames. */
+function placeIn(stack: string): string | undefined {
+  const lines = stack.split("\n");
+  const head = /^((?:file:\/\/|\/|[A-Z]:\\).*):(\d+)$/.exec(lines[0] ?? "");
+  const frames = lines.flatMap((line) => {
+    const frame = /^ +at .*?((?:file:\/\/|\/|[A-Z]:\\)[^()]*):(\d+):\d+\)?$/.exec(line);
+    return frame === null || /[\\/]node_modules[\\/]/.test(line) ? [] : [frame];
+  });
+  const own = import.meta.url.replace(/[^/]+$/, "");
+  const [, at, line] = head ?? frames.find(([, at = ""]) => !at.startsWith(own)) ?? [];
+  return at === undefined ? undefined : `${shown(at)}:${line}`;
+}
+
+/**
+ * Node.js knows where a module is not well formed, and tells it only when nobody catches the error. None of it runs for that:
+ * modules are parsed and linked before the first one begins.
+ */
+function askAgain(file: string): string | undefined {
+  const script = `await import(${JSON.stringify(pathToFileURL(file).href)})`;
+  const args = [...process.execArgv, "--input-type=module", "--eval", script];
+  const { stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: ASK_MS });
+  return stderr ? placeIn(stderr.trimStart()) : undefined;
+}
+
+/** A path as whoever typed the command sees it. */
+function shown(at: string): string {
+  const path = at.startsWith("file:") ? fileURLToPath(at.split("?", 1)[0] ?? at) : at;
+  const here = relative(process.cwd(), path);
+  return here.startsWith("..") || here === "" ? path : here;
+}

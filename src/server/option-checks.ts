@@ -1,0 +1,87 @@
+import { isIP } from "node:net";
+import proxyAddr from "proxy-addr";
+import { isHost } from "../http/arrival.js";
+import { shown } from "./option-kinds.js";
+import { tlsFaults } from "./tls.js";
+
+// What is wrong with the value of an option, as sentences that begin with its name; empty when nothing is. Whoever has
+// no type checker gives a function for an object, or a word for a list.
+
+export const nothing = (): string[] => [];
+
+export function store(_name: string, value: unknown): string[] {
+  const isStore = typeof (value as { append?: unknown } | null)?.append === "function";
+  return isStore ? [] : ["store is missing: sqliteStore(path) or memoryStore()"];
+}
+
+export function logger(name: string, value: unknown): string[] {
+  const given = value as Record<string, unknown> | null;
+  const missing = ["debug", "info", "warn", "error"].filter((level) => typeof given?.[level] !== "function");
+  return missing.length === 0 ? [] : [`${name} has no function ${missing.join(", ")}`];
+}
+
+export function authenticator(name: string, value: unknown): string[] {
+  const given = value as { authenticate?: unknown } | null;
+  return typeof given?.authenticate === "function" ? [] : [`${name} has no function authenticate`];
+}
+
+export function interceptors(name: string, given: unknown): string[] {
+  const areFunctions = Array.isArray(given) && given.every((each) => typeof each === "function");
+  return areFunctions ? [] : [`${name} is not a list of functions (next) => (invocation) => next(invocation)`];
+}
+
+export function publicUrl(name: string, given: string): string[] {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
+  if (url !== undefined && plain && /^https?:$/.test(url.protocol)) return [];
+  return [`${name} "${given}" is not an absolute http or https URL without query and fragment`];
+}
+
+export function grpcPublicUrl(name: string, given: string): string[] {
+  return isHost(given) && /:\d+$/.test(given) ? [] : [`${name} "${given}" is not of the form host:port`];
+}
+
+export function trustProxy(name: string, given: unknown): string[] {
+  if (typeof given === "boolean" || given === "") return [];
+  const networks = typeof given === "string" ? [given] : given;
+  if (!Array.isArray(networks)) return [`${name} is ${shown(given)}, not true or a list of networks`];
+  try {
+    if (networks.length > 0) proxyAddr.compile(networks);
+    return [];
+  } catch (error) {
+    return [`${name}: ${(error as Error).message}`];
+  }
+}
+
+export function allowedHosts(name: string, given: unknown): string[] {
+  if (given === true) return [];
+  if (!Array.isArray(given)) return [`${name} is ${shown(given)}, not true or a list of names`];
+  return given
+    .filter((host) => host !== "*" && !isName(host))
+    .map((host) => `${name}: "${host}" is not a name such as agents.example.com`);
+}
+
+function isName(host: unknown): boolean {
+  const bare = String(host).replace(/^\*\./, "");
+  return isHost(bare) && !bare.includes(":");
+}
+
+export function cors(name: string, given: unknown): string[] {
+  if (typeof given === "boolean") return [];
+  if (!Array.isArray(given)) return [`${name} is ${shown(given)}, not true or a list of origins`];
+  return given
+    .filter((origin) => origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin))
+    .map((origin) => `${name}: "${origin}" is not an origin such as https://app.example.org`);
+}
+
+export function basePath(name: string, given: string): string[] {
+  return given === "" || /^(?:\/[^/?#]+)+$/.test(given) ? [] : [`${name} "${given}" is not of the form /path`];
+}
+
+export function host(name: string, given: string): string[] {
+  return given !== "" && (isIP(given) !== 0 || isHost(given)) ? [] : [`${name} is no host: ${shown(given)}`];
+}
+
+export function tls(_name: string, given: unknown): readonly string[] {
+  return tlsFaults(given);
+}

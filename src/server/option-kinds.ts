@@ -1,0 +1,158 @@
+import { parseDuration, parseSize, showDuration, showSize } from "../core/units.js";
+
+/** What values an option takes: how they are checked, read from a command line, and shown. */
+export interface Kind<T> {
+  /** What is wrong with a value, as sentences that begin with the option's name; empty when nothing is. */
+  faults(name: string, value: unknown): readonly string[];
+  /**
+   * Reads what stands on a command line or in the environment; undefined where only code can give the value.
+   *
+   * @throws RangeError that says what the text is not.
+   */
+  readonly read?: (text: string) => T;
+  /** What stands for the value behind a flag: `<number>`, or `[origins]` where it may be left out; empty for a switch. */
+  readonly placeholder?: string;
+  /** What values are counted in, in code; undefined where they are not counted. */
+  readonly unit?: "ms" | "s" | "bytes";
+  /** The only texts that there are. */
+  readonly choices?: readonly string[];
+  /** A value as a person reads it, such as `8 MiB`. */
+  show(value: T): string;
+}
+
+/** With quotes around a text: "8080" is not 8080. */
+export function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}
+
+const wholeFaults = (name: string, value: unknown, min: number, max: number): string[] =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+    ? []
+    : [`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`];
+
+/** A count, without a unit. */
+export function whole(min: number, max: number, placeholder = "<number>"): Kind<number> {
+  return {
+    faults: (name, value) => wholeFaults(name, value, min, max),
+    read: (text) => {
+      if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is not a whole number.");
+      return within(Number(text), min, max, String);
+    },
+    placeholder,
+    show: (value) => value.toLocaleString("en"),
+  };
+}
+
+/** A time in milliseconds, or in seconds; on the command line with its unit, such as `10s`. */
+export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Kind<number> {
+  const scale = unit === "ms" ? 1 : 1_000;
+  const show = (value: number): string => showDuration(value * scale);
+  return {
+    faults: (name, value) => wholeFaults(name, value, min, max),
+    read: (text) => {
+      const ms = parseDuration(text);
+      if (ms % scale !== 0) throw new RangeError("It is not a number of whole seconds.");
+      return within(ms / scale, min, max, show);
+    },
+    placeholder: "<duration>",
+    unit,
+    show,
+  };
+}
+
+/** A size in bytes; on the command line with its unit, such as `8MiB`. */
+export function size(min: number, max: number): Kind<number> {
+  return {
+    faults: (name, value) => wholeFaults(name, value, min, max),
+    read: (text) => within(parseSize(text), min, max, showSize),
+    placeholder: "<size>",
+    unit: "bytes",
+    show: showSize,
+  };
+}
+
+function within(value: number, min: number, max: number, show: (value: number) => string): number {
+  if (value < min || value > max) throw new RangeError(`It is not between ${show(min)} and ${show(max)}.`);
+  return value;
+}
+
+const port = whole(0, 65_535);
+
+/** The number of a port, 0 for any free one. */
+export const portNumber: Kind<number> = { ...port, show: String };
+
+/** The number of a port, or false (`off`) for none. */
+export const portOrOff: Kind<number | false> = {
+  ...port,
+  faults: (name, value) => (value === false ? [] : port.faults(name, value)),
+  read: (text) => (text === "off" ? false : (port.read?.(text) as number)),
+  show: (value) => (value === false ? "off" : String(value)),
+};
+
+/** True or false; a switch on the command line. */
+export const yesNo: Kind<boolean> = {
+  faults: (name, value) => (typeof value === "boolean" ? [] : [`${name} is ${shown(value)}, not true or false`]),
+  read: (text) => {
+    const word = text.toLowerCase();
+    if (["", "false", "0", "no", "off"].includes(word)) return false;
+    if (["true", "1", "yes", "on"].includes(word)) return true;
+    throw new RangeError("It is not true or false.");
+  },
+  placeholder: "",
+  show: (value) => (value ? "on" : "off"),
+};
+
+/** One of some words. */
+export function choice<T extends string>(choices: readonly T[], placeholder: string): Kind<T> {
+  const named = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))].join(" or ");
+  return {
+    faults: (name, value) => (choices.includes(value as T) ? [] : [`${name} is ${shown(value)}, not ${named}`]),
+    read: (text) => {
+      if (!choices.includes(text as T)) throw new RangeError(`Allowed choices are ${choices.join(", ")}.`);
+      return text as T;
+    },
+    placeholder,
+    choices,
+    show: String,
+  };
+}
+
+/** A text that a function judges. */
+export function text(placeholder: string, judge: (name: string, value: string) => readonly string[]): Kind<string> {
+  return {
+    faults: (name, value) =>
+      typeof value === "string" ? judge(name, value) : [`${name} is ${shown(value)}, not a text`],
+    read: (given) => given,
+    placeholder,
+    show: (value) => (value === "" ? "none" : value),
+  };
+}
+
+/**
+ * A list, on the command line with commas between. Where all values may be meant by `true`, that says so there too, and so
+ * does a flag without a value.
+ */
+export function list<T>(
+  placeholder: string,
+  faults: (name: string, value: unknown) => readonly string[],
+  hasAll: boolean = placeholder.startsWith("["),
+): Kind<T> {
+  return {
+    faults,
+    read: (given) => (hasAll && /^(true|false)$/.test(given) ? given === "true" : entriesOf(given)) as T,
+    placeholder,
+    show: (value) => (value === false ? "none" : String(value)),
+  };
+}
+
+function entriesOf(given: string): string[] {
+  return given
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+/** What only code can give. */
+export function code<T>(faults: (name: string, value: unknown) => readonly string[]): Kind<T> {
+  return { faults, show: String };
+}

@@ -1,0 +1,65 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import type { TlsFiles } from "./listen.js";
+
+/**
+ * Why a server cannot speak TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A
+ * key of another certificate is named here, since with it every handshake would fail without a word.
+ */
+export function tlsFaults(given: unknown): string[] {
+  const { key, cert } = (given ?? {}) as Partial<TlsFiles>;
+  if (!key || !cert) return ["tls needs both key and cert"];
+  const [keyText, certText] = [String(key), String(cert)];
+  if (isKey(certText) && !isCertificate(certText) && isCertificate(keyText) && !isKey(keyText)) {
+    return ["tls: key and cert are swapped: the certificate stands where the key belongs"];
+  }
+  if (!isCertificate(certText)) return ["tls: cert is no certificate in PEM"];
+  if (!isKey(keyText)) return ["tls: key is no private key in PEM"];
+  try {
+    const certificate = new X509Certificate(certText);
+    if (!certificate.checkPrivateKey(privateKey(keyText))) return [otherKey(certText, keyText, certificate)];
+    createSecureContext({ key, cert });
+    return [];
+  } catch (error) {
+    return [`tls: key and cert cannot be used (${(error as Error).message})`];
+  }
+}
+
+/** What may be meant and is worth a line of the log: a certificate that is not valid at this time. */
+export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): string[] {
+  const { validFromDate, validToDate, subject } = datesOf(new X509Certificate(String(cert)));
+  if (now > validToDate)
+    return [`the TLS certificate of ${subject} expired on ${day(validToDate)}: most clients refuse it`];
+  if (now < validFromDate) {
+    return [`the TLS certificate of ${subject} is not valid before ${day(validFromDate)}: most clients refuse it`];
+  }
+  return [];
+}
+
+const isKey = (pem: string): boolean => /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/.test(pem);
+const isCertificate = (pem: string): boolean => /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(pem);
+
+/** The key in a text that may have more, such as the certificate or the parameters of a curve. */
+function privateKey(text: string): KeyObject {
+  const [pem = ""] = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?-----END \1-----/.exec(text) ?? [];
+  if (/ENCRYPTED/.test(pem)) throw new Error("the key is protected by a passphrase; write it without one");
+  return createPrivateKey(pem);
+}
+
+/** A chain whose server's certificate is not the first one looks like a key that does not fit. */
+function otherKey(chain: string, key: string, first: X509Certificate): string {
+  const all = chain.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+  const fits = all.findIndex((pem) => new X509Certificate(pem).checkPrivateKey(privateKey(key)));
+  const { subject } = datesOf(first);
+  if (fits > 0)
+    return `tls: the key belongs to certificate ${fits + 1} of the file: the server's own has to be the first`;
+  return `tls: the key does not belong to the certificate (of ${subject})`;
+}
+
+function datesOf(certificate: X509Certificate): { validFromDate: number; validToDate: number; subject: string } {
+  const { validFrom, validTo, subject } = certificate;
+  const name = /(?:^|\n)CN=([^\n]+)/.exec(subject ?? "")?.[1] ?? (subject ?? "").replaceAll("\n", ", ");
+  return { validFromDate: Date.parse(validFrom), validToDate: Date.parse(validTo), subject: name || "no name" };
+}
+
+const day = (time: number): string => new Date(time).toISOString().slice(0, 10);

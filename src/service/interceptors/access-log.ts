@@ -1,0 +1,105 @@
+import type { Message } from "@bufbuild/protobuf";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { toA2AError } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+import { type Answer, type Interceptor, type Invocation, isStream } from "../invoke.js";
+
+/** What messages of the contract may say of the task that a call is about: requests, answers, events of streams. */
+interface OfTask {
+  readonly id?: unknown;
+  readonly taskId?: unknown;
+  readonly message?: OfTask;
+  readonly status?: { readonly state?: TaskState };
+  readonly payload?: { readonly value?: OfTask };
+}
+
+/** What a line is made of, gathered while its call goes on. */
+interface Line {
+  readonly invocation: Invocation;
+  readonly began: number;
+  taskId: string | undefined;
+  state: TaskState | undefined;
+  /** Messages of a stream that were taken. */
+  events: number | undefined;
+}
+
+/** Logs a line for each call when it is over, a stream's when it ends. It is left out where nobody wants the lines. */
+export function accessLog(logger: Logger): Interceptor {
+  return (next) => async (invocation) => {
+    const taskId = taskOf(invocation.request as OfTask);
+    const line: Line = { invocation, began: performance.now(), taskId, state: undefined, events: undefined };
+    let answer: Answer;
+    try {
+      answer = await next(invocation);
+    } catch (error) {
+      write(logger, line, toA2AError(error).reason);
+      throw error;
+    }
+    if (isStream(answer)) return watched(answer, line, logger);
+    note(line, answer as OfTask & Message);
+    write(logger, line, "OK");
+    return answer;
+  };
+}
+
+function watched(answer: AsyncIterable<Message>, line: Line, logger: Logger): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator](): AsyncIterator<Message> {
+      const inner = answer[Symbol.asyncIterator]();
+      let isOpen = true;
+      const end = (code: string): void => {
+        if (isOpen) write(logger, line, code);
+        isOpen = false;
+      };
+      line.events = 0;
+      return {
+        async next() {
+          try {
+            const result = await inner.next();
+            if (result.done) end("OK");
+            else note(line, result.value as OfTask & Message);
+            return result;
+          } catch (error) {
+            end(toA2AError(error).reason);
+            throw error;
+          }
+        },
+        async return() {
+          end("CANCELLED");
+          await inner.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+function note(line: Line, message: OfTask): void {
+  const value = message.payload?.value ?? message;
+  if (line.events !== undefined) line.events++;
+  line.taskId = taskOf(value) ?? line.taskId;
+  line.state = value.status?.state ?? line.state;
+}
+
+/** Requests and tasks have it as `id` or `taskId`, sends in their message; a direct message has none. */
+function taskOf({ id, taskId, message }: OfTask): string | undefined {
+  const found = taskId ?? message?.taskId ?? id;
+  return typeof found === "string" && found !== "" ? found : undefined;
+}
+
+function write(logger: Logger, { invocation, began, taskId, state, events }: Line, code: string): void {
+  const { call, method } = invocation;
+  const facts = {
+    method: method.name,
+    binding: call.binding,
+    code,
+    ms: Math.round(performance.now() - began),
+    ...(taskId !== undefined && { taskId }),
+    ...(state !== undefined && { state: TaskState[state] }),
+    ...(events !== undefined && { events }),
+    ...(call.tenant !== "" && { tenant: call.tenant }),
+    ...(call.caller.owner !== "" && { owner: call.caller.owner }),
+    peer: call.peer.address,
+  };
+  logger.info(facts, "call");
+}

@@ -1,0 +1,78 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A certificate that signs itself, with its key, as PEM. */
+export interface Pair {
+  readonly key: string;
+  readonly cert: string;
+}
+
+const config = `[ca]
+default_ca = own
+[own]
+database = index.txt
+new_certs_dir = .
+serial = serial
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+`;
+
+/** Makes certificates with openssl, in a directory that `clean` removes. */
+export class Certificates {
+  readonly #path = mkdtempSync(join(tmpdir(), "parley-tls-"));
+
+  clean(): void {
+    rmSync(this.#path, { recursive: true, force: true });
+  }
+
+  /** One for a name; `from` and `to` as `YYYYMMDDHHMMSSZ`, `kind` as openssl names keys. */
+  make(name: string, { from = "20200101000000Z", to = "21200101000000Z", kind = "rsa:2048" } = {}): Pair {
+    for (const [file, text] of [
+      ["index.txt", ""],
+      ["serial", "01"],
+      ["ca.cnf", config],
+    ] as const) {
+      writeFileSync(join(this.#path, file), text);
+    }
+    const curve = kind === "ec" ? ["-pkeyopt", "ec_paramgen_curve:P-256"] : [];
+    this.#openssl(
+      "req",
+      "-new",
+      "-newkey",
+      kind,
+      ...curve,
+      "-nodes",
+      "-keyout",
+      "key",
+      "-out",
+      "csr",
+      "-subj",
+      `/CN=${name}`,
+    );
+    const dates = ["-startdate", from, "-enddate", to];
+    this.#openssl(
+      "ca",
+      "-batch",
+      "-config",
+      "ca.cnf",
+      "-selfsign",
+      "-keyfile",
+      "key",
+      "-in",
+      "csr",
+      ...dates,
+      "-out",
+      "cert",
+      "-notext",
+    );
+    return { key: readFileSync(join(this.#path, "key"), "utf8"), cert: readFileSync(join(this.#path, "cert"), "utf8") };
+  }
+
+  #openssl(...args: string[]): void {
+    execFileSync("openssl", args, { cwd: this.#path, stdio: "pipe" });
+  }
+}
