@@ -23,9 +23,11 @@ export default defineConfig({
       { find: /^parley-a2a$/, replacement: at("src/index.ts") },
       { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
       { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
+      { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
     ],
   },
   test: {
+    globalSetup: [at("test/support/bundle-writer.ts")],
     projects: [
       { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
       // What is about SQLite runs on both drivers where there are two.
