@@ -1,8 +1,8 @@
-import type { StoreError } from "../task-store.js";
+import { StoreError } from "../task-store.js";
 import { Appender } from "./append.js";
 import { Belongings } from "./belongings.js";
 import { Counters } from "./counters.js";
-import type { Command, Database } from "./driver/driver.js";
+import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { Retention } from "./retention.js";
@@ -27,10 +27,19 @@ export class Committer {
   readonly #appender: Appender;
   readonly #retention: Retention;
   readonly #handlers: Handlers;
+  readonly #schema: number | undefined;
+  readonly #version: Query<[], number>;
+  /** Version that another program has brought the file to, once that was seen: nothing is written any more. */
+  foreign: number | undefined;
 
-  /** @param gone holders of leases whose processes are gone; undefined where nobody knows */
-  constructor(db: Database, gone: readonly string[] | undefined) {
+  /**
+   * @param gone holders of leases whose processes are gone; undefined where nobody knows
+   * @param schema version that the file has to have; undefined where nobody else can change it
+   */
+  constructor(db: Database, gone: readonly string[] | undefined, schema?: number) {
     this.#db = db;
+    this.#schema = schema;
+    this.#version = db.values<[], number>("PRAGMA user_version");
     // The write lock from the start: what is checked is still true when it is written, whatever other processes do.
     this.#begin = db.command("BEGIN IMMEDIATE");
     this.#commit = db.command("COMMIT");
@@ -57,6 +66,7 @@ export class Committer {
   commit(writes: readonly Write[]): Outcome[] {
     try {
       this.#begin.run();
+      if (this.#schema !== undefined) this.#checkVersion(this.#schema);
       const outcomes: Outcome[] = [];
       for (const write of writes) {
         const outcome = this.#one(write);
@@ -90,6 +100,14 @@ export class Committer {
     } catch (thrown) {
       return { error: toStoreError(thrown, `The store failed at ${write.method}`) };
     }
+  }
+
+  /** Under the write lock, so that it stays true until the commit. Two microseconds. */
+  #checkVersion(schema: number): void {
+    const version = this.#version.get();
+    if (version === schema) return;
+    this.foreign = version;
+    throw new StoreError("unavailable", `The schema became version ${version}.`);
   }
 
   #takeBack(): void {

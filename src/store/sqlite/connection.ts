@@ -59,6 +59,16 @@ export interface WriterData {
   readonly place: Place;
   /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
   readonly gone: readonly string[] | undefined;
+  /** Version of the schema that the file has to have at every commit; undefined where nobody else can change it. */
+  readonly schema: number | undefined;
+}
+
+/** What is wrong with a file that another program changed while it was open here. */
+export function outgrown(path: string, version: number, known: number): string {
+  return (
+    `The file ${path} cannot be written any more: its schema became version ${version}, and this program knows ` +
+    `${known}: a newer one has opened it. End this one and start the newer one.`
+  );
 }
 
 /** Moves what is in the log into the file, as far as no reader needs it. What goes wrong the next commit will meet. */

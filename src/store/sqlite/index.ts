@@ -14,7 +14,7 @@ import { placeOf } from "./place.js";
 import { Reader } from "./reader.js";
 import { startWriter } from "./thread.js";
 import { Troubles } from "./troubles.js";
-import { watchPlace } from "./watch.js";
+import { watchPlace, watchSchema } from "./watch.js";
 
 /** Where the tasks are kept, and how carefully. */
 export interface SqliteStoreOptions {
@@ -75,10 +75,16 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
     // The reader has made SQLite's log, which stays as long as anybody has the file open.
     const place = placeOf(file.path);
     const troubles = new Troubles();
+    const schema = shared ? SCHEMA_VERSION : undefined;
     const start = (): Worker =>
-      startWriter({ path: file.path, synchronous, place, gone: file.gone, driver: driver.name });
+      startWriter({ path: file.path, synchronous, place, gone: file.gone, schema, driver: driver.name });
     const writer = new WriterLink({ ...settings, start, troubles });
-    const unwatch = watchPlace(place, troubles);
+    const unwatchPlace = watchPlace(place, troubles);
+    const unwatchSchema = shared ? watchSchema(reader, file.path, troubles) : () => {};
+    const unwatch = (): void => {
+      unwatchPlace();
+      unwatchSchema();
+    };
     logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");
     return compose({ reader, writer, lock: file.lock, health: troubles.health, shared, unwatch });
   } catch (error) {

@@ -177,6 +177,7 @@ export class WriterLink {
     this.#writes += count;
     this.#answered();
     if (reply.lost !== undefined) this.#troubles.note("place", placeTrouble(reply.lost));
+    if (reply.outgrown !== undefined) this.#troubles.note("schema", placeTrouble(reply.outgrown));
     if (reply.failed === true) this.#probe();
     const callers = (reply.bulk === true ? this.#bulk : this.#small).takeAnswered(count);
     this.#rest();

@@ -8,7 +8,7 @@ import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { holdersIn } from "./leases.js";
-import { type FileLock, lockFile } from "./lock.js";
+import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
@@ -19,6 +19,12 @@ const MAX_REWRITTEN_BYTES: number = 16 * 1024 * 1024;
 
 /** Between two lines about a migration, in milliseconds. */
 const PROGRESS_MS = 2_000;
+
+/** How long an opener waits for the others of a shared file that has to be brought up to date, in milliseconds. */
+const UPGRADE_TIMEOUT_MS = 5_000;
+
+/** How long a shared file is asked for alone at a time, in milliseconds: another opener may have brought it up to date. */
+const ALONE_MS = 100;
 
 /** What `prepareFile` did. */
 export interface Prepared {
@@ -44,13 +50,84 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
   const path = resolve(given);
   checkPlace(path);
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
-  const lock = lockPlace(path, shared);
+  const { lock, before } = shared ? lockCurrent(path, logger) : { lock: lockPlace(path, false), before: undefined };
   try {
-    return { path, lock, ...create(path, shared, logger) };
+    const opened = create(path, shared, logger);
+    return { path, lock, ...opened, before: before ?? opened.before };
   } catch (error) {
     lock.release();
     throw error;
   }
+}
+
+/**
+ * Shares a file that is of the current schema. One that is not is brought to it before, by whoever gets it alone: others
+ * that have it open may be older programs, which would go on writing what they know into tables that they do not.
+ * @throws StoreError `failed` when nobody lets go of it for `UPGRADE_TIMEOUT_MS`.
+ */
+function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: number | undefined } {
+  const latest = performance.now() + UPGRADE_TIMEOUT_MS;
+  let before: number | undefined;
+  for (;;) {
+    let lock: FileLock;
+    try {
+      lock = lockPlace(path, true);
+    } catch (error) {
+      // Another opener may be bringing it up to date.
+      if (performance.now() < latest && existsSync(path) && versionOf(path) < SCHEMA_VERSION) continue;
+      throw error;
+    }
+    try {
+      const version = versionOf(path);
+      if (version >= SCHEMA_VERSION) return { lock, before };
+      lock.release();
+      const alone = lockAlone(path);
+      if (alone === undefined) {
+        if (performance.now() > latest) throw outdated(path, version);
+        continue;
+      }
+      try {
+        before = create(path, true, logger).before;
+      } finally {
+        alone.release();
+      }
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+}
+
+function versionOf(path: string): number {
+  let db: Database | undefined;
+  try {
+    db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
+    return db.pragma("user_version") as number;
+  } catch (error) {
+    throw refused(path, error);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Locks a file for this one alone, if that is possible soon. */
+function lockAlone(path: string): FileLock | undefined {
+  try {
+    return lockFile(realpathSync(path), false, ALONE_MS);
+  } catch (error) {
+    // It is in use, which has SQLite's own error as its cause.
+    if (codeOf((error as Error).cause).startsWith("SQLITE_BUSY")) return undefined;
+    throw refused(path, error);
+  }
+}
+
+function outdated(path: string, version: number): StoreError {
+  const what = version === 0 ? "it has no tables yet" : `its schema is version ${version}`;
+  return new StoreError(
+    "failed",
+    `Cannot open ${path}: ${what}, this program brings it to ${SCHEMA_VERSION}, and ${holdersOf(realpathSync(path))} ` +
+      "has it open meanwhile, which may be an older program. End all that share the file, then start this one.",
+  );
 }
 
 function checkPlace(path: string): void {

@@ -33,6 +33,7 @@ export class Reader {
   readonly #db: Database;
   readonly #begin: Command<[]>;
   readonly #end: Command<[]>;
+  readonly #version: Query<[], number>;
   readonly #head: Query<[string], HeadRow>;
   readonly #snapshot: Query<[string], [position: number, pieces: number]>;
   readonly #piece: Query<[string, number, number], Uint8Array>;
@@ -49,6 +50,7 @@ export class Reader {
     this.#db = db;
     this.#begin = db.command("BEGIN");
     this.#end = db.command("COMMIT");
+    this.#version = db.values<[], number>("PRAGMA user_version");
     this.#head = db.rows<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`);
     this.#snapshot = db.rows<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?");
     this.#piece = db.values<[string, number, number], Uint8Array>(
@@ -141,6 +143,11 @@ export class Reader {
     return this.#look("listPushConfigs", () =>
       this.#configs.all(taskId, after, limit).map((row) => ({ configId: row[0], config: toConfig(row) })),
     );
+  }
+
+  /** Version of the schema that the file has now. */
+  version(): number {
+    return this.#version.get() ?? 0;
   }
 
   close(): void {

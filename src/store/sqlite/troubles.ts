@@ -2,9 +2,9 @@ import { HealthSource, type StoreHealth } from "../health.js";
 import { StoreError } from "../task-store.js";
 
 /** Where trouble comes from. When there is more than one, the first in this order is told of. */
-const causes = ["place", "thread", "stall", "disk"] as const;
+const causes = ["place", "schema", "thread", "stall", "disk"] as const;
 
-/** See `causes`: the names of the files, the writer's thread, a write that takes too long, what the disk answers. */
+/** See `causes`: the names of the files, what another program made of them, the writer's thread, a write that takes too long, what the disk answers. */
 export type Cause = (typeof causes)[number];
 
 /** One thing that is wrong. */

@@ -1,5 +1,8 @@
+import { outgrown } from "./connection.js";
 import { placeTrouble } from "./link.js";
+import { SCHEMA_VERSION } from "./migrations.js";
 import { look, type Place } from "./place.js";
+import type { Reader } from "./reader.js";
 import type { Troubles } from "./troubles.js";
 
 /** Between two looks, in milliseconds. */
@@ -34,4 +37,22 @@ export function watchPlace(place: Place, troubles: Troubles): () => void {
     over = true;
     clearInterval(timer);
   };
+}
+
+/**
+ * Looks now and then whether a shared file still has the schema that this program knows. A newer program waits until it has
+ * the file alone; but the lock may have been removed, or the file be another program's work.
+ * @returns how to end it
+ */
+export function watchSchema(reader: Reader, path: string, troubles: Troubles): () => void {
+  const timer = setInterval(() => {
+    try {
+      const version = reader.version();
+      if (version !== SCHEMA_VERSION) troubles.note("schema", placeTrouble(outgrown(path, version, SCHEMA_VERSION)));
+    } catch {
+      // A file that cannot be read tells whoever reads it, and says nothing of its version.
+    }
+  }, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }

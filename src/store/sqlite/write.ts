@@ -85,6 +85,8 @@ export interface Reply {
   readonly failed?: boolean;
   /** What became of the file, when it has lost its name. */
   readonly lost?: string;
+  /** What another program did to the file, which may not be written any more. */
+  readonly outgrown?: string;
 }
 
 /** The file is open, and messages are read. */

@@ -1,7 +1,14 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
-import { APPLICATION_ID, BULK_CHECKPOINT_BYTES, checkpoint, openWriter, type WriterData } from "./connection.js";
+import {
+  APPLICATION_ID,
+  BULK_CHECKPOINT_BYTES,
+  checkpoint,
+  openWriter,
+  outgrown,
+  type WriterData,
+} from "./connection.js";
 import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -43,7 +50,7 @@ class Writer {
     this.#db = openWriter(data);
     const lost = lookNow(data.place);
     if (lost !== undefined) throw new StoreError("unavailable", lost);
-    this.#committer = new Committer(this.#db, data.gone);
+    this.#committer = new Committer(this.#db, data.gone, data.schema);
     this.#pulse = new Pulse((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
@@ -56,7 +63,9 @@ class Writer {
       this.#port.postMessage(this.#commit(writes));
       this.#wroteInBulk(this.#committer.takeGivenBack());
     }
-    if (this.#probe) this.#port.postMessage({ probed: probe(this.#db) } satisfies Probed);
+    // Even a probe that changes nothing writes a page.
+    if (this.#probe && this.#committer.foreign === undefined)
+      this.#port.postMessage({ probed: probe(this.#db) } satisfies Probed);
     this.#probe = false;
     do this.#commitBulk();
     while (this.#close && this.#bulk.length > 0);
@@ -105,7 +114,16 @@ class Writer {
   }
 
   #commit(writes: readonly Write[]): Reply {
-    return answer(this.#committer.commit(writes), lookNow(this.#data.place));
+    const outcomes = this.#committer.commit(writes);
+    const { foreign } = this.#committer;
+    if (foreign !== undefined) return refusal(outcomes, { outgrown: this.#outgrown(foreign) });
+    const lost = lookNow(this.#data.place);
+    return lost === undefined ? toReply(outcomes) : refusal(outcomes, { lost });
+  }
+
+  #outgrown(version: number): string {
+    const { path, schema = 0 } = this.#data;
+    return outgrown(path, version, schema);
   }
 
   #end(): void {
@@ -121,13 +139,12 @@ function receive(port: MessagePort): Incoming | undefined {
 }
 
 /**
- * Nothing is acknowledged that went into a file without a name, which no later process can open. Looking after each
- * commit costs a few microseconds beside a sync of hundreds.
+ * Nothing is acknowledged that went into a file without a name, which no later process can open, nor anything that
+ * another program's layout kept out. Looking after each commit costs a few microseconds beside a sync of hundreds.
  */
-function answer(outcomes: readonly Outcome[], lost: string | undefined): Reply {
-  if (lost === undefined) return toReply(outcomes);
-  const error = new StoreError("unavailable", lost);
-  return { ...toReply(outcomes.map(() => ({ error }))), lost };
+function refusal(outcomes: readonly Outcome[], why: Pick<Reply, "lost" | "outgrown">): Reply {
+  const error = new StoreError("unavailable", why.lost ?? why.outgrown ?? "");
+  return { ...toReply(outcomes.map(() => ({ error }))), failed: false, ...why };
 }
 
 function toReply(outcomes: readonly Outcome[]): Reply {

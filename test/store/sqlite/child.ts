@@ -1,5 +1,6 @@
 import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { nobody } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
@@ -27,6 +28,14 @@ switch (what) {
     break;
   case "open and close when told":
     openUntilTold();
+    break;
+  case "share":
+    lockFile(path, true);
+    setInterval(() => {}, 1_000);
+    say("shared");
+    break;
+  case "share until told":
+    shareUntilTold();
     break;
   case "take leases":
     await takeLeases(Number(name));
@@ -83,6 +92,17 @@ function openUntilTold(): void {
     }, 300);
   });
   say("opened");
+}
+
+/** Shares the file, as a store of any version does, until it is asked to end. */
+function shareUntilTold(): void {
+  const lock = lockFile(path, true);
+  const stay = setInterval(() => {}, 1_000);
+  process.once("SIGTERM", () => {
+    clearInterval(stay);
+    setTimeout(() => lock.release(), 300);
+  });
+  say("shared");
 }
 
 /** Takes leases, and lives for ever. */
