@@ -1,5 +1,6 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
+import { renewStreamTables } from "../http/node/stream-tables.js";
 import type { NodeServerRequest, NodeServerResponse } from "../http/node/types.js";
 
 export interface Http2Options {
@@ -41,6 +42,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     socket.once("close", () => sessions.delete(session));
     closeWhenIdle(session, socket, options.idleTimeoutMs);
     closeWhenGone(session, socket, options);
+    renewStreamTables(session);
   };
   return {
     accept: (socket) => {

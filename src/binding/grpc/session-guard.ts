@@ -1,12 +1,14 @@
-import type { Http2Session } from "node:http2";
+import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Server } from "@grpc/grpc-js";
+import { renewStreamTables } from "../../http/node/stream-tables.js";
 
-type OnSession = (session: Http2Session) => void;
+type OnSession = (session: ServerHttp2Session) => void;
 
 /**
  * Breaks off connections whose session was destroyed and that are open all the same: Node leaves them so when a session
- * ends in the middle of a flood, and reads on for nobody. grpc-js does not look after what it destroyed.
+ * ends in the middle of a flood, and reads on for nobody. grpc-js does not look after what it destroyed. While a session
+ * lives, its tables are renewed.
  *
  * @param everyMs between two looks; a connection has from one to two of these to end by itself.
  * @returns what takes a connection over, to be called instead of `serve`.
@@ -15,7 +17,7 @@ export function guardSessions(
   server: Server,
   everyMs: number,
 ): (serve: (socket: Socket) => void) => (socket: Socket) => void {
-  const open = new Map<Http2Session, { readonly socket: Socket; isOver: boolean }>();
+  const open = new Map<ServerHttp2Session, { readonly socket: Socket; isOver: boolean }>();
   const look = (): void => {
     for (const [session, entry] of open) {
       if (entry.isOver) entry.socket.destroy();
@@ -23,9 +25,10 @@ export function guardSessions(
     }
   };
   let sweep: NodeJS.Timeout | undefined;
-  let begun: Http2Session | undefined;
+  let begun: ServerHttp2Session | undefined;
   notice(server, (session) => {
     begun = session;
+    renewStreamTables(session);
   });
   return (serve) => (socket) => {
     begun = undefined;

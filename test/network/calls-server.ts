@@ -1,0 +1,28 @@
+import { reply } from "../../src/engine/event.js";
+import { createServer } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+
+/** A server in a process of its own that tells what a collection leaves: of everything, or of what is young alone. */
+const server = await createServer({
+  agent: {
+    card: { name: "Says", description: "Answers with a message.", version: "1.0.0" },
+    responds: "message",
+    async *execute() {
+      yield reply("Hello.");
+    },
+  },
+  store: memoryStore(),
+  port: 0,
+  grpcPort: 0,
+});
+
+const collect = globalThis.gc as (options?: { type: "minor" }) => void;
+
+process.on("message", (which) => {
+  // What survives two of the young is old.
+  if (which === "young") for (let i = 0; i < 2; i++) collect({ type: "minor" });
+  else collect();
+  process.send?.(process.memoryUsage().heapUsed);
+});
+process.on("disconnect", () => process.exit());
+process.send?.({ port: server.port, grpcPort: server.grpcPort });
