@@ -74,6 +74,11 @@ export interface Limits {
   readonly maxUnstoredEvents: number;
   /** Bytes of such events, as `maxTaskBytes` counts them, before the agent is slowed down. Default 4 MiB. */
   readonly maxUnstoredBytes: number;
+  /**
+   * How long a task may wait for its client (INPUT_REQUIRED, AUTH_REQUIRED) with nothing that executes it, in milliseconds,
+   * before it is canceled, to a tenth of that or a minute. Default 720 hours, which are 30 days.
+   */
+  readonly maxInterruptedMs: number;
   /** Executions of other processes, cut off there, that run here at once; later ones wait. Default 2,000. */
   readonly maxRecovered: number;
   /**
@@ -154,6 +159,7 @@ export const defaultLimits: Limits = {
   maxWaitingTurns: 64,
   maxUnstoredEvents: 256,
   maxUnstoredBytes: 4 * 1024 * 1024,
+  maxInterruptedMs: 30 * 24 * 3_600_000,
   maxRecovered: 2_000,
   maxStallMs: 60_000,
   maxBlockingMs: 3_600_000,

@@ -30,6 +30,7 @@ import type { CursorSource } from "./cursor.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./direct.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
 import { HeldTask, type Moment, momentOf } from "./held-task.js";
+import { giveUpInterrupted } from "./interrupted.js";
 import type { Client } from "./interruption.js";
 import { KeyedSends, keyReused } from "./keyed-sends.js";
 import { LeaseKeeper } from "./lease.js";
@@ -148,6 +149,8 @@ export class Engine {
       leases: this.#leases,
       leaseMs,
       retentionMs: options.retentionMs,
+      maxInterruptedMs: this.#limits.maxInterruptedMs,
+      giveUp: (head) => this.#giveUp(head),
       logger: this.#logger,
       now: this.#now,
       refresh: () => this.#refresh(),
@@ -551,6 +554,24 @@ export class Engine {
       leases: this.#leases,
       begin: (served, lease) => this.#execution(log, served, lease),
     });
+  }
+
+  async #giveUp(head: TaskHead): Promise<void> {
+    const { taskId } = head;
+    let log: TaskLog | undefined;
+    try {
+      log = await this.#shelf.take(taskId);
+      if (log === undefined) return;
+      if (this.#store.shared || log.uncertain) await log.refresh();
+      if (await giveUpInterrupted(log, head, this.#now())) {
+        this.#logger.info({ taskId }, "a task that waited for its client for too long is canceled");
+      }
+    } catch (error) {
+      // The others are not to wait for one that cannot be read.
+      logTrouble(this.#logger, error, { taskId }, "a task that waits for its client could not be canceled");
+    } finally {
+      if (log !== undefined) this.#shelf.release(log);
+    }
   }
 
   /** Looks for what other processes have stored, and for what was stored here without anybody being told. */

@@ -1,10 +1,18 @@
 import type { Logger } from "../core/log.js";
-import type { TaskStore } from "../store/task-store.js";
+import type { TaskHead, TaskStore } from "../store/task-store.js";
 import type { LeaseKeeper } from "./lease.js";
 import { logTrouble } from "./outage.js";
 
 /** Finished tasks removed in one go. */
 const removeSize = 500;
+
+/** Tasks that wait for their client, looked at in one go. */
+const interruptedSize = 100;
+
+/** How often a time is looked after, in milliseconds: to a tenth of it. */
+function periodOf(ms: number): number {
+  return Math.min(60_000, Math.max(100, ms / 10));
+}
 
 /** What has to be done now and then, whatever the traffic. */
 export interface UpkeepOptions {
@@ -13,13 +21,20 @@ export interface UpkeepOptions {
   readonly leaseMs: number;
   /** How long finished tasks are kept, in milliseconds; undefined keeps them for ever. */
   readonly retentionMs: number | undefined;
+  /** How long a task may wait for its client, in milliseconds. */
+  readonly maxInterruptedMs: number;
+  /** Cancels a task that waits for its client, unless it was heard of since. */
+  readonly giveUp: (head: TaskHead) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
   /** Looks for entries that this process was not told of. */
   readonly refresh: () => Promise<void>;
 }
 
-/** Says that this process lives, takes over what others left, removes what is older than the retention. */
+/**
+ * Says that this process lives, takes over what others left, cancels what waits for its client for too long, removes what
+ * is older than the retention.
+ */
 export class Upkeep {
   readonly #options: UpkeepOptions;
   #timers: NodeJS.Timeout[] = [];
@@ -27,6 +42,7 @@ export class Upkeep {
   #beats: NodeJS.Timeout | undefined;
   #beating = false;
   #over = false;
+  #stopped = false;
   /** Resolves when what a crash left behind is in order. */
   recovered: Promise<void> = Promise.resolve();
 
@@ -36,7 +52,7 @@ export class Upkeep {
 
   /** Makes itself known, then goes on in the background until `stop`. */
   async start(): Promise<void> {
-    const { leases, leaseMs, retentionMs } = this.#options;
+    const { leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
     await leases.beat();
     // The store may have taken longer than anybody waited for.
     if (this.#over) return;
@@ -49,11 +65,13 @@ export class Upkeep {
       await leases.claim();
     });
     this.#every(1_000, this.#options.refresh);
-    if (retentionMs !== undefined) this.#every(Math.min(60_000, Math.max(100, retentionMs / 10)), () => this.#remove());
+    this.#every(periodOf(maxInterruptedMs), () => this.#giveUpInterrupted());
+    if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
 
   /** Ends the background work but the signs of life; what is under way is waited for. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     await this.#options.leases.stop();
@@ -110,6 +128,18 @@ export class Upkeep {
     } finally {
       this.#beating = false;
     }
+  }
+
+  async #giveUpInterrupted(): Promise<void> {
+    const { store, maxInterruptedMs, now, giveUp } = this.#options;
+    const before = now() - maxInterruptedMs;
+    let after: TaskHead | undefined;
+    do {
+      const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
+      // One that somebody executes has its agent to see to that.
+      for (const head of heads) if (head.lease === null) await giveUp(head);
+      after = heads.length === interruptedSize ? heads.at(-1) : undefined;
+    } while (after !== undefined && !this.#stopped);
   }
 
   async #remove(): Promise<void> {

@@ -144,6 +144,8 @@ function limitRow(name: string): OptionRow<number> {
   if (name === "shutdownGraceMs") {
     return { kind: duration(0, maxTime), flag: "grace", help: "what running work gets to end at a shutdown" };
   }
+  // No timer is set to it.
+  if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };
   return { kind: whole(1, maxTime) };

@@ -1,5 +1,6 @@
 import { appendContract } from "./contract/append.js";
 import { closeContract } from "./contract/close.js";
+import { interruptedContract } from "./contract/interrupted.js";
 import { leaseContract } from "./contract/leases.js";
 import { listContract } from "./contract/list.js";
 import { modelContract } from "./contract/model.js";
@@ -30,6 +31,7 @@ export function storeContract(contract: StoreContract): void {
     readContract(contract);
     listContract(contract);
     pagingContract(contract);
+    interruptedContract(contract);
     leaseContract(contract);
     pushContract(contract);
     retentionContract(contract);

@@ -70,6 +70,12 @@ export interface TaskStore {
   /** Heads of one owner's tasks, newest status first: status time, then id by its UTF-8 bytes, both descending. */
   list(request: ListRequest): Promise<ListPage>;
 
+  /**
+   * Heads of tasks that wait for their client (INPUT_REQUIRED, AUTH_REQUIRED), of all owners and tenants, whose status is
+   * older than a time, the oldest first: status time, then id by its UTF-8 bytes, both ascending.
+   */
+  listInterrupted(request: InterruptedRequest): Promise<readonly TaskHead[]>;
+
   /** What was remembered under an idempotency key, or undefined. */
   findSend(request: SendKey): Promise<RememberedSend | undefined>;
 
@@ -252,6 +258,15 @@ export interface ListRequest {
   readonly statusFrom?: number;
   /** Where the last page ended: only tasks that come after it in the order. */
   readonly after?: { readonly statusTime: number; readonly taskId: string };
+  readonly limit: number;
+}
+
+/** Which waiting tasks are looked for. */
+export interface InterruptedRequest {
+  /** Only tasks whose status is of an earlier time, in milliseconds since the epoch. */
+  readonly before: number;
+  /** Where the last page ended: only tasks that come after it in the order. */
+  readonly after?: { readonly statusTime: number; readonly taskId: string } | undefined;
   readonly limit: number;
 }
 

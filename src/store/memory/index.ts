@@ -1,4 +1,4 @@
-import { isTerminal } from "../../task/state.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
 import { checkRequest, holds, refusal } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
@@ -6,6 +6,7 @@ import {
   type BeatRequest,
   type ClaimRequest,
   type HeldLease,
+  type InterruptedRequest,
   type Lease,
   type LeaseChange,
   type LeaseOutcome,
@@ -62,9 +63,10 @@ class MemoryStore implements TaskStore {
   readonly shared: boolean;
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
-  /** The tasks of each owner, and those that are over, in the order of lists. */
+  /** The tasks of each owner, those that are over, and those that wait for their client, in the order of lists. */
   readonly #owners = new Map<string, OrderedHeads<Task>>();
   readonly #finished = new OrderedHeads<Task>();
+  readonly #interrupted = new OrderedHeads<Task>();
   readonly #leases: Leases;
   readonly #sends = new Map<string, RememberedSend>();
   #closed = false;
@@ -221,6 +223,11 @@ class MemoryStore implements TaskStore {
     if (config !== undefined && position > config.position) configs?.set(configId, { ...config, position });
   }
 
+  async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<readonly TaskHead[]> {
+    this.#check();
+    return this.#interrupted.olderThan(before, limit, after).map((task) => task.head);
+  }
+
   async removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number> {
     this.#check();
     const tasks = this.#finished.olderThan(request.before, request.limit);
@@ -242,6 +249,9 @@ class MemoryStore implements TaskStore {
     const owner = this.#owner(row);
     const moves = known?.head.statusTime !== row.statusTime;
     if (known !== undefined && moves) owner.remove(known);
+    const waits = isInterrupted(row.state);
+    const waited = known !== undefined && isInterrupted(known.head.state);
+    if (waited && (moves || !waits)) this.#interrupted.remove(known);
     const head = ownHead(row, lease);
     const task = known ?? { head, entries: [], configs: undefined, sends: undefined, snapshot: undefined };
     const before = known?.head.lease ?? null;
@@ -249,6 +259,7 @@ class MemoryStore implements TaskStore {
     if (known === undefined) this.#tasks.set(head.taskId, task);
     if (moves) owner.add(task);
     if (isTerminal(head.state)) this.#finished.add(task);
+    if (waits && (moves || !waited)) this.#interrupted.add(task);
     this.#leases.moved(task, before, lease);
     return task;
   }

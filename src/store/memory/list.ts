@@ -26,10 +26,15 @@ export class OrderedHeads<T extends Listed> {
     if (this.#items[index] === item) this.#items.splice(index, 1);
   }
 
-  /** The items whose status is older than a time, the oldest first. */
-  olderThan(time: number, limit: number): T[] {
+  /** The items whose status is older than a time, the oldest first, from behind a place on. */
+  olderThan(time: number, limit: number, after?: Place): T[] {
     const end = this.#firstNotBefore({ statusTime: time, taskId: "" });
-    return this.#items.slice(0, Math.min(end, limit));
+    let begin = 0;
+    if (after !== undefined) {
+      begin = this.#firstNotBefore(after);
+      if (this.#items[begin]?.head.taskId === after.taskId) begin += 1;
+    }
+    return this.#items.slice(begin, Math.min(end, begin + limit));
   }
 
   /** A page, newest first, and how many items the filters match in all. */

@@ -145,6 +145,7 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
     read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),
     list: async (request) => reader.list(request),
+    listInterrupted: async (request) => reader.listInterrupted(request),
     findSend: async (key) => reader.findSend(key),
     getPushConfig: async (key) => reader.getPushConfig(key),
     listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),

@@ -152,11 +152,16 @@ const holders = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+/** Version 7 finds the tasks that wait for their client (states 6 and 8): few, and touched by nothing but their status. */
+const interrupted = `
+  CREATE INDEX head_interrupted ON head (status_time, task_id) WHERE state IN (6, 8);
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless, holders];
+export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless, holders, interrupted];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;

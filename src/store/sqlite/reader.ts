@@ -1,5 +1,6 @@
 import {
   type HeldLease,
+  type InterruptedRequest,
   type ListPage,
   type ListRequest,
   type LoadedTask,
@@ -39,6 +40,7 @@ export class Reader {
   readonly #piece: Query<[string, number, number], Uint8Array>;
   readonly #segments: Query<[string, number], SegmentRow>;
   readonly #send: Query<[string, string, string], [string, string, number]>;
+  readonly #interrupted: Query<[number, number, string, number], HeadRow>;
   readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Query<[string, string], ConfigRow>;
   readonly #configs: Query<[string, string, number], ConfigRow>;
@@ -63,6 +65,10 @@ export class Reader {
     );
     this.#send = db.rows<[string, string, string], [string, string, number]>(
       "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+    );
+    this.#interrupted = db.rows<[number, number, string, number], HeadRow>(
+      `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_interrupted WHERE state IN (6, 8) AND status_time < ? ` +
+        "AND (status_time, task_id) > (?, ?) ORDER BY status_time, task_id LIMIT ?",
     );
     this.#leases = db.rows<[string, string, number], [string, number, number]>(
       "SELECT task_id, lease_turn, lease_attempt FROM head INDEXED BY head_leased WHERE lease_holder = ? AND task_id > ? " +
@@ -117,6 +123,11 @@ export class Reader {
         total: total.get(...totalValues(request)) ?? 0,
       };
     });
+  }
+
+  listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {
+    const { statusTime = Number.MIN_SAFE_INTEGER, taskId = "" } = after ?? {};
+    return this.#look("listInterrupted", () => this.#interrupted.all(before, statusTime, taskId, limit).map(toHead));
   }
 
   findSend({ tenant, owner, key }: SendKey): RememberedSend | undefined {
