@@ -4,9 +4,12 @@ import { defineConfig } from "vitest/config";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Whether Node.js has SQLite itself, and better-sqlite3 is there and built for it besides. */
+/**
+ * Whether Node.js has SQLite itself, and better-sqlite3 is there and built for it besides. On Node.js 24 an iterator of
+ * better-sqlite3 12.11 ends the process when it is collected, which is one reason more to use what Node.js has.
+ */
 function hasBothDrivers(): boolean {
-  if (!isBuiltin("node:sqlite")) return false;
+  if (!isBuiltin("node:sqlite") || Number.parseInt(process.versions.node, 10) >= 24) return false;
   try {
     const Database = createRequire(import.meta.url)("better-sqlite3") as new (path: string) => { close(): void };
     new Database(":memory:").close();
