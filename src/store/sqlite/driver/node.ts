@@ -37,6 +37,9 @@ interface StatementSync {
   iterate(...values: readonly Parameter[]): IterableIterator<unknown>;
 }
 
+/** Whether this Node.js reads text up to its first NUL alone, as 22.13 and 22.16 do. */
+let cutsText = false;
+
 /** SQLite as Node.js has it from 22.13 on, or undefined in one that has not. */
 export function loadNodeSqlite(): Driver | undefined {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as NodeSqlite | undefined;
@@ -45,6 +48,7 @@ export function loadNodeSqlite(): Driver | undefined {
   const open = (path: string, options?: OpenOptions): NodeDatabase => new NodeDatabase(sqlite, path, options);
   const first = open(":memory:");
   const version = first.values<[], string>("SELECT sqlite_version()").get() ?? "";
+  cutsText = first.values<[], string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
   first.close();
   return { name: "node:sqlite", version, open };
 }
@@ -87,7 +91,8 @@ class NodeDatabase implements Database {
   }
 
   command<P extends readonly Parameter[]>(sql: string): Command<P> {
-    return this.#db.prepare(sql) as unknown as Command<P>;
+    const statement = this.#db.prepare(sql);
+    return (cutsText ? new WholeText(statement) : statement) as unknown as Command<P>;
   }
 
   rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R> {
@@ -140,6 +145,22 @@ function existing(sqlite: NodeSqlite, path: string): string | URL {
 
 function firstOf(row: unknown): unknown {
   return (row as readonly unknown[])[0];
+}
+
+/** Stores no text that would be read as another one: somebody else's name, at worst. */
+class WholeText {
+  readonly #statement: StatementSync;
+
+  constructor(statement: StatementSync) {
+    this.#statement = statement;
+  }
+
+  run(...values: Parameter[]): Changed {
+    if (values.some((value) => typeof value === "string" && value.includes("\0"))) {
+      throw new Error("text with a NUL character cannot be kept by the SQLite of this Node.js: use a newer one");
+    }
+    return this.#statement.run(...values);
+  }
 }
 
 /** A query whose rows become something else. */
