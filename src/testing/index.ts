@@ -168,6 +168,7 @@ export class AgentTest {
     await this.#store.close();
   }
 
+  /** As `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
