@@ -19,7 +19,7 @@ beforeAll(() => {
 afterAll(() => installed?.remove());
 
 /** The files that the README shows, by the name before each of them. */
-const shown = [...readme.matchAll(/^[^\n]*`([\w-]+\.ts)`[^\n]*:\n\n```ts\n([\s\S]*?)^```/gm)].map(
+const shown = [...readme.matchAll(/^[^\n]*`([\w.-]+\.ts)`[^\n]*:\n\n```ts\n([\s\S]*?)^```/gm)].map(
   ([, name = "", text = ""]) => ({ name, text }),
 );
 
@@ -96,7 +96,7 @@ describe("what the README shows", () => {
 
   it("is a file with a name, every piece of it", () => {
     expect(shown.length).toBe([...readme.matchAll(/^```ts$/gm)].length);
-    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "server.ts", "embedded.ts"]);
+    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "server.ts", "agent.test.ts", "embedded.ts"]);
   });
 
   it("satisfies the compiler at its strictest, with the package's own types", () => {
@@ -119,8 +119,15 @@ describe("what the README shows", () => {
     expect(status, output).toBe(0);
   });
 
+  const loader = pathToFileURL(join(ours("tsx"), "dist", "loader.mjs")).href;
+
+  it("tests its agent as printed", () => {
+    const { status, output } = tool(process.execPath, ["--import", loader, "agent.test.ts"], installed.folder);
+    expect(status, output).toBe(0);
+    expect(output).toMatch(/pass 1\b/);
+  });
+
   it.each(["server.ts", "embedded.ts"])("runs as printed: %s", async (name) => {
-    const loader = pathToFileURL(join(ours("tsx"), "dist", "loader.mjs")).href;
     const child = spawn(process.execPath, ["--import", loader, name], { cwd: installed.folder });
     let stderr = "";
     child.stderr.on("data", (text) => (stderr += String(text)));
