@@ -2,6 +2,7 @@ import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
+import { share } from "../wire/shared.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "./fold-stored.js";
 import { type Moment, momentOf } from "./held-task.js";
 
@@ -20,6 +21,11 @@ const SWEEP_AT = 64;
 
 /** A task as it stands. */
 type ReadTask = Pick<FoldedTask, "head" | "fold">;
+
+/** A small task that is kept, and what was shown of it last: most pages are of the same view. */
+interface KeptTask extends ReadTask {
+  shown?: { readonly view: View; readonly moment: Moment };
+}
 
 interface LargeTask {
   readonly position: number;
@@ -54,7 +60,7 @@ export interface TaskReaderOptions {
 export class TaskReader {
   readonly #options: TaskReaderOptions;
   /** The least recently used first. */
-  readonly #kept = new Map<string, ReadTask>();
+  readonly #kept = new Map<string, KeptTask>();
   #keptBytes = 0;
   readonly #largeTasks = new Map<string, LargeTask>();
   /** Large tasks, for as long as anybody holds what came of them: slow readers share them with those that come later. */
@@ -96,7 +102,8 @@ export class TaskReader {
     const ahead = new Map<string, LoadedTask | undefined>();
     for (let index = 0; index < heads.length; index++) {
       const head = heads[index] as TaskHead;
-      const folded = this.#known(head) ?? (await this.#listed(heads, index, ahead));
+      const known = this.#known(head);
+      const folded = known ?? (await this.#listed(heads, index, ahead));
       const size = folded?.fold.size ?? 0;
       // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
       if (last !== undefined && bytes + size > this.#options.maxPageBytes) break;
@@ -105,13 +112,14 @@ export class TaskReader {
       const moment = folded && this.#shown(folded, view);
       if (moment !== undefined) moments.push(moment);
       shown += (view.artifacts === false ? folded?.fold.sizeWithoutArtifacts : size) ?? 0;
-      if (slices.isLong) await slices.pause();
+      const isQuick = known !== undefined && size <= KEPT_TASK_BYTES;
+      if (!isQuick && slices.isLong) await slices.pause();
     }
     return { moments, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
   }
 
   /** The task of a head, if it is in memory as that says. */
-  #known(head: TaskHead): ReadTask | undefined {
+  #known(head: TaskHead): KeptTask | undefined {
     const live = this.#options.live(head.taskId, head.position);
     if (live !== undefined) return live;
     const kept = this.#kept.get(head.taskId);
@@ -167,9 +175,16 @@ export class TaskReader {
     }
   }
 
-  #shown(folded: ReadTask, view: View): Moment | undefined {
+  #shown(folded: KeptTask, view: View): Moment | undefined {
     try {
-      return momentOf(folded, view);
+      // A log in use goes on; only what is kept here stays as it is.
+      if (this.#kept.get(folded.head.taskId) !== folded) return momentOf(folded, view);
+      const known = folded.shown;
+      if (known !== undefined && isSameView(known.view, view)) return known.moment;
+      const moment = momentOf(folded, view);
+      share(moment.task);
+      folded.shown = { view, moment };
+      return moment;
     } catch (error) {
       const { taskId } = folded.head;
       this.#options.logger.error({ err: error, taskId }, "a task cannot be shown; it is left out of a list");
@@ -234,6 +249,10 @@ export class TaskReader {
   #forget(folded: ReadTask): void {
     if (this.#kept.delete(folded.head.taskId)) this.#keptBytes -= folded.fold.size;
   }
+}
+
+function isSameView(a: View, b: View): boolean {
+  return a.historyLength === b.historyLength && a.artifacts === b.artifacts;
 }
 
 /** Whether an error says that the store is out of order, and not only one task. */

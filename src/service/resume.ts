@@ -5,6 +5,7 @@ import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
 import { generationOf, markGeneration } from "../wire/generation.js";
+import { sharedCopy } from "../wire/shared.js";
 import { markWeight, weightOf } from "../wire/weight.js";
 
 /** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
@@ -82,7 +83,7 @@ export function withGeneration(call: Call, task: Task, generation: number): Task
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;
-  const copy = { ...task, metadata: noted(task.metadata, generation) };
+  const copy = sharedCopy(task, { metadata: noted(task.metadata, generation) });
   // One for all who read the same large task, as the task itself is.
   if (weightOf(task) !== undefined) notedTasks.set(task, copy);
   return copy;

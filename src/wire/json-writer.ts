@@ -19,6 +19,7 @@ import {
 } from "./field-rules.js";
 import { finite, MAX_NESTING, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
+import { sharedItem } from "./shared.js";
 
 /** A message as its writer sees it: by property name. */
 type Fields = Record<string, unknown>;
@@ -148,7 +149,10 @@ function keyOf(field: DescField): { first: string; later: string } {
 }
 
 function valueWriter(field: DescField): Write {
-  if (field.fieldKind === "list") return listWriter(itemWriter(field));
+  if (field.fieldKind === "list") {
+    const write = itemWriter(field);
+    return listWriter(field.message === undefined ? write : (item) => sharedItem(item as Message, write));
+  }
   if (field.fieldKind === "map") return mapWriter(itemWriter(field));
   return itemWriter(field);
 }

@@ -34,6 +34,26 @@ export function sharedText(message: Message, write: (message: Message) => string
   return text;
 }
 
+/** The JSON of a message as an item of a list: in one piece, since it is put together with the others each time. */
+export function sharedItem(message: Message, write: (message: Message) => string): string {
+  const known = (message as Shared)[textKey];
+  if (known === undefined) return write(message);
+  if (known !== "") return known;
+  const text = write(message);
+  // V8 keeps what was joined as its parts until somebody looks at a character.
+  text.charCodeAt(0);
+  (message as Shared)[textKey] = text;
+  return text;
+}
+
+/** A copy with other fields: shared if the message is, but the forms that this one was written in are not its own. */
+export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M {
+  const copy: Shared & M = { ...message, ...fields };
+  if (copy[textKey] !== undefined) copy[textKey] = "";
+  if (copy[bytesKey] !== undefined) delete copy[bytesKey];
+  return copy;
+}
+
 /** The bytes of a message. */
 export function sharedBytes(message: Message, write: (message: Message) => Buffer): Buffer {
   const shared = message as Shared;

@@ -13,7 +13,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { encodeEntry } from "../../src/task/entry.js";
-import { TaskFold } from "../../src/task/fold.js";
+import { TaskFold, type View } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { openDatabase } from "../support/database.js";
@@ -330,6 +330,31 @@ describe("a large task", { timeout: 60_000 }, () => {
 });
 
 describe("list()", () => {
+  it("shows a task that is kept as each page wants it, the same one while nothing changes", async () => {
+    const store = memoryStore();
+    const reader = new TaskReader({
+      store,
+      logger: silentLogger,
+      live: () => undefined,
+      caughtUp: never,
+      maxPageBytes: 1_000_000,
+    });
+    const head = headOf({ taskId: "a", ...scope, position: 2, generation: 2 });
+    const value = { artifact: { artifactId: "x", parts: partsOf("found", 1) } };
+    const found = create(LogEntrySchema, { position: 2, generation: 2, event: { case: "artifact", value } });
+    const entries = [createdEntry("a", "hello", 1), found].map(encodeEntry);
+    await store.append({ head, expected: 0, creates: true, entries });
+    const shown = async (view: View) => (await reader.list({ ...scope, limit: 9 }, view)).moments[0]?.task;
+    const first = await shown({});
+    expect(await shown({})).toBe(first);
+    const counts = async (view: View) => [(await shown(view))?.history.length, (await shown(view))?.artifacts.length];
+    expect(await counts({})).toEqual([1, 1]);
+    expect(await counts({ artifacts: false })).toEqual([1, 0]);
+    expect(await counts({ artifacts: false, historyLength: 0 })).toEqual([0, 0]);
+    expect(await counts({ historyLength: 0 })).toEqual([0, 1]);
+    expect(await counts({})).toEqual([1, 1]);
+  });
+
   it("shows a task as it is now, whatever it was on the page before", async () => {
     const store = memoryStore();
     const reader = new TaskReader({

@@ -1,5 +1,5 @@
 import type { ListRequest } from "../task-store.js";
-import { HEAD_COLUMNS } from "./rows.js";
+import { LISTED_COLUMNS } from "./rows.js";
 
 /** Which filters a list has: each combination has its own two statements. */
 export interface ListShape {
@@ -43,7 +43,7 @@ export function listSql(shape: ListShape): ListSql {
   const counted = shape.context || shape.from;
   return {
     page:
-      `SELECT ${HEAD_COLUMNS} ${matching}${shape.after ? " AND (status_time, task_id) < (?, ?)" : ""} ` +
+      `SELECT ${LISTED_COLUMNS} ${matching}${shape.after ? " AND (status_time, task_id) < (?, ?)" : ""} ` +
       "ORDER BY status_time DESC, task_id DESC LIMIT ?",
     total: counted
       ? `SELECT count(*) ${matching}`

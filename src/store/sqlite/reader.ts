@@ -15,7 +15,7 @@ import {
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
-import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
+import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
 import { readEntries } from "./segment.js";
 
 /** One `read` stops after this many bytes, though not before its first entry: a page of a log, not all of it. */
@@ -25,7 +25,7 @@ type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
 
 interface ListStatements {
-  readonly page: Query<(string | number)[], HeadRow>;
+  readonly page: Query<(string | number)[], ListedRow>;
   readonly total: Query<(string | number)[], number>;
 }
 
@@ -119,7 +119,7 @@ export class Reader {
     return this.#atOnce("list", () => {
       const { page, total } = this.#statements(request);
       return {
-        heads: page.all(...pageValues(request)).map(toHead),
+        heads: page.all(...pageValues(request)).map((row) => toListedHead(row, request)),
         total: total.get(...totalValues(request)) ?? 0,
       };
     });
@@ -204,7 +204,7 @@ export class Reader {
     const known = this.#lists.get(sql.page);
     if (known !== undefined) return known;
     const statements = {
-      page: this.#db.rows<(string | number)[], HeadRow>(sql.page),
+      page: this.#db.rows<(string | number)[], ListedRow>(sql.page),
       total: this.#db.values<(string | number)[], number>(sql.total),
     };
     this.#lists.set(sql.page, statements);

@@ -5,6 +5,30 @@ export const HEAD_COLUMNS: string =
   "task_id, tenant, owner, context_id, state, status_time, position, generation, " +
   "lease_holder, lease_turn, lease_attempt";
 
+/** Columns of a row of a list, whose tenant and owner its request says. Each column costs as much as a field of JSON. */
+export const LISTED_COLUMNS: string =
+  "task_id, context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
+
+/** A row of a list as an array. */
+export type ListedRow = [
+  taskId: string,
+  contextId: string,
+  state: number,
+  statusTime: number,
+  position: number,
+  generation: number,
+  holder: string | null,
+  turn: number | null,
+  attempt: number | null,
+];
+
+/** The head that a row of a list stands for. */
+export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string; owner: string }): TaskHead {
+  const [taskId, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
+  const lease = holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
+  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
+}
+
 /** A head row as an array, which is read faster than an object. */
 export type HeadRow = [
   taskId: string,
