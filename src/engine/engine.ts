@@ -327,15 +327,20 @@ export class Engine {
   }
 
   async #take(scope: Scope, taskId: string): Promise<TaskLog> {
-    const log = await this.#shelf.take(taskId);
-    if (log === undefined) throw taskNotFound(taskId);
-    // Somebody may have read in the store what this process has not been told of yet.
-    if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
-    else if (this.#store.shared || log.uncertain) await log.refresh();
-    // A log without a stored entry belongs to a task that nobody was told of yet.
-    if (log.fold.position > 0 && isOf(log.head, scope)) return log;
-    this.#shelf.release(log);
-    throw taskNotFound(taskId);
+    let log: TaskLog | undefined;
+    try {
+      log = await this.#shelf.take(taskId);
+      if (log === undefined) throw taskNotFound(taskId);
+      // Somebody may have read in the store what this process has not been told of yet.
+      if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
+      else if (this.#store.shared || log.uncertain) await log.refresh();
+      // A log without a stored entry belongs to a task that nobody was told of yet.
+      if (log.fold.position > 0 && isOf(log.head, scope)) return log;
+      throw taskNotFound(taskId);
+    } catch (error) {
+      if (log !== undefined) this.#shelf.release(log);
+      throw this.#trouble(error);
+    }
   }
 
   #held(log: TaskLog, since: number, accepted?: Moment): HeldTask {
@@ -504,7 +509,7 @@ export class Engine {
     const { idempotency, tenant, caller } = order;
     if (idempotency === undefined) return undefined;
     const key: SendKey = { tenant, owner: caller.owner, key: idempotency.key };
-    const known = await this.#store.findSend(key);
+    const known = await this.#store.findSend(key).catch((error: unknown) => Promise.reject(this.#trouble(error)));
     if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused();
     return known;
   }
