@@ -2,12 +2,13 @@ import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { Agent } from "./agent.js";
+import { startAgent } from "./agent-calls.js";
 import type { Content, ReplyEvent } from "./event.js";
 import { checkValues, type EventLimits } from "./event-values.js";
 import { type Client, Interruptible } from "./interruption.js";
 import { agentMessage } from "./message.js";
 import { InvalidAgentEvent } from "./own-values.js";
-import { failureText, leave, type StartedTurn, startAgent } from "./runner.js";
+import { failureText, leave, type StartedTurn } from "./runner.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
 /** A turn that has no task yet. */
@@ -25,7 +26,10 @@ export async function firstEvent({ agent, turn, client, source }: DirectTurn): P
   const view = makeTurn(turn, { task: undefined, interruptible, source });
   const iterator = startAgent(agent, view);
   try {
-    return { iterator, interruptible, turn: view, first: await iterator.next() };
+    const first = await iterator.next();
+    // A result that throws where it is looked at is as good as none.
+    void first.done;
+    return { iterator, interruptible, turn: view, first };
   } catch (error) {
     const iterator = { next: (): Promise<never> => Promise.reject(error) };
     return { iterator, interruptible, turn: view, first: undefined, refusal: refusalOf(error) };

@@ -10,6 +10,7 @@ import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { type Agent, AgentError, type Turn } from "./agent.js";
+import { recoveryOf, startAgent } from "./agent-calls.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { AgentEvent, Content } from "./event.js";
 import { checkValues } from "./event-values.js";
@@ -427,32 +428,12 @@ function isEnded(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }
 
-/** Calls `execute`; an agent that throws at once looks like one that throws at its first event. */
-export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
-  try {
-    return agent.execute(turn)[Symbol.asyncIterator]();
-  } catch (error) {
-    return { next: () => Promise.reject(error) };
-  }
-}
-
 /** Lets an agent clean up after its last event; what goes wrong then concerns the log alone. */
 export async function leave(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
   try {
     await iterator.return?.();
   } catch (error) {
     logger.warn({ err: error }, "an agent threw after its last event");
-  }
-}
-
-/** What the agent says about a turn that was cut off. */
-export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
-  const { recover = "fail" } = agent;
-  try {
-    return typeof recover === "function" ? recover(turn) : recover;
-  } catch {
-    // Who cannot say whether to go on does not go on: asking again would go on for ever.
-    return "fail";
   }
 }
 
