@@ -86,11 +86,16 @@ function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
 
 function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: ServedAgent; faults: readonly string[] } {
   if (typeof agent?.execute !== "function") return { faults: ["the agent has no function execute"] };
+  // A generator has a constructor of its own; a promise is nothing to take events from.
+  if (agent.execute.constructor.name === "AsyncFunction") {
+    return { faults: ["execute is an async function: write `async *execute(turn)`, which yields events"] };
+  }
   if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
   const slips = agentFaults(agent);
   if (slips.length > 0) return { faults: slips };
   const all: Wired = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
-  const { card, faults } = checkCard(agent.card, all);
+  const { card, faults: cardFaults } = checkCard(agent.card, all);
+  const faults = cardFaults.map(within("card"));
   const { extendedCard } = agent;
   if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
   if (typeof extendedCard === "function") {
@@ -102,10 +107,16 @@ function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: Serv
   }
   const extended = checkCard(extend(card, extendedCard), all);
   // One fault of the public card is enough: the extended one repeats it unless it says otherwise.
-  const more = extended.faults.filter((fault) => !faults.includes(fault)).map((fault) => `extendedCard: ${fault}`);
+  const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(within("extendedCard"));
   const served: ServedAgent = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
   return { agent: served, faults: [...faults, ...more] };
 }
+
+/** Puts the place before faults that begin with the field of a card. */
+const within =
+  (place: string) =>
+  (fault: string): string =>
+    fault.startsWith("the card ") ? `${place}: ${fault}` : `${place}.${fault}`;
 
 const agentFields = ["card", "responds", "recover", "extendedCard", "execute"];
 

@@ -9,6 +9,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentCardInput } from "../engine/agent.js";
 import { ConfigurationError } from "./faults.js";
+import { readInput } from "./input.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
 
@@ -44,9 +45,11 @@ export function buildCard(input: AgentCardInput, wired: Wired): AgentCard {
 /** As `buildCard`, with the faults as a value, so that those of several cards can be told together. */
 export function checkCard(input: AgentCardInput, wired: Wired): CheckedCard {
   let card: AgentCard;
+  const slips: string[] = [];
   try {
+    const read = readInput(AgentCardSchema, input, slips) as AgentCardInput;
     // Cloned, because parts of the input may be messages that the author goes on using.
-    card = clone(AgentCardSchema, create(AgentCardSchema, input));
+    card = clone(AgentCardSchema, create(AgentCardSchema, read));
     toBinary(AgentCardSchema, card);
   } catch (error) {
     // Only an author without a type checker comes here, with a number for a name or a text for a list.
@@ -59,7 +62,10 @@ export function checkCard(input: AgentCardInput, wired: Wired): CheckedCard {
   card.capabilities = capabilities;
   const faults = claimFaults(capabilities, wired);
   fill(capabilities, wired);
-  return { card, faults: [...missingFields(reflect(AgentCardSchema, card)), ...valueFaults(card), ...faults] };
+  return {
+    card,
+    faults: [...slips, ...missingFields(reflect(AgentCardSchema, card)), ...valueFaults(card), ...faults],
+  };
 }
 
 function claimFaults(claimed: AgentCapabilities, wired: Wired): string[] {

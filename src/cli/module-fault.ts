@@ -23,7 +23,7 @@ function placeIn(stack: string): string | undefined {
   const head = /^((?:file:\/\/|\/|[A-Z]:\\).*):(\d+)$/.exec(lines[0] ?? "");
   const frames = lines.flatMap((line) => {
     const frame = /^ +at .*?((?:file:\/\/|\/|[A-Z]:\\)[^()]*):(\d+):\d+\)?$/.exec(line);
-    return frame === null || /[\\/]node_modules[\\/]/.test(line) ? [] : [frame];
+    return frame === null || /[\\/]node_modules[\\/]|\(?node:/.test(line) ? [] : [frame];
   });
   const own = import.meta.url.replace(/[^/]+$/, "");
   const [, at, line] = head ?? frames.find(([, at = ""]) => !at.startsWith(own)) ?? [];

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "./usage-error.js";
 
@@ -25,13 +26,20 @@ export async function prepareTypeScript(path: string, file: string): Promise<voi
   register();
 }
 
+/** The file of tsx that modules import; to `require` it would be another one. */
 function tsxFor(places: readonly string[]): string | undefined {
   for (const place of places) {
     try {
-      return createRequire(place).resolve("tsx/esm/api");
+      const manifest = createRequire(place).resolve("tsx/package.json");
+      const { exports } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
+      return join(dirname(manifest), exports["./esm/api"].import.default);
     } catch {
       // It may be in the next place.
     }
   }
   return undefined;
+}
+
+interface TsxManifest {
+  readonly exports: { readonly "./esm/api": { readonly import: { readonly default: string } } };
 }

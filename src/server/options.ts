@@ -245,7 +245,15 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
       "the cards name localhost, where other machines do not find the server: give the publicUrl (--public-url) that clients use",
     );
   }
-  if (service.authenticator !== undefined) return warnings;
+  if (service.authenticator !== undefined) {
+    const silent = agents.all.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
+    return [
+      ...warnings,
+      ...silent.map(
+        ({ card }) => `the card of ${card.name} has no securitySchemes: clients do not learn how to authenticate`,
+      ),
+    ];
+  }
   if (isPublic) {
     warnings.push(
       `other machines reach the server at ${host}, and without an authenticator each may read and cancel every task`,

@@ -54,7 +54,7 @@ describe("serveAgents()", () => {
     };
     expect(() => serveAgents(input, wired)).toThrow(
       'Invalid agents: tenants goes with agent: agents has its own tenants; the tenant "tasks" is reserved: paths ' +
-        'begin with it; the tenant "a/b" contains a slash; a tenant is empty; agents.a/b: name is empty; ' +
+        'begin with it; the tenant "a/b" contains a slash; a tenant is empty; agents.a/b: card.name is empty; ' +
         "agents.c: the agent has no function execute",
     );
     expect(() => serveAgents({}, wired)).toThrow("agent is missing");
@@ -91,6 +91,6 @@ describe("an extended card", () => {
 
   it("is checked with the public one", () => {
     const extendedCard = { name: " " };
-    expect(() => serveAgents({ agent: agent("one", { extendedCard }) }, wired)).toThrow("extendedCard: name is empty");
+    expect(() => serveAgents({ agent: agent("one", { extendedCard }) }, wired)).toThrow("extendedCard.name is empty");
   });
 });

@@ -178,7 +178,7 @@ describe("parley serve, when something is wrong,", () => {
       [fixture("none"), "exports no agent"],
       [fixture("broken"), "cannot be loaded: the module has a fault"],
       ["agent.unknown", "it is not JavaScript"],
-      [fixture("invalid-card"), "parley: Invalid agent: name is empty; description is empty\n"],
+      [fixture("invalid-card"), "parley: Invalid agent: card.name is empty; card.description is empty\n"],
     ];
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);

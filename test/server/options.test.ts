@@ -141,7 +141,7 @@ describe("settle()", () => {
     const card = { ...agent.card, name: "" };
     expect(faultsOf({ agent: { ...agent, card }, port: -1, cors: ["x"] })).toBe(
       'Invalid options: cors: "x" is not an origin such as https://app.example.org; ' +
-        "port is -1, not a whole number from 0 to 65535; name is empty",
+        "port is -1, not a whole number from 0 to 65535; card.name is empty",
     );
   });
 });
