@@ -10,13 +10,15 @@ const { version } = JSON.parse(readFileSync(new URL(`${depth}/package.json`, imp
   version: string;
 };
 
+/** What commander suggests stands on a line of its own. */
+const oneLine = (text: string): string => text.replace(/^error: /, "parley: ").replace(/\n\((.*)\)/, " ($1)");
+
 const program = new Command("parley")
   .description("Serve agents over the Agent2Agent (A2A) protocol.")
   .version(version)
   .exitOverride()
   // One line says what is wrong; `--help` says the rest.
-  .showSuggestionAfterError(false)
-  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "parley: ")) });
+  .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
 
 try {
   addServe(program);
