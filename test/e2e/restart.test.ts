@@ -94,7 +94,7 @@ describe("a server that is killed and started again", { timeout: 60_000 }, () =>
       expect(await wait.follow(resumed(driver, wait))).toEqual({ end: true });
       const task = await taskOf(driver, wait.taskId);
       expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
-      expect(JSON.stringify(task.history)).toContain("Waiting again, for the 2. time.");
+      expect(JSON.stringify(task.history)).toContain("Waiting again: attempt 2.");
     }));
 
   it("still has every event that a client was given, under its generation", () =>

@@ -48,7 +48,7 @@ describe("two servers that share a file", { timeout: 60_000 }, () => {
     await one.kill();
     const tasks = await Promise.all(ids.map((id) => settled(there, id)));
     expect(tasks.map(stateOf)).toEqual(["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"]);
-    expect(JSON.stringify(tasks[0]?.history)).toContain("Waiting again, for the 2. time.");
+    expect(JSON.stringify(tasks[0]?.history)).toContain("Waiting again: attempt 2.");
     here.close();
     there.close();
   });

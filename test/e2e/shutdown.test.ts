@@ -103,7 +103,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
       const restarted = await taskOf(driver, id, { "Parley-After-Generation": "2", "Parley-Wait": "10" });
       // An orderly end counts for nothing, but the agent knows that it ran before.
       const said = [stateOf(restarted), statusText(restarted)];
-      expect(said).toEqual(["TASK_STATE_WORKING", "Waiting again, for the 2. time."]);
+      expect(said).toEqual(["TASK_STATE_WORKING", "Waiting again: attempt 2."]);
       await driver.call("CancelTask", { id });
     }
   });
@@ -122,7 +122,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
       const driver = drivers[i] as Driver;
       const parameter = { "Parley-After-Generation": "2", "Parley-Wait": "10" };
       const task = await taskOf(driver, story.taskId, parameter);
-      expect(JSON.stringify(task.status)).toContain("Waiting again, for the 2. time.");
+      expect(JSON.stringify(task.status)).toContain("Waiting again: attempt 2.");
       const { message } = await driver.call("CancelTask", { id: story.taskId });
       expect(stateOf(message ?? {})).toBe("TASK_STATE_CANCELED");
     }
