@@ -30,7 +30,8 @@ export function failureOf(thrown: unknown, { request, logger, binding, method, c
     err: error.cause ?? error.message,
   };
   if (request.gone) logger.debug(facts, "A call ended after its client had left.");
-  else if (error.reason === "UNAVAILABLE") logger.info(facts, "A call was refused.");
+  // The store, or the end of the server, has a line of its own, however many calls it concerns.
+  else if (error.reason === "UNAVAILABLE") logger.debug(facts, "A call was refused.");
   else logger.error(facts, "A call failed.");
   return error;
 }

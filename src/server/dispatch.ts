@@ -48,6 +48,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     notFound: (request) => {
       const fault = hosts(request);
+      if (fault === undefined && request.url === "*" && request.method === "OPTIONS") return understood;
       return fault === undefined ? fallback.notFound(request) : fallback.refuse(request, fault);
     },
   };
@@ -83,6 +84,9 @@ function answer({ bindings, cors, routes }: DispatchOptions, request: HttpReques
   }
   return undefined;
 }
+
+/** What `OPTIONS *` is told, which asks about the server and no place in it (RFC 9110, 9.3.7). */
+const understood: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, POST, DELETE, OPTIONS"]] };
 
 /** A static route can be read and nothing else. */
 const onlyRead: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
