@@ -48,8 +48,17 @@ export interface Limits {
   readonly maxOutgoingBytesPerCaller: number;
   /** How long a large answer waits for room among the others before it is refused, in milliseconds. Default 10 seconds. */
   readonly outgoingWaitMs: number;
-  /** A reader who takes nothing of a large answer for so long is cut off, in milliseconds. Default 60 seconds. */
+  /**
+   * A reader who does not get on with what waits for it is cut off after so long, in milliseconds: with a piece of a large
+   * answer, with the events of a stream that were written to it, with an answer that is complete here. A stream on
+   * which nothing waits is never cut off. Default 60 seconds.
+   */
   readonly stalledReaderMs: number;
+  /**
+   * What getting on means, in bytes: a reader has to take so many within `stalledReaderMs`, and a connection within
+   * `sendTimeoutMs`, of what waits for it at the beginning of that time, or all of it. Default 32 KiB.
+   */
+  readonly minReaderBytes: number;
   /**
    * Largest message that is sent over gRPC, in bytes; a larger one is refused with an error that says what to do, which
    * is kinder than what a client says of it whose own limit is lower. Default 2 GiB, which is where clients end.
@@ -99,7 +108,10 @@ export interface Limits {
   readonly heartbeatMs: number;
   /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
-  /** What is sent to a client has to get on within this time, in milliseconds; one that takes nothing is cut off. Default 60 seconds. */
+  /**
+   * What is sent on a connection has to get on within this time, in milliseconds; one that takes nothing, or less than
+   * `minReaderBytes`, is cut off. Default 60 seconds.
+   */
   readonly sendTimeoutMs: number;
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
@@ -150,6 +162,7 @@ export const defaultLimits: Limits = {
   maxOutgoingBytesPerCaller: 64 * 1024 * 1024,
   outgoingWaitMs: 10_000,
   stalledReaderMs: 60_000,
+  minReaderBytes: 32 * 1024,
   maxGrpcAnswerBytes: 2 ** 31 - 1,
   maxStreams: 20_000,
   maxCalls: 20_000,

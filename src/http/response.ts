@@ -39,9 +39,9 @@ export interface BodyWriter {
   /**
    * Waits until more may be written, or it is over.
    *
-   * @param stalledMs after this time in which nothing is taken, in milliseconds, the reader is cut off. Default: never.
+   * @param stalledMs a reader who has not taken by then what was written is cut off, in milliseconds.
    */
-  room(stalledMs?: number): Promise<void>;
+  room(stalledMs: number): Promise<void>;
   /** Breaks off, so that the reader cannot take what it has for the whole. */
   breakOff(why: "stalled" | "failed"): void;
 }

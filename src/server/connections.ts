@@ -4,7 +4,7 @@ import type { Logger } from "../core/log.js";
 import type { Trust } from "../http/arrival.js";
 
 export interface ConnectionsOptions {
-  readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
+  readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs" | "minReaderBytes">;
   /** Proxies: many clients come from one address there. */
   readonly trust: Trust | undefined;
   readonly logger: Logger;
@@ -12,7 +12,7 @@ export interface ConnectionsOptions {
 
 /**
  * The open connections of all ports: how many there may be, together and from one address, and for how long one of
- * them may take nothing of what is sent to it. Whatever protocol is spoken above, the socket is the place where that
+ * them may take nothing, or hardly anything, of what is sent to it. Whatever protocol is spoken above, the socket is the place where that
  * shows: Node and grpc-js end a session of HTTP/2 only when its last bytes have left, which may be never.
  */
 export class Connections {
@@ -75,11 +75,12 @@ export class Connections {
 
   #look(): void {
     const now = performance.now();
+    const { limits } = this.#options;
     for (const [socket, connection] of this.#open) {
-      if (connection.stalledFor(now) < this.#options.limits.sendTimeoutMs) continue;
+      if (!connection.isTooSlow(now, limits.sendTimeoutMs, limits.minReaderBytes)) continue;
       this.#options.logger.debug(
         { address: socket.remoteAddress },
-        "a connection is cut off: its client takes nothing",
+        "a connection is cut off: its client takes too little of what is sent",
       );
       socket.destroy();
     }
@@ -101,19 +102,31 @@ interface Handle {
 class Connection {
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   #left = 0;
+  /** When the last bytes left. */
   #since = 0;
+  /** A time in which it has to take `#due` bytes: when it began, and how many had left by then. */
+  #begin = 0;
+  #before = 0;
+  #due = 0;
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
-  /** For how long bytes have been waiting of which none has left, in milliseconds; at the first look it is 0. */
-  stalledFor(now: number): number {
+  /** Whether bytes have been waiting for `ms` of which none has left, or fewer than `least` and than waited then. */
+  isTooSlow(now: number, ms: number, least: number): boolean {
     const { bytesWritten = 0, writeQueueSize = 0 } = this.#socket._handle ?? {};
     const left = bytesWritten - writeQueueSize;
     if (writeQueueSize === 0 || left !== this.#left) this.#since = now;
     this.#left = left;
-    return now - this.#since;
+    const isOver = now - this.#begin >= ms;
+    const isSlow = this.#due > 0 && isOver && left - this.#before < this.#due;
+    if (writeQueueSize === 0 || isOver || this.#due === 0) {
+      this.#begin = now;
+      this.#before = left;
+      this.#due = Math.min(least, writeQueueSize);
+    }
+    return isSlow || now - this.#since >= ms;
   }
 }
 

@@ -1,5 +1,7 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
+import type { Limits } from "../core/limits.js";
+import { watchStreams } from "../http/node/slow-streams.js";
 import { renewStreamTables } from "../http/node/stream-tables.js";
 import type { NodeServerRequest, NodeServerResponse } from "../http/node/types.js";
 
@@ -11,6 +13,8 @@ export interface Http2Options {
   readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
+  /** How quickly answers have to be taken. */
+  readonly limits: Pick<Limits, "stalledReaderMs" | "minReaderBytes">;
   /** Streams that one client may have open at once. */
   readonly maxStreams: number;
 }
@@ -43,6 +47,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     closeWhenIdle(session, socket, options.idleTimeoutMs);
     closeWhenGone(session, socket, options);
     renewStreamTables(session);
+    watchStreams(session, options.limits);
   };
   return {
     accept: (socket) => {

@@ -57,6 +57,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     keepAliveMs,
     idleTimeoutMs,
     maxStreams: maxStreamsPerConnection,
+    limits: options.limits,
   });
   const undecided = share(server, sessions, options);
   const sockets = admitted(server, options.connections);

@@ -55,11 +55,6 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
     signal.addEventListener("abort", () => this.#end(), { once: true });
   }
 
-  /** Whether what was given last is a part of a large message. */
-  get isInside(): boolean {
-    return this.#large !== undefined;
-  }
-
   [Symbol.asyncIterator](): this {
     return this;
   }

@@ -9,7 +9,6 @@ import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues } from "./call.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
-import { LargeBody } from "./large.js";
 import { isGrpc, refuse } from "./refusal.js";
 
 /**
@@ -103,24 +102,17 @@ async function responseOf(response: UniversalServerResponse, answering: Answerin
   const { status, header, body, trailer } = response;
   if (body === undefined) return { status, headers: header ?? [], trailers: trailer };
   const iterator = body[Symbol.asyncIterator]();
-  const source = new IterableBody(body, iterator, await iterator.next(), answering);
+  const source = new IterableBody(iterator, await iterator.next(), answering);
   return { status, headers: header ?? [], body: source, trailers: trailer };
 }
 
 /** What one of Connect's handlers answers, chunk by chunk. */
 class IterableBody implements BodySource {
-  readonly #body: AsyncIterable<Uint8Array>;
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #first: IteratorResult<Uint8Array>;
   readonly #answering: Answering;
 
-  constructor(
-    body: AsyncIterable<Uint8Array>,
-    iterator: AsyncIterator<Uint8Array>,
-    first: IteratorResult<Uint8Array>,
-    answering: Answering,
-  ) {
-    this.#body = body;
+  constructor(iterator: AsyncIterator<Uint8Array>, first: IteratorResult<Uint8Array>, answering: Answering) {
     this.#iterator = iterator;
     this.#first = first;
     this.#answering = answering;
@@ -153,10 +145,9 @@ class IterableBody implements BodySource {
 
   async #pump(writer: BodyWriter): Promise<void> {
     const { stalledMs } = this.#answering;
-    const large = this.#body instanceof LargeBody ? this.#body : undefined;
     for (let next = this.#first; next.done !== true; next = await this.#iterator.next()) {
       if (writer.isOver) return;
-      if (!writer.write(next.value)) await writer.room(large?.isInside ? stalledMs : undefined);
+      if (!writer.write(next.value)) await writer.room(stalledMs);
     }
   }
 }

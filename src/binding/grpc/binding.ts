@@ -9,6 +9,7 @@ import {
 } from "@grpc/grpc-js";
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
+import { noteComplete } from "../../http/node/slow-streams.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { sharedBytes } from "../../wire/shared.js";
 import { weightOf } from "../../wire/weight.js";
@@ -58,6 +59,8 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
         }
         const bytes = write(answer as Message);
         sendHeaders(grpc, call);
+        // grpc-js ends the stream when the message has left, which may be never.
+        noteComplete(streamOf(grpc));
         callback(null, bytes);
       } catch (thrown) {
         const error = failureOf(thrown, start, options.logger, facts(method, call));
@@ -115,6 +118,7 @@ function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: Str
       return sharedBytes(message, write);
     },
     isLarge: (message) => weightOf(message) !== undefined,
+    stalledMs: limits.stalledReaderMs,
     writeLarge: (message) => writeLarge(grpc, method.output, message, { limits, begin }),
   };
 }

@@ -48,7 +48,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     server.addService(definition, implementation);
   }
   guardStreams(server, logger);
-  const guarded = guardSessions(server, options.limits.keepAliveMs);
+  const guarded = guardSessions(server, options.limits);
   // The connections that it is given are secure already, where they are to be.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
   const port = openPort(

@@ -1,6 +1,8 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Server } from "@grpc/grpc-js";
+import type { Limits } from "../../core/limits.js";
+import { watchStreams } from "../../http/node/slow-streams.js";
 import { renewStreamTables } from "../../http/node/stream-tables.js";
 
 type OnSession = (session: ServerHttp2Session) => void;
@@ -10,12 +12,14 @@ type OnSession = (session: ServerHttp2Session) => void;
  * ends in the middle of a flood, and reads on for nobody. grpc-js does not look after what it destroyed. While a session
  * lives, its tables are renewed.
  *
- * @param everyMs between two looks; a connection has from one to two of these to end by itself.
+ * Streams whose answers nobody takes are broken off, too. A connection has from one to two times `keepAliveMs` to end by
+ * itself.
+ *
  * @returns what takes a connection over, to be called instead of `serve`.
  */
 export function guardSessions(
   server: Server,
-  everyMs: number,
+  limits: Pick<Limits, "keepAliveMs" | "stalledReaderMs" | "minReaderBytes">,
 ): (serve: (socket: Socket) => void) => (socket: Socket) => void {
   const open = new Map<ServerHttp2Session, { readonly socket: Socket; isOver: boolean }>();
   const look = (): void => {
@@ -29,6 +33,7 @@ export function guardSessions(
   notice(server, (session) => {
     begun = session;
     renewStreamTables(session);
+    watchStreams(session, limits);
   });
   return (serve) => (socket) => {
     begun = undefined;
@@ -37,7 +42,7 @@ export function guardSessions(
     const session = begun;
     if (session === undefined) return;
     open.set(session, { socket, isOver: false });
-    sweep ??= setInterval(look, everyMs).unref();
+    sweep ??= setInterval(look, limits.keepAliveMs).unref();
     socket.once("close", () => {
       open.delete(session);
       if (open.size > 0) return;

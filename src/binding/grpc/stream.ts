@@ -1,4 +1,6 @@
+import { NodeWriter } from "../../http/node/writer.js";
 import type { StreamCall } from "./call.js";
+import { streamOf } from "./http2-stream.js";
 
 /** How the messages of a stream are written. */
 export interface Writing<T> {
@@ -8,6 +10,8 @@ export interface Writing<T> {
   readonly isLarge: (message: T) => boolean;
   /** Writes a large one piece by piece, when everything before it has left; false where that is not possible. */
   readonly writeLarge: (message: T) => Promise<boolean>;
+  /** A client that does not take what was written for so long is cut off, in milliseconds. */
+  readonly stalledMs: number;
 }
 
 /**
@@ -26,7 +30,7 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   };
   if (grpc.cancelled) return stop();
   grpc.once("cancelled", stop);
-  const sink = new Sink(grpc);
+  const sink = new Sink(grpc, writing.stalledMs);
   try {
     for (;;) {
       const next = await iterator.next();
@@ -65,11 +69,13 @@ function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffe
 /** Writes to a call and knows what has not left. */
 class Sink {
   readonly #grpc: StreamCall;
+  readonly #stalledMs: number;
   #pending = 0;
   #left: (() => void) | undefined;
 
-  constructor(grpc: StreamCall) {
+  constructor(grpc: StreamCall, stalledMs: number) {
     this.#grpc = grpc;
+    this.#stalledMs = stalledMs;
   }
 
   write(bytes: Buffer): boolean {
@@ -95,10 +101,25 @@ class Sink {
     return this.#until(() => {});
   }
 
+  /** Its end is then what every client's going is. */
+  #cutOff(): void {
+    const stream = streamOf(this.#grpc);
+    if (stream === undefined) this.#grpc.destroy();
+    else new NodeWriter(stream).breakOff("stalled");
+  }
+
   #until(listen: (go: () => void) => void): Promise<void> {
     const grpc = this.#grpc;
     return new Promise((resolve) => {
+      let before = this.#pending;
+      const look = (): void => {
+        // grpc-js has room again when all of up to sixteen messages have left; one in this time will do.
+        if (this.#pending === before) this.#cutOff();
+        before = this.#pending;
+      };
+      const timer = setInterval(look, this.#stalledMs);
       const go = (): void => {
+        clearInterval(timer);
         grpc.off("drain", go);
         grpc.off("close", go);
         resolve();

@@ -56,7 +56,7 @@ export class NodeWriter implements BodyWriter {
     return false;
   }
 
-  room(stalledMs?: number): Promise<void> {
+  room(stalledMs: number): Promise<void> {
     if (this.isOver || !this.#isBlocked) return Promise.resolve();
     const target = this.#target;
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class NodeWriter implements BodyWriter {
         this.breakOff("stalled");
         end();
       };
-      const timer = stalledMs === undefined ? undefined : setInterval(look, stalledMs);
+      const timer = setInterval(look, stalledMs);
       target.on("drain", end);
       target.on("close", end);
     });

@@ -141,7 +141,7 @@ describe.each(cases)(
       const events = await read(await open(served, subscribe));
       expect(events.length).toBe(2);
       expect(reason(events[1]?.data ?? "")).toBe("UNAVAILABLE");
-      expect(served.lines).toMatchObject([{ level: "info", facts: { reason: "UNAVAILABLE" } }]);
+      expect(served.lines).toMatchObject([{ level: "debug", facts: { reason: "UNAVAILABLE" } }]);
     });
 
     it("ends with an error at a message that cannot be written, and tells the service", async () => {
