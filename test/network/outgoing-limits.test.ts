@@ -212,11 +212,10 @@ describe("an answer beyond what the server sends over gRPC", () => {
 });
 
 /** Asks for a task by REST and takes nothing of it until it is resumed. */
-function deaf({ port }: Child, id: string): Promise<http.IncomingMessage> {
+function deaf({ port }: Child, id: string, localAddress = "127.0.0.1"): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = get({ host: "127.0.0.1", port, path: `/tasks/${id}`, agent: false }, (response) =>
-      resolve(response.pause()),
-    );
+    const options = { host: "127.0.0.1", port, path: `/tasks/${id}`, agent: false, localAddress };
+    const request = get(options, (response) => resolve(response.pause()));
     cleanup(() => request.destroy());
     request.on("error", reject);
   });
@@ -242,6 +241,26 @@ describe("what waits for slow readers", () => {
     first.destroy();
     second.destroy();
     await until(async () => (await statusOf(served, tasks[1] ?? "")) === 200);
+  });
+
+  it.runIf(process.platform === "linux")("has room for so much of all callers together, whoever they are", async () => {
+    const served = await child(512, { ...limits, maxOutgoingBytes: 24 * MIB });
+    const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
+    const [first = "", second = ""] = tasks;
+    const one = await deaf(served, first);
+    // It has all of its own room left, and is told that the server has none: come again.
+    const refused = await deaf(served, second, "127.0.0.2");
+    expect([one.statusCode, refused.statusCode]).toEqual([200, 503]);
+    // What is held already is held once, for whomever.
+    const same = await deaf(served, first, "127.0.0.3");
+    expect(same.statusCode).toBe(200);
+    one.destroy();
+    same.destroy();
+    await until(async () => {
+      const answer = await deaf(served, second, "127.0.0.2");
+      answer.destroy();
+      return answer.statusCode === 200;
+    });
   });
 
   it("waits for room that another reader is about to make", async () => {
