@@ -1,7 +1,5 @@
-import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { MessageSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { anonymous } from "../../src/core/caller.js";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { stays } from "../../src/core/departure.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { createdDraft, messageDraft, statusDraft } from "../../src/engine/draft.js";
@@ -11,19 +9,8 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { placeDraft } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
-import { Bench, gate, scope } from "./support.js";
+import { Bench, gate, scope, firstTurn as turn } from "./support.js";
 
-const turn = {
-  message: create(MessageSchema, { messageId: "m", taskId: "t", contextId: "c" }),
-  position: 1,
-  attempt: 1,
-  caller: anonymous,
-  tenant: "",
-  extensions: new Set<string>(),
-  acceptedOutputModes: [],
-  metadata: {},
-  traceParent: "",
-};
 const head = {
   taskId: "t",
   ...scope,

@@ -1,24 +1,9 @@
-import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { anonymous } from "../../src/core/caller.js";
 import { createdDraft } from "../../src/engine/draft.js";
 import { Shelf } from "../../src/engine/shelf.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { AppendRequest } from "../../src/store/task-store.js";
-import { gate } from "./support.js";
-
-const turn = {
-  message: create(MessageSchema, { messageId: "m", taskId: "t", contextId: "c" }),
-  position: 1,
-  attempt: 1,
-  caller: anonymous,
-  tenant: "",
-  extensions: new Set<string>(),
-  acceptedOutputModes: [],
-  metadata: {},
-  traceParent: "",
-};
+import { gate, firstTurn as turn } from "./support.js";
 
 describe("Shelf", () => {
   it("keeps a log that nobody holds until what it accepted is stored", async () => {

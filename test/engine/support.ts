@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Message,
-  type MessageSchema,
+  MessageSchema,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -16,10 +16,24 @@ import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import type { Agent } from "../../src/engine/agent.js";
 import { createEngine, type Engine, type EngineOptions, type SendOrder } from "../../src/engine/engine.js";
 import type { HeldTask } from "../../src/engine/held-task.js";
+import type { TurnRequest } from "../../src/engine/turn.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 
 export const scope = { tenant: "", owner: "" };
+
+/** The turn of the message that creates the task `t`. */
+export const firstTurn: TurnRequest = {
+  message: create(MessageSchema, { messageId: "m", taskId: "t", contextId: "c" }),
+  position: 1,
+  attempt: 1,
+  caller: anonymous,
+  tenant: "",
+  extensions: new Set<string>(),
+  acceptedOutputModes: [],
+  metadata: {},
+  traceParent: "",
+};
 
 /** An agent as the engine gets it. */
 export function serve(agent: Omit<Agent, "card">): ServedAgent {
