@@ -31,6 +31,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "http", "binding"],
     because: "the composition root sees everything but the command line",
   },
+  page: { may: ["core", "wire", "card"], because: "it shows a card, and knows no server" },
   testing: {
     may: ["core", "task", "store", "engine", "card", "service", "server"],
     because: "it serves an agent as a server does, but for the bindings",

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { PROTOCOL_VERSION } from "../card/interfaces.js";
+import { jsonWriter } from "../wire/json-writer.js";
+import { Html, html, isLink } from "./html.js";
+import { script } from "./script.js";
+import { style } from "./style.js";
+
+/** What a page is of. */
+export interface PageContent {
+  /** The card as this reader is shown it, interfaces included. */
+  readonly card: AgentCard;
+  /** Path of the page's own interfaces on this host, without a slash at the end: the mount, then the tenant. */
+  readonly base: string;
+  /** The other agents of the server, with the paths of their pages; the current one included. None where there is one. */
+  readonly agents: readonly { readonly name: string; readonly path: string; readonly isShown: boolean }[];
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/**
+ * Headers of every page. Nothing is loaded, nothing runs but the page's own script, and no other page may frame it.
+ */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  vary: "accept",
+};
+
+const cardJson = jsonWriter(AgentCardSchema);
+
+/** A page that shows an agent to somebody with a browser: who it is, where it is reached, and a box to talk to it. */
+export function pageOf(content: PageContent): string {
+  const { card } = content;
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${card.name}</title><link rel="icon" href="data:,"><style>${new Html(style)}</style></head><body><main>
+${agentsOf(content)}${headOf(card)}${talkOf(content)}${skillsOf(card)}${interfacesOf(content)}${cardOf(content)}
+</main><script>${new Html(script)}</script></body></html>
+`.text;
+}
+
+function agentsOf({ agents }: PageContent): Html {
+  if (agents.length < 2) return html``;
+  const links = agents.map(
+    ({ name, path, isShown }) => html`<a href="${path}"${isShown ? html` aria-current="page"` : undefined}>${name}</a>`,
+  );
+  return html`<nav aria-label="Agents">${links}</nav>`;
+}
+
+function headOf({ name, description, version, provider, documentationUrl }: AgentCard): Html {
+  const by = provider === undefined ? undefined : html` · ${linkOf(provider.url, provider.organization)}`;
+  const docs = isLink(documentationUrl ?? "") ? html` · ${linkOf(documentationUrl ?? "", "documentation")}` : undefined;
+  return html`<header><h1>${name}</h1><p>${description}</p>
+<p class="soft small">version ${version} · A2A ${PROTOCOL_VERSION}${by}${docs}</p></header>`;
+}
+
+function linkOf(url: string, text: string): Html {
+  return isLink(url) ? html`<a href="${url}" rel="noreferrer">${text}</a>` : html`${text}`;
+}
+
+function talkOf({ card, base }: PageContent): Html {
+  const streams = card.capabilities?.streaming === true ? "yes" : "no";
+  const isSecured = card.securityRequirements.length > 0;
+  return html`<section><h2>Talk to it</h2>
+<form id="send" data-base="${base}" data-streams="${streams}">
+<textarea id="text" aria-label="Message" placeholder="A message. Enter sends it."></textarea>
+<details id="who"${isSecured ? html` open` : undefined}><summary class="small">Credentials</summary>
+<input id="auth" type="password" autocomplete="off" aria-label="Authorization header" placeholder="Authorization header, such as: Bearer …"></details>
+<div class="row"><button class="main" id="go">Send</button><button type="button" id="cancel" hidden>Cancel</button>
+<button type="button" id="new" hidden>New conversation</button></div></form>
+<ul id="talk" aria-live="polite"></ul>
+<details><summary class="small soft">Events as they came</summary><pre id="raw"></pre></details></section>`;
+}
+
+function skillsOf({ skills }: AgentCard): Html {
+  if (skills.length === 0) return html``;
+  return html`<section><h2>Skills</h2><ul>${skills.map(skillOf)}</ul></section>`;
+}
+
+function skillOf({ name, description, tags, examples }: AgentSkill): Html {
+  const tried = examples.map(
+    (example) => html`<br><button class="link small" type="button" data-example="${example}">${example}</button>`,
+  );
+  return html`<li><h3>${name}</h3><p>${description}</p>${tags.map((tag) => html`<span class="tag">${tag}</span>`)}${tried}</li>`;
+}
+
+function interfacesOf({ card }: PageContent): Html {
+  const shown = card.supportedInterfaces.map(
+    (each) => html`<li><h3>${titles[each.protocolBinding] ?? each.protocolBinding}</h3>
+<p class="soft small">${each.url}${each.tenant === "" ? undefined : html` · tenant ${each.tenant}`}</p>${commandOf(each)}</li>`,
+  );
+  return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
+}
+
+const titles: Readonly<Record<string, string>> = {
+  JSONRPC: "JSON-RPC",
+  "HTTP+JSON": "HTTP+JSON (REST)",
+  GRPC: "gRPC",
+  "urn:parley:binding:connect:v1": "Connect and gRPC-Web",
+};
+
+type Interface = AgentCard["supportedInterfaces"][number];
+
+function commandOf({ protocolBinding, url, tenant }: Interface): Html | undefined {
+  const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "hello" }] };
+  const request = { ...(tenant === "" ? {} : { tenant }), message };
+  const below = tenant === "" ? url : `${url}/${encodeURIComponent(tenant)}`;
+  switch (protocolBinding) {
+    case "JSONRPC":
+      return command(curl(url, { jsonrpc: "2.0", id: 1, method: "SendMessage", params: request }));
+    case "HTTP+JSON":
+      return command(curl(`${below}/message:send`, { message }));
+    case "urn:parley:binding:connect:v1":
+      return command(curl(`${url}/lf.a2a.v1.A2AService/SendMessage`, request));
+    case "GRPC":
+      return command(
+        `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} lf.a2a.v1.A2AService/SendMessage`,
+      );
+    default:
+      return undefined;
+  }
+}
+
+function curl(url: string, body: object): string {
+  return `curl -s ${quoted(url)} -H 'content-type: application/json' -H 'a2a-version: ${PROTOCOL_VERSION}' -d ${quoted(JSON.stringify(body))}`;
+}
+
+/** For a shell: what stands between single quotes is taken as it is. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function command(text: string): Html {
+  return html`<div class="command"><pre>${text}</pre><button type="button" data-copy>Copy</button></div>`;
+}
+
+function cardOf({ card, base }: PageContent): Html {
+  const shown = JSON.stringify(JSON.parse(cardJson(card)), null, 2);
+  return html`<section><details><summary>Agent card</summary><p><a href="${base}/.well-known/agent-card.json">As machines read it</a></p>
+<pre>${shown}</pre></details></section>`;
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { html, isLink } from "../../src/page/html.js";
+import { type PageContent, pageHeaders, pageOf } from "../../src/page/page.js";
+
+const evil = `</script><img src=x onerror=alert(1)>"'&`;
+
+type CardInit = Exclude<MessageInitShape<typeof AgentCardSchema>, AgentCard>;
+
+function card(more: CardInit = {}): AgentCard {
+  return create(AgentCardSchema, {
+    name: "Agent",
+    description: "Does things.",
+    version: "1.0.0",
+    capabilities: { streaming: true },
+    skills: [{ id: "s", name: "Skill", description: "A skill.", tags: ["tag"], examples: ["Try this"] }],
+    supportedInterfaces: [
+      { url: "https://agents.example/a", protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant: "it's" },
+      { url: "agents.example:443", protocolBinding: "GRPC", protocolVersion: "1.0" },
+      { url: "https://agents.example/a", protocolBinding: "urn:example:other", protocolVersion: "1.0" },
+    ],
+    ...more,
+  });
+}
+
+const content = (more: Partial<PageContent> = {}): PageContent => ({ card: card(), base: "", agents: [], ...more });
+
+describe("pageOf()", () => {
+  it("shows who the agent is and what it can do, in less than 30 kB", () => {
+    const page = pageOf(content());
+    for (const text of ["Agent", "Does things.", "Skill", "tag", "Try this", "https://agents.example/a"]) {
+      expect(page).toContain(text);
+    }
+    expect(Buffer.byteLength(page)).toBeLessThan(30_000);
+  });
+
+  it("takes every word of a card for text", () => {
+    const skills = [{ id: evil, name: evil, description: evil, tags: [evil], examples: [evil] }];
+    const supportedInterfaces = [{ url: evil, protocolBinding: evil, protocolVersion: evil, tenant: evil }];
+    const provider = { organization: evil, url: evil };
+    const init = {
+      name: evil,
+      description: evil,
+      version: evil,
+      documentationUrl: evil,
+      provider,
+      skills,
+      supportedInterfaces,
+    };
+    const page = pageOf({
+      card: create(AgentCardSchema, init),
+      base: evil,
+      agents: [
+        { name: evil, path: evil, isShown: true },
+        { name: "b", path: "/b", isShown: false },
+      ],
+    });
+    expect(page).not.toContain("<img");
+    expect(page.match(/<script/g)).toHaveLength(1);
+    expect(page.match(/<\/script>/g)).toHaveLength(1);
+  });
+
+  it("links to nothing but the web and mail", () => {
+    const page = pageOf(content({ card: card({ documentationUrl: "javascript:alert(1)" }) }));
+    expect(page).not.toContain('href="javascript');
+    expect(["https://a.example", "http://a.example", "mailto:a@b.example"].every(isLink)).toBe(true);
+    expect(["javascript:1", "data:text/html,x", "//a.example", "", "ftp://a.example"].some(isLink)).toBe(false);
+  });
+
+  it("gives commands that a shell takes as they are", () => {
+    const page = pageOf(content());
+    expect(page).toContain("grpcurl -plaintext");
+    expect(page).toContain("&quot;tenant&quot;:&quot;it&#39;\\&#39;&#39;s&quot;");
+    expect(page).toContain("lf.a2a.v1.A2AService/SendMessage");
+  });
+
+  it("leads to the other agents of a server", () => {
+    const agents = [
+      { name: "One", path: "/one", isShown: true },
+      { name: "Two", path: "/two", isShown: false },
+    ];
+    const page = pageOf(content({ agents }));
+    expect(page).toContain('<a href="/one" aria-current="page">One</a><a href="/two">Two</a>');
+    expect(pageOf(content({ agents: agents.slice(0, 1) }))).not.toContain("<nav");
+  });
+
+  it("asks for credentials where the card does", () => {
+    expect(pageOf(content())).toContain('<details id="who">');
+    const secured = create(AgentCardSchema, {
+      name: "A",
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    });
+    expect(pageOf(content({ card: secured }))).toContain('<details id="who" open>');
+  });
+
+  it("runs its own script and style alone", () => {
+    const policy = pageHeaders["content-security-policy"] ?? "";
+    const page = pageOf(content());
+    for (const tag of ["script", "style"]) {
+      const inline = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)?.[1] ?? "";
+      const hash = createHash("sha256").update(inline).digest("base64");
+      expect(policy).toContain(`${tag}-src 'sha256-${hash}'`);
+    }
+    expect(policy).toContain("default-src 'none'");
+    expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+  });
+});
+
+describe("html``", () => {
+  it("escapes values, and joins lists", () => {
+    expect(html`<p title="${'"'}">${"<b>"}${[html`<i></i>`, "&"]}${undefined}</p>`.text).toBe(
+      '<p title="&quot;">&lt;b&gt;<i></i>&amp;</p>',
+    );
+  });
+});
