@@ -28,7 +28,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   },
   binding: { may: ["core", "wire", "http", "service"], because: "a binding meets the service through invoke alone" },
   server: {
-    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "http", "binding"],
+    may: ["core", "wire", "task", "store", "engine", "auth", "card", "service", "http", "binding", "page"],
     because: "the composition root sees everything but the command line",
   },
   page: { may: ["core", "wire", "card"], because: "it shows a card, and knows no server" },

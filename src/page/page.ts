@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { PROTOCOL_VERSION } from "../card/interfaces.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { Html, html, isLink } from "./html.js";
@@ -113,19 +113,20 @@ const titles: Readonly<Record<string, string>> = {
 type Interface = AgentCard["supportedInterfaces"][number];
 
 function commandOf({ protocolBinding, url, tenant }: Interface): Html | undefined {
+  const { name } = A2AService.method.sendMessage;
   const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "hello" }] };
   const request = { ...(tenant === "" ? {} : { tenant }), message };
   const below = tenant === "" ? url : `${url}/${encodeURIComponent(tenant)}`;
   switch (protocolBinding) {
     case "JSONRPC":
-      return command(curl(url, { jsonrpc: "2.0", id: 1, method: "SendMessage", params: request }));
+      return command(curl(url, { jsonrpc: "2.0", id: 1, method: name, params: request }));
     case "HTTP+JSON":
       return command(curl(`${below}/message:send`, { message }));
     case "urn:parley:binding:connect:v1":
-      return command(curl(`${url}/lf.a2a.v1.A2AService/SendMessage`, request));
+      return command(curl(`${url}/${A2AService.typeName}/${name}`, request));
     case "GRPC":
       return command(
-        `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} lf.a2a.v1.A2AService/SendMessage`,
+        `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} ${A2AService.typeName}/${name}`,
       );
     default:
       return undefined;

@@ -28,6 +28,7 @@ import { cardAt, createCardRoute } from "./card-page.js";
 import { createDispatch, type StaticRoute } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
+import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 
@@ -82,13 +83,18 @@ export function assemble(settings: Settings, extras: Extras = {}): Assembly {
     compressions: [compressionGzip, compressionBrotli],
     more: extras.infrastructure && infrastructureRoutes(extras.infrastructure),
   });
+  const jsonRpc = createJsonRpcBinding(binding);
   const rest = createRestBinding(binding);
   const dispatch = createDispatch({
     hosts: createHostCheck({ allowed: settings.allowedHosts }),
-    routes: [...(extras.route === undefined ? [] : [extras.route(lifecycle)]), createCardRoute(settings, address)],
-    bindings: [connect, createJsonRpcBinding(binding), rest],
+    routes: [
+      ...(extras.route === undefined ? [] : [extras.route(lifecycle)]),
+      createCardRoute(settings, address),
+      ...(settings.page ? [createPageRoute(settings, address)] : []),
+    ],
+    bindings: [connect, jsonRpc, rest],
     fallback: {
-      notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
+      notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
       refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
     },
     basePath: settings.basePath,

@@ -44,7 +44,8 @@ function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined
   }
 }
 
-function arrivalOf(request: HttpRequest, mount: string): Arrival {
+/** Where a request came from, for the addresses that its answer names. */
+export function arrivalOf(request: HttpRequest, mount: string): Arrival {
   const { address, encrypted } = request.peer;
   return { header: (name) => request.header(name), address, encrypted, mount };
 }

@@ -102,6 +102,9 @@ export const yesNo: Kind<boolean> = {
   show: (value) => (value ? "on" : "off"),
 };
 
+/** True or false where true is what applies without it: on the command line it has to be said. */
+export const onOff: Kind<boolean> = { ...yesNo, placeholder: "<on|off>" };
+
 /** One of some words. */
 export function choice<T extends string>(choices: readonly T[], placeholder: string): Kind<T> {
   const named = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))].join(" or ");

@@ -7,6 +7,7 @@ import {
   duration,
   type Kind,
   list,
+  onOff,
   portNumber,
   portOrOff,
   size,
@@ -125,6 +126,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     help: "origins whose scripts may call, with commas between; every one without a value",
   },
   cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "for how long clients may keep a card" },
+  page: {
+    kind: onOff,
+    help: "show browsers a page at /, with a box to talk to the agent",
+    otherwise: "on; off where the handler is embedded",
+  },
   basePath: {
     kind: text("<path>", checks.basePath),
     help: "path that requests begin with, where a proxy leaves it there",

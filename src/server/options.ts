@@ -77,6 +77,11 @@ export interface A2AOptions extends AgentsInput {
   readonly allowedHosts?: true | readonly string[];
   /** Origins whose scripts may call, such as `https://app.example.org`; true for every one. Default: none. */
   readonly cors?: boolean | readonly string[];
+  /**
+   * Shows browsers a page at `/`, and at `/{tenant}` of each of several agents: the card in words, commands to copy, and a box
+   * to talk to the agent. Default: true for a server of its own, false where the handler is embedded.
+   */
+  readonly page?: boolean;
   /** For how long a card may be kept without asking again, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
   /** Path that requests begin with, where the framework that mounts the handler does not take it away. */
@@ -113,6 +118,7 @@ export interface Settings {
   readonly grpcPublicUrl: string | undefined;
   readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
+  readonly page: boolean;
   readonly basePath: string;
   readonly host: string;
   readonly port: number;
@@ -163,6 +169,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     grpcPublicUrl: all.grpcPublicUrl,
     cardGrpc: all.cardGrpc,
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
+    page: all.page ?? listens,
     basePath: all.basePath,
     host: all.host,
     port: all.port,

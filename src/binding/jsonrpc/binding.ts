@@ -17,10 +17,12 @@ const nothing: HttpResponse = { status: 204 };
  * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those of the service by
  * their names. Batches and notifications are served as JSON-RPC defines them.
  */
-export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> {
+export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> & JsonRpcFallback {
   const methods = methodsOf(options.service);
   return {
-    match: (_verb, path) => (path === "/" || path === "" ? true : undefined),
+    // What else is asked of the root may be for a page of the server that this one is embedded in.
+    match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
+    unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, options) : undefined),
     handle: async (request) => (await answer(request, new Calls(request, methods, options), options)) ?? nothing,
     refuse: (request, error) => {
       request.discard();
@@ -29,11 +31,27 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
   };
 }
 
+/** For requests that nobody else answers, either. */
+export interface JsonRpcFallback {
+  /** Refuses what comes to the endpoint with another verb than POST; undefined for other paths. */
+  unserved(request: HttpRequest): HttpResponse | undefined;
+}
+
+function isRoot(path: string): boolean {
+  return path === "/" || path === "";
+}
+
+function wrongVerb(request: HttpRequest, { logger }: BindingOptions): HttpResponse {
+  request.discard();
+  const thrown = new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
+  return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
+}
+
 /** The answer; undefined when there is nothing to say. */
 async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse | undefined> {
   const { limits, logger } = options;
   try {
-    checkRequest(request);
+    checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
     request.discard();
     return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
@@ -49,13 +67,6 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
   } catch (thrown) {
     return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
   }
-}
-
-function checkRequest(request: HttpRequest): void {
-  if (request.method !== "POST") {
-    throw new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
-  }
-  checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
 }
 
 async function answerBatch(

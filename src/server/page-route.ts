@@ -1,0 +1,48 @@
+import type { AgentDirectory, ServedAgent } from "../card/agents.js";
+import type { HttpRequest } from "../http/request.js";
+import { pageHeaders, pageOf } from "../page/page.js";
+import { arrivalOf, cardAt } from "./card-page.js";
+import type { StaticRoute } from "./dispatch.js";
+import type { Settings } from "./options.js";
+import type { PublicAddress } from "./public-address.js";
+
+const { "content-type": type = "text/html", ...others } = pageHeaders;
+const headers = [...Object.entries(others), ["cache-control", "no-cache"] as const];
+
+/**
+ * The page of the first agent at the root, and that of each one below its tenant, for who asks for HTML as browsers do.
+ * Everybody else gets what there is without it.
+ */
+export function createPageRoute(settings: Settings, address: PublicAddress): StaticRoute {
+  const { agents, basePath } = settings;
+  return (request) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return undefined;
+    const { path, mount = basePath } = request.target;
+    const served = shownAt(agents, path);
+    if (served === undefined || !wantsHtml(request)) return undefined;
+    const body = pageOf({
+      card: cardAt(served, address, arrivalOf(request, mount)),
+      base: mount + pathOf(served),
+      agents: agents.all.map((each) => ({
+        name: each.card.name,
+        path: mount + (pathOf(each) || "/"),
+        isShown: each === served,
+      })),
+    });
+    return { status: 200, type, headers, body };
+  };
+}
+
+function pathOf({ tenant }: ServedAgent): string {
+  return tenant === "" ? "" : `/${encodeURIComponent(tenant)}`;
+}
+
+function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined {
+  return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
+}
+
+/** Whether the type is named, as every browser does for a page: a client that takes anything is no browser. */
+function wantsHtml(request: HttpRequest): boolean {
+  const types = request.header("accept")?.split(",") ?? [];
+  return types.some((each) => /^\s*text\/html\s*(?:;|$)/i.test(each) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(each));
+}
