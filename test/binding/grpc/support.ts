@@ -64,7 +64,8 @@ export async function serve(answering: Answering, options: Partial<GrpcServerOpt
 }
 
 export function clientOf(port: number, secure = credentials.createInsecure()): Client {
-  const client = new Client(`127.0.0.1:${port}`, secure);
+  // Node.js 26 takes no address for the name of a server in TLS.
+  const client = new Client(`127.0.0.1:${port}`, secure, { "grpc.ssl_target_name_override": "localhost" });
   cleanup(() => client.close());
   return client;
 }
