@@ -103,7 +103,7 @@ export const yesNo: Kind<boolean> = {
 };
 
 /** True or false where true is what applies without it: on the command line it has to be said. */
-export const onOff: Kind<boolean> = { ...yesNo, placeholder: "<on|off>" };
+export const onOff: Kind<boolean> = { ...yesNo, placeholder: "<on/off>" };
 
 /** One of some words. */
 export function choice<T extends string>(choices: readonly T[], placeholder: string): Kind<T> {
