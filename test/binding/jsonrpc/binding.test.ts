@@ -150,11 +150,8 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
 
   it("answers with POST alone", async () => {
     const served = await rpc({ protocol });
-    for (const verb of ["GET", "PUT", "DELETE"]) {
-      const { status, headers, answer } = await ask(served, { verb, path: "/" });
-      expect([status, headers.allow, answer.id]).toEqual([405, "POST", null]);
-    }
-    expect(["/", ""].map((path) => served.binding.match("GET", path))).toEqual([true, true]);
+    for (const verb of ["GET", "PUT", "DELETE"]) expect(served.binding.match(verb, "/")).toBeUndefined();
+    expect(["/", ""].map((path) => served.binding.match("POST", path))).toEqual([true, true]);
     expect(["/x", "//", "/tasks"].map((path) => served.binding.match("POST", path))).toEqual([
       undefined,
       undefined,
