@@ -42,6 +42,8 @@ export {
 } from "./engine/event.js";
 export { Interruption } from "./engine/interruption.js";
 export { type TextOptions, type TextStream, type ToolCall, text } from "./engine/text.js";
+export type { FetchOrigin } from "./http/fetch/exchange.js";
+export type { FetchHandler } from "./http/fetch/handler.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
 export type { HttpRequest, Target } from "./http/request.js";

@@ -46,11 +46,13 @@ export function newId(): string {
   return `${prefix}${stock.slice(from + 1, from + 4)}-${stock.slice(from + 4, from + 8)}-${stock.slice(from + 8, at)}`;
 }
 
-const process = newId();
+/** Made when it is needed first: some runtimes have no random numbers while modules are loaded. */
+let process = "";
 let requests = 0;
 
 /** A new identifier of a request: unique like `newId`, but only counted up within the process, which costs less. */
 export function newRequestId(): string {
+  if (requests === 0) process = newId();
   requests += 1;
   return `${process}-${requests.toString(36)}`;
 }

@@ -1,3 +1,4 @@
+import { background } from "../core/background.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
@@ -226,7 +227,7 @@ export class TaskReader {
     };
     large.folded.then((folded) => {
       if (folded !== undefined) this.#holdWeakly(taskId, folded.fold);
-      setTimeout(forget, LARGE_KEPT_MS).unref();
+      background(setTimeout(forget, LARGE_KEPT_MS));
     }, forget);
     return large.folded;
   }

@@ -1,3 +1,4 @@
+import { background } from "../core/background.js";
 import type { Logger } from "../core/log.js";
 import type { TaskHead, TaskStore } from "../store/task-store.js";
 import type { LeaseKeeper } from "./lease.js";
@@ -58,7 +59,7 @@ export class Upkeep {
     if (this.#over) return;
     // On its own: no long work of the other kind keeps this process from saying that it lives.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
-    this.#beats.unref();
+    background(this.#beats);
     this.recovered = this.#soon(() => leases.claim());
     this.#every(Math.max(50, leaseMs / 3), async () => {
       await leases.tidy();
@@ -90,7 +91,7 @@ export class Upkeep {
 
   #every(ms: number, work: () => Promise<void>): void {
     const timer = setInterval(this.#oneDue(work), ms);
-    timer.unref();
+    background(timer);
     this.#timers.push(timer);
   }
 

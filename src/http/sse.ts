@@ -153,6 +153,7 @@ class EventSink {
   /** Hears of what is thrown outside of the stream's own course: the end of this stream, and not of the process. */
   fail: (error: unknown) => void = () => {};
   readonly #writer: BodyWriter;
+  /** A number in some runtimes, where silence is not told from the last sign of life. */
   readonly #timer: NodeJS.Timeout;
   #pending = "";
   #isFlushDue = false;
@@ -181,7 +182,7 @@ class EventSink {
     this.#isInside = true;
     await writePieces(this.#writer, frame, stalledMs);
     this.#isInside = false;
-    this.#timer.refresh();
+    this.#timer.refresh?.();
   }
 
   /**
@@ -202,7 +203,7 @@ class EventSink {
     if (this.#pending === "" || this.isStopped) return;
     this.#writer.write(this.#pending);
     this.#pending = "";
-    this.#timer.refresh();
+    this.#timer.refresh?.();
   }
 
   readonly #flushDue = (): void => {

@@ -2,6 +2,7 @@ import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcBinding } from "../binding/grpc/binding.js";
 import type { Call } from "../core/call.js";
+import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { Invoke } from "../service/invoke.js";
@@ -23,6 +24,11 @@ export interface A2A {
    * Requests that are for nobody here go to `next`, or are answered with "not found" where there is none.
    */
   readonly handler: NodeHandler;
+  /**
+   * For runtimes and frameworks of the Fetch API: every HTTP binding but gRPC proper, which needs trailers, the card, `/healthz`
+   * and `/readyz`. Requests that are for nobody here are answered with "not found".
+   */
+  readonly fetch: FetchHandler;
   /** For a Connect router: Connect, gRPC-Web and gRPC. */
   readonly connectRoutes: (router: ConnectRouter) => void;
   /** The `contextValues` of the adapter around that router, so that calls know where they come from. */

@@ -63,10 +63,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const assembly = assemble(settings, {
     infrastructure,
     headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
-    route:
-      (lifecycle) =>
-      ({ target: { path } }) =>
-        healthAnswer(path, lifecycle.readiness),
+    health: true,
   });
   const { limits, logger, host, tls } = settings;
   const opened = deferred();

@@ -1,4 +1,5 @@
 import type { HttpResponse } from "../http/response.js";
+import type { StaticRoute } from "./dispatch.js";
 
 /**
  * Whether calls are served: not before what a crash left behind is taken over (`starting`), not while the server ends
@@ -23,4 +24,9 @@ function status(code: number, word: string): HttpResponse {
     headers: [["cache-control", "no-store"]],
     body: JSON.stringify({ status: word }),
   };
+}
+
+/** The route of both, for one whose readiness changes. */
+export function healthRoute(of: { readonly readiness: Readiness }): StaticRoute {
+  return ({ target }) => healthAnswer(target.path, of.readiness);
 }

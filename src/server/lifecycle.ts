@@ -1,3 +1,4 @@
+import { background } from "../core/background.js";
 import { callAll } from "../core/call-all.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
@@ -98,7 +99,7 @@ export class Lifecycle {
       clearTimeout(this.#patience);
       this.#patience = undefined;
     } else {
-      this.#patience ??= setTimeout(() => this.#giveUp(), limits.storeRecoveryMs).unref();
+      this.#patience ??= background(setTimeout(() => this.#giveUp(), limits.storeRecoveryMs));
     }
     this.#tell();
   }

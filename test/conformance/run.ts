@@ -23,7 +23,7 @@ export interface RunOptions {
 
 /** Runs every case over every binding, against one server for each setup and binding. */
 export function runTable(cases: readonly Case[], { on = bindings, store = "memory" }: RunOptions = {}): void {
-  describe.each(on.map((binding) => [binding.name, binding] as const))("%s", (_name, binding) => {
+  describe.each(on.map((binding) => [binding.title ?? binding.name, binding] as const))("%s", (_name, binding) => {
     const worlds = new Worlds(binding, store);
     afterAll(() => worlds.close());
     for (const one of cases) {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createA2A } from "../../src/server/create-a2a.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -14,7 +15,7 @@ export type StoreName = "memory" | "sqlite";
 
 /** A running server and where it is reached. */
 export interface World {
-  readonly server: Server;
+  readonly server: Pick<Server, "close">;
   readonly address: Address;
   readonly driver: Driver;
 }
@@ -31,6 +32,22 @@ export async function serve(setup: Setup, store: TaskStore): Promise<{ server: S
     grpcPort: 0,
   });
   return { server, address: { url: `http://127.0.0.1:${server.port}`, grpcPort: server.grpcPort ?? 0 } };
+}
+
+/** The same without a port, for whoever calls `fetch`. */
+async function serveFetch(
+  setup: Setup,
+  store: TaskStore,
+): Promise<{ server: Pick<Server, "close">; address: Address }> {
+  const server = createA2A({
+    ...setup,
+    limits: { shutdownGraceMs: 50, ...setup.limits },
+    store,
+    // gRPC is somebody else's part there.
+    grpcPublicUrl: "127.0.0.1:50051",
+  });
+  await server.start();
+  return { server, address: { url: "http://127.0.0.1:8080", grpcPort: 0, fetch: (request) => server.fetch(request) } };
 }
 
 /** The servers of one binding: each is started when a case first needs it. */
@@ -63,7 +80,7 @@ export class Worlds {
   }
 
   async #start(name: SetupName): Promise<World> {
-    const { server, address } = await serve(setups[name], this.#storeOf(name));
+    const { server, address } = await (this.#binding.isFetch ? serveFetch : serve)(setups[name], this.#storeOf(name));
     return { server, address, driver: this.#binding.connect(address) };
   }
 

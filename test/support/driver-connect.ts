@@ -3,6 +3,9 @@ import type { DescMethod, DescMethodStreaming, DescMethodUnary, JsonObject, Mess
 import { create } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { ConnectError, type Transport } from "@connectrpc/connect";
+import type { CommonTransportOptions } from "@connectrpc/connect/protocol";
+import { createTransport as createConnectProtocol } from "@connectrpc/connect/protocol-connect";
+import { createTransport as createGrpcWebProtocol } from "@connectrpc/connect/protocol-grpc-web";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -25,6 +28,38 @@ export function grpcWebWire({ url }: Address): Wire {
   const agent = new http.Agent({ keepAlive: true });
   const transport = createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", nodeOptions: { agent } });
   return wireOf("grpc-web", transport, () => agent.destroy());
+}
+
+/** Connect and gRPC-Web through no connection. */
+export function fetchWires({ url: baseUrl, fetch }: Address): Readonly<Record<"connect" | "grpc-web", () => Wire>> {
+  if (fetch === undefined) throw new Error("There is nobody to take requests.");
+  const options: CommonTransportOptions = {
+    baseUrl,
+    httpClient: async ({ body = [], header, ...request }) => {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of body) pieces.push(piece);
+      const init = { ...request, headers: header, body: request.method === "GET" ? null : Buffer.concat(pieces) };
+      const response = await fetch(new Request(request.url, init as RequestInit));
+      const read = piecesOf(response);
+      return { status: response.status, header: response.headers, body: read, trailer: new Headers() };
+    },
+    interceptors: [],
+    acceptCompression: [],
+    sendCompression: null,
+    compressMinBytes: 1024,
+    readMaxBytes: 0xffffffff,
+    writeMaxBytes: 0xffffffff,
+    useBinaryFormat: false,
+  };
+  const binary = { ...options, useBinaryFormat: true };
+  return {
+    connect: () => wireOf("connect", createConnectProtocol(options), () => {}),
+    "grpc-web": () => wireOf("grpc-web", createGrpcWebProtocol(binary), () => {}),
+  };
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  if (body !== null) yield* body as unknown as AsyncIterable<Uint8Array>;
 }
 
 /** gRPC on the HTTP port, over HTTP/2. */

@@ -7,8 +7,8 @@ import { readSse } from "./sse.js";
 import { detailOfJson, WireFailure } from "./wire-error.js";
 
 /** JSON-RPC as a client without any library writes it. */
-export function jsonRpcWire({ url }: Address): Wire {
-  const client = new HttpClient();
+export function jsonRpcWire({ url, ...address }: Address): Wire {
+  const client = new HttpClient(address);
   const post = async (method: DescMethod, params: JsonObject, options: CallOptions): Promise<[Answer, string]> => {
     const id = randomUUID();
     const query = options.query === undefined ? "" : `?${new URLSearchParams(options.query)}`;

@@ -8,8 +8,8 @@ import { readSse } from "./sse.js";
 import { detailOfJson, WireFailure } from "./wire-error.js";
 
 /** HTTP+JSON as a client writes it that knows the contract's HTTP rules and nothing else. */
-export function restWire({ url }: Address): Wire {
-  const client = new HttpClient();
+export function restWire({ url, ...address }: Address): Wire {
+  const client = new HttpClient(address);
   const send = (method: DescMethod, request: JsonObject, options: CallOptions): Promise<Answer> => {
     const { verb, path, query, body } = transcode(method, request);
     const parameters = new URLSearchParams([...query, ...Object.entries(options.query ?? {})]).toString();

@@ -1,5 +1,5 @@
-import { type Address, type BindingName, type Driver, driverOf } from "./driver.js";
-import { connectWire, grpcHttpWire, grpcWebWire } from "./driver-connect.js";
+import { type Address, type BindingName, type Driver, driverOf, type Wire } from "./driver.js";
+import { connectWire, fetchWires, grpcHttpWire, grpcWebWire } from "./driver-connect.js";
 import { grpcWire } from "./driver-grpc.js";
 import { jsonRpcWire } from "./driver-jsonrpc.js";
 import { restWire } from "./driver-rest.js";
@@ -7,6 +7,10 @@ import { restWire } from "./driver-rest.js";
 /** A binding and how to speak it. */
 export interface Binding {
   readonly name: BindingName;
+  /** How tests call it. Default: its name. */
+  readonly title?: string;
+  /** It is spoken to `createA2A().fetch`, and no server. */
+  readonly isFetch?: boolean;
   /** A client of a server; `close` it in the end. */
   connect(address: Address): Driver;
 }
@@ -19,6 +23,18 @@ export const bindings: readonly Binding[] = [
   { name: "jsonrpc", connect: (address) => driverOf(jsonRpcWire(address)) },
   { name: "rest", connect: (address) => driverOf(restWire(address)) },
 ];
+
+/** The bindings that `createA2A().fetch` serves. */
+export const fetchBindings: readonly Binding[] = [
+  fetchBinding("connect", (address) => fetchWires(address).connect()),
+  fetchBinding("grpc-web", (address) => fetchWires(address)["grpc-web"]()),
+  fetchBinding("jsonrpc", jsonRpcWire),
+  fetchBinding("rest", restWire),
+];
+
+function fetchBinding(name: BindingName, wire: (address: Address) => Wire): Binding {
+  return { name, title: `fetch, ${name}`, isFetch: true, connect: (address) => driverOf(wire(address)) };
+}
 
 /** gRPC once more, as the HTTP port speaks it: the same code as Connect and gRPC-Web, so a few cases will do. */
 export const grpcHttp: Binding = { name: "grpc-http", connect: (address) => driverOf(grpcHttpWire(address)) };

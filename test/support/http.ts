@@ -1,4 +1,5 @@
 import * as http from "node:http";
+import type { Address } from "./driver.js";
 
 /** Header values by name, in any case; an array is sent as repeated headers, null is not sent at all. */
 export type HeaderInput = Readonly<Record<string, string | readonly string[] | null>>;
@@ -25,9 +26,17 @@ export interface Answer {
 /** Connections of one client, kept between requests. */
 export class HttpClient {
   readonly #agent = new http.Agent({ keepAlive: true });
+  readonly #fetch: Address["fetch"];
+
+  /** @param address says where requests go that go through no connection. */
+  constructor({ fetch }: Pick<Address, "fetch"> = {}) {
+    this.#fetch = fetch;
+  }
 
   /** Sends a request; resolves when the response's headers are here, rejects when the connection fails. */
-  exchange({ method, url, headers = {}, body, signal }: Exchange): Promise<Answer> {
+  exchange(exchange: Exchange): Promise<Answer> {
+    const { method, url, headers = {}, body, signal } = exchange;
+    if (this.#fetch !== undefined) return this.#fetch(requestOf(exchange)).then(answerOfFetch);
     return new Promise((resolve, reject) => {
       const request = http.request({
         ...placeOf(url),
@@ -63,6 +72,25 @@ function leaveWith(request: http.ClientRequest, signal: AbortSignal | undefined)
   request.on("response", (response) => response.once("end", stay));
   request.once("close", stay);
   if (signal.aborted) leave();
+}
+
+/** The same request for the Fetch API. */
+function requestOf({ method, url, headers = {}, body, signal }: Exchange): Request {
+  const own = new Headers();
+  for (const [name, value] of Object.entries(sendable(headers, body))) {
+    for (const one of Array.isArray(value) ? value : [`${value}`]) own.append(name, one);
+  }
+  return new Request(url, {
+    method,
+    headers: own,
+    body: body ?? null,
+    signal: signal ?? null,
+  });
+}
+
+function answerOfFetch(response: Response): Answer {
+  const body = (response.body ?? []) as unknown as AsyncIterable<Uint8Array>;
+  return { status: response.status, headers: Object.fromEntries(response.headers), body, text: () => response.text() };
 }
 
 /** The parts of a URL, its path as it is written: a parser would take `..` away. */

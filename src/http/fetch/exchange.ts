@@ -1,0 +1,162 @@
+import type { Peer } from "../../core/call.js";
+import { callAll } from "../../core/call-all.js";
+import type { Logger } from "../../core/log.js";
+import type { Arrivals } from "../arrivals.js";
+import { BodyCollector, type BodySize } from "../body.js";
+import type { HttpRequest, Target } from "../request.js";
+import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
+import { StreamWriter } from "./writer.js";
+
+/** What a runtime knows of a request beside the request itself. */
+export interface FetchOrigin {
+  /** Address of the other end of the connection, where the runtime tells it. Calls have none otherwise. */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** What the class takes, as every version of its types has it. */
+type ResponseBody = ConstructorParameters<typeof Response>[0];
+
+/** Of a request that nobody has dispatched yet. */
+const nowhere: Target = { path: "*", query: "", headers: [] };
+
+/** One request of the Fetch API and the one response to it. */
+export class FetchExchange implements HttpRequest {
+  target: Target = nowhere;
+  readonly method: string;
+  readonly url: string;
+  readonly httpVersion = "";
+  readonly baseUrl = "";
+  readonly namesSeveralHosts = false;
+  readonly hasTrailers = false;
+  readonly peer: Peer;
+  readonly #request: Request;
+  readonly #host: string;
+  readonly #logger: Logger;
+  readonly #callbacks = new Set<() => void>();
+  #controller: AbortController | undefined;
+  #collector: BodyCollector | undefined;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #writer: StreamWriter | undefined;
+  #ended = false;
+  #gone = false;
+
+  constructor(request: Request, { remoteAddress }: FetchOrigin, logger: Logger) {
+    const { pathname, search, host, protocol } = new URL(request.url);
+    this.#request = request;
+    this.#logger = logger;
+    this.#host = host;
+    this.method = request.method;
+    this.url = pathname + search;
+    this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
+    if (request.signal.aborted) this.#leave();
+    else request.signal.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#gone) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the client went away before the answer was finished: by its signal, or by leaving the body. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  onGone(callback: () => void): () => void {
+    if (this.#gone) callback();
+    else this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
+  }
+
+  get headers(): Headers {
+    return new Headers(this.#request.headers);
+  }
+
+  header(name: string): string | undefined {
+    if (name === ":authority") return this.#request.headers.get("host") ?? this.#host;
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  prepare(): void {
+    if (this.#request.bodyUsed) throw new Error("the body of a request was read before its handler saw it");
+  }
+
+  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
+    const collector = new BodyCollector(this, size, arrivals);
+    const bytes = collector.bytes();
+    this.#collector = collector;
+    if (this.#gone) collector.close();
+    else void this.#collect(collector);
+    return bytes;
+  }
+
+  async #collect(collector: BodyCollector): Promise<void> {
+    try {
+      collector.begin();
+      for await (const chunk of this.chunks()) collector.take(chunk);
+      collector.end();
+    } catch {
+      // The body broke off.
+      collector.close();
+    }
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    if (this.#request.body === null) return;
+    const reader = this.#request.body.getReader();
+    this.#reader = reader;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  }
+
+  discard(): void {
+    const left = this.#reader?.cancel() ?? this.#request.body?.cancel();
+    left?.catch(() => {});
+  }
+
+  /** The response. Its body is made at the pace of its reader, who may cancel it. */
+  respond(answer: HttpResponse): Response {
+    const { status, body } = answer;
+    const head = headOf(answer, this.target.headers);
+    const headers = new Headers();
+    for (let i = 0; i < head.length; i += 2) headers.set(head[i] as string, head[i + 1] as string);
+    if (isSource(body)) {
+      if (!this.#gone && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
+      body.cancel();
+    }
+    this.#end();
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) return new Response(null, { status, headers });
+    headers.set("content-length", `${Buffer.byteLength(body)}`);
+    return new Response(this.method === "HEAD" ? null : (body as ResponseBody), { status, headers });
+  }
+
+  #streamOf(body: BodySource): ReadableStream<Uint8Array> {
+    this.#writer = new StreamWriter(body, {
+      ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
+      failed: (error) => this.#logger.error({ err: error }, "a request could not be answered"),
+    });
+    return this.#writer.stream;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#request.signal.removeEventListener("abort", this.#leave);
+  }
+
+  /** The client is gone. */
+  readonly #leave = (): void => {
+    if (this.#ended || this.#gone) return;
+    this.#gone = true;
+    this.#end();
+    this.#collector?.close();
+    this.#controller?.abort();
+    callAll(this.#callbacks);
+    this.#writer?.gone();
+  };
+}

@@ -1,0 +1,117 @@
+import type { BodySource, BodyWriter } from "../response.js";
+
+/** What is made ahead of a reader, in bytes: what Node's streams have, too. */
+const AHEAD_BYTES = 16 * 1024;
+
+/** Hears what becomes of a body. */
+export interface BodyEnd {
+  /** It is over: it was written, broken off, or its reader has gone. */
+  ended(isWhole: boolean): void;
+  /** It could not be made. */
+  failed(error: unknown): void;
+}
+
+/** Writes a body to a web stream, which asks for more when its reader does. */
+export class StreamWriter implements BodyWriter {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #source: BodySource;
+  readonly #end: BodyEnd;
+  readonly #encoder = new TextEncoder();
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #hasBegun = false;
+  #isOver = false;
+  /** Those who wait until more is asked for. */
+  #waiting: (() => void)[] = [];
+
+  constructor(source: BodySource, end: BodyEnd) {
+    this.#source = source;
+    this.#end = end;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#over(false),
+      },
+      { highWaterMark: AHEAD_BYTES, size: (piece) => piece.byteLength },
+    );
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get isBlocked(): boolean {
+    return (this.#controller.desiredSize ?? 0) <= 0;
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (this.#isOver) return true;
+    // What is given away is the reader's: pieces that others share are copied.
+    this.#controller.enqueue(typeof piece === "string" ? this.#encoder.encode(piece) : new Uint8Array(piece));
+    return !this.isBlocked;
+  }
+
+  room(stalledMs?: number): Promise<void> {
+    if (this.#isOver || !this.isBlocked) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = stalledMs === undefined ? undefined : setTimeout(() => this.breakOff("stalled"), stalledMs);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  breakOff(why: "stalled" | "failed"): void {
+    this.#abort(new Error(why === "stalled" ? "The reader took nothing for too long." : "The body could not be made."));
+  }
+
+  /** The client went away. */
+  gone(): void {
+    this.#abort(new Error("The client went away."));
+  }
+
+  #abort(reason: Error): void {
+    if (this.#isOver) return;
+    this.#controller.error(reason);
+    this.#over(false);
+  }
+
+  #pull(): void {
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      void this.#run();
+    }
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const isWhole = await this.#source.writeTo(this);
+      if (this.#isOver) return;
+      if (!isWhole) return this.breakOff("failed");
+      this.#controller.close();
+      this.#over(true);
+    } catch (error) {
+      this.#end.failed(error);
+      this.breakOff("failed");
+    }
+  }
+
+  #over(isWhole: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      this.#source.cancel();
+    }
+    this.#end.ended(isWhole);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}

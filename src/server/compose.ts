@@ -1,0 +1,113 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { BindingOptions } from "../binding/binding.js";
+import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
+import { isGrpc } from "../binding/connect/refusal.js";
+import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
+import { createRestBinding } from "../binding/rest/binding.js";
+import type { ServedAgent } from "../card/agents.js";
+import { interfacesOf } from "../card/interfaces.js";
+import type { Call } from "../core/call.js";
+import { createEngine } from "../engine/engine.js";
+import type { Arrival } from "../http/arrival.js";
+import { Arrivals } from "../http/arrivals.js";
+import { createCors } from "../http/cors.js";
+import type { Dispatch } from "../http/dispatch.js";
+import { createHostCheck } from "../http/hosts.js";
+import { createInvoke } from "../service/a2a-service.js";
+import { accessLog } from "../service/interceptors/access-log.js";
+import { chain } from "../service/invoke.js";
+import { cardAt, createCardRoute } from "./card-page.js";
+import { createDispatch, type StaticRoute } from "./dispatch.js";
+import { Lifecycle } from "./lifecycle.js";
+import type { Settings } from "./options.js";
+import { createPageRoute } from "./page-route.js";
+import { createProxies } from "./proxies.js";
+import { PublicAddress } from "./public-address.js";
+
+/** The parts of a server that are the same in every runtime, joined. */
+export interface Components {
+  /** What bindings of the runtime are made of. */
+  readonly binding: BindingOptions;
+  readonly connect: ConnectBinding;
+  /** Finds who answers a request over HTTP, with these routes before that of the card. */
+  readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
+  readonly card: (call?: Call) => AgentCard;
+  readonly lifecycle: Lifecycle;
+  /** To be told where the server listens, if it does. */
+  readonly address: PublicAddress;
+}
+
+/** What one runtime has and another has not. */
+export interface RuntimeParts {
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What calls of Connect and gRPC-Web may be compressed with. Default: nothing. */
+  readonly compressions?: readonly Compression[];
+  /** Registers what else is served by Connect's router. */
+  readonly more?: ((router: ConnectRouter) => void) | undefined;
+}
+
+/** Makes every part that needs no Node.js, and joins them. */
+export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
+  const { agents, limits, logger, store } = settings;
+  const agentOf = (tenant: string): ServedAgent | undefined => agents.resolve(tenant);
+  const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
+  const lifecycle = new Lifecycle({ engine, store, limits, logger });
+  const address = new PublicAddress(settings);
+  const proxies = createProxies(settings.trust);
+  // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.
+  const arrivalOf = (call: Call): Arrival => ({ ...proxies.arrivalOf(call), mount: call.mount ?? settings.basePath });
+  const serve = createInvoke({
+    ...settings.service,
+    agents,
+    engine,
+    limits,
+    logger,
+    interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, arrivalOf(call))),
+    draining: () => lifecycle.readiness === "draining",
+  });
+  const logging = settings.accessLog ? [accessLog(logger)] : [];
+  const invoke = chain([proxies.intercept, lifecycle.afterStart, ...logging], serve);
+  const arrivals = new Arrivals({ limits, isProxy: settings.trust });
+  const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
+  const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
+  const rest = createRestBinding(binding);
+  const jsonRpc = createJsonRpcBinding(binding);
+  const card = createCardRoute(settings, address);
+  const page = settings.page ? [createPageRoute(settings, address)] : [];
+  const dispatch = (routes: readonly StaticRoute[]): Dispatch =>
+    createDispatch({
+      hosts: createHostCheck({ allowed: settings.allowedHosts }),
+      routes: [...routes, card, ...page],
+      bindings: [connect, jsonRpc, rest],
+      fallback: {
+        notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
+        refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
+      },
+      basePath: settings.basePath,
+      cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
+      headers: { "x-content-type-options": "nosniff", ...parts.headers },
+    });
+  return {
+    binding,
+    connect,
+    dispatch,
+    card: (call) => {
+      // A server without any agent does not come into being.
+      const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as ServedAgent);
+      return cardAt(served, address, call === undefined ? undefined : arrivalOf(call));
+    },
+    lifecycle,
+    address,
+  };
+}
+
+/** Request headers that the cards ask API keys in: scripts of other origins may have to send them. */
+function keyHeaders({ agents }: Settings): string[] {
+  const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
+  return schemes.flatMap((scheme) =>
+    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
+  );
+}

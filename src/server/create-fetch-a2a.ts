@@ -1,0 +1,44 @@
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../core/call.js";
+import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
+import type { Invoke } from "../service/invoke.js";
+import { compose } from "./compose.js";
+import { healthRoute, type Readiness } from "./health.js";
+import { type A2AOptions, settle } from "./options.js";
+
+/** Agents behind one function of the Fetch API, for runtimes that have no ports of Node.js. */
+export interface FetchA2A {
+  /** Everything that speaks HTTP, the card, `/healthz` and `/readyz`. What is for nobody here is answered with 404. */
+  readonly fetch: FetchHandler;
+  /** The service itself, for a binding of one's own. */
+  readonly invoke: Invoke;
+  /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
+  card(call?: Call): AgentCard;
+  /** Whether calls are served. */
+  readonly readiness: Readiness;
+  /** Begins to take over what a crash left behind, in the background. The first call does so, too. */
+  start(): Promise<void>;
+  /** Refuses new calls, ends streams and running work, and closes the store. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/**
+ * The same as in the main entry point, without what only Node.js has: no handler of its requests, no gRPC, and requests of
+ * Connect and gRPC-Web are not compressed.
+ *
+ * @throws ConfigurationError that names every wrong option and every fault of a card.
+ */
+export function createA2A(options: A2AOptions): FetchA2A {
+  const settings = settle(options, false);
+  const { binding, dispatch, card, lifecycle } = compose(settings);
+  return {
+    fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
+    invoke: binding.invoke,
+    card,
+    get readiness() {
+      return lifecycle.readiness;
+    },
+    start: () => lifecycle.start(),
+    close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
+  };
+}

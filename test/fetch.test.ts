@@ -1,0 +1,167 @@
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { artifact, completed, createA2A, defaultLimits, reply } from "../src/fetch.js";
+import type { FetchA2A } from "../src/server/create-fetch-a2a.js";
+import { memoryStore } from "../src/store/memory/index.js";
+
+const card = { name: "Anywhere", description: "Runs in any runtime.", version: "1.0.0" };
+const opened: FetchA2A[] = [];
+afterEach(async () => {
+  for (const a2a of opened.splice(0)) await a2a.close({ graceMs: 0 });
+});
+
+function serve(more: Partial<Parameters<typeof createA2A>[0]> = {}): FetchA2A {
+  const agent = {
+    card,
+    responds: "message" as const,
+    async *execute(turn: { readonly text: string }) {
+      yield reply(`You said: ${turn.text}`);
+    },
+  };
+  const a2a = createA2A({ agent, store: memoryStore(), ...more } as Parameters<typeof createA2A>[0]);
+  opened.push(a2a);
+  return a2a;
+}
+
+/** An agent whose task goes on until it is canceled. */
+const endless = {
+  card,
+  async *execute({ signal }: { readonly signal: AbortSignal }) {
+    yield artifact({ name: "a", text: "first" });
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    yield completed();
+  },
+};
+
+const message = (text: string): object => ({ messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] });
+
+function post(path: string, json: unknown, init: RequestInit = {}): Request {
+  const headers = { "content-type": "application/json", "a2a-version": "1.0", ...init.headers };
+  return new Request(`https://agents.example${path}`, { method: "POST", body: JSON.stringify(json), ...init, headers });
+}
+
+describe("createA2A().fetch", () => {
+  it("serves every binding, the card and health", async () => {
+    const { fetch } = serve();
+    const said = { message: { role: "ROLE_AGENT", parts: [{ text: "You said: hi" }] } };
+    const params = { message: message("hi") };
+    expect(await (await fetch(post("/message:send", params))).json()).toMatchObject(said);
+    const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params };
+    expect(await (await fetch(post("/", rpc))).json()).toMatchObject({ id: 1, result: said });
+    expect(await (await fetch(post("/lf.a2a.v1.A2AService/SendMessage", params))).json()).toMatchObject(said);
+    const shown = await fetch(new Request("https://agents.example/.well-known/agent-card.json"));
+    expect(await shown.json()).toMatchObject({
+      name: "Anywhere",
+      supportedInterfaces: [{ url: "https://agents.example", protocolBinding: "JSONRPC" }, {}, {}],
+    });
+    expect(await (await fetch(new Request("https://agents.example/readyz"))).json()).toEqual({ status: "ready" });
+  });
+
+  it("answers what is for nobody with 404, and gRPC, which needs trailers, with UNIMPLEMENTED", async () => {
+    const { fetch } = serve();
+    expect((await fetch(new Request("https://agents.example/nowhere"))).status).toBe(404);
+    const headers = { "content-type": "application/grpc+proto" };
+    const grpc = await fetch(post("/lf.a2a.v1.A2AService/SendMessage", {}, { headers }));
+    expect([grpc.status, grpc.headers.get("grpc-status")]).toEqual([200, "12"]);
+  });
+
+  it("says where a call came from, if the runtime does", async () => {
+    const seen: unknown[] = [];
+    const authenticator = {
+      authenticate: (call: { readonly peer: unknown }) => {
+        seen.push(call.peer);
+        return { owner: "a" };
+      },
+    };
+    const { fetch } = serve({ authenticator } as never);
+    await fetch(post("/message:send", { message: message("hi") }), { remoteAddress: "192.0.2.1" });
+    // What some runtimes give as a second argument is something else.
+    await fetch(post("/message:send", { message: message("hi") }), { remoteAddress: {} } as never);
+    expect(seen).toEqual([
+      { address: "192.0.2.1", encrypted: true },
+      { address: "", encrypted: true },
+    ]);
+  });
+
+  it("refuses what is too large", async () => {
+    const { fetch } = serve({ limits: { maxRequestBytes: 1_000 } });
+    const answer = await fetch(post("/message:send", { message: message("x".repeat(2_000)) }));
+    expect(answer.status).toBe(413);
+  });
+
+  it.each([
+    ["its signal", (_body: ReadableStream, controller: AbortController) => controller.abort()],
+    ["its body", (body: ReadableStream) => void body.cancel()],
+  ])("ends a stream whose reader leaves by %s", async (_name, leave) => {
+    const { fetch } = serve({ agent: endless, limits: { ...defaultLimits, maxStreams: 1 } } as never);
+    const open = (signal: AbortSignal): Promise<Response> =>
+      fetch(post("/message:stream", { message: message("go") }, { signal }));
+    const controller = new AbortController();
+    const first = await open(controller.signal);
+    expect(first.status).toBe(200);
+    const second = await open(new AbortController().signal);
+    expect(second.status).toBe(429);
+    leave(first.body as ReadableStream, controller);
+    // There is room for another one as soon as the first is closed.
+    await expect
+      .poll(async () => {
+        const next = await open(new AbortController().signal);
+        if (next.status === 200) await next.body?.cancel();
+        return next.status;
+      })
+      .toBe(200);
+  });
+});
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What Cloudflare's workerd offers with `nodejs_compat`. */
+const offered = ["node:buffer", "node:crypto", "node:net", "node:tls"];
+
+/** Packages that need no more than that themselves. */
+const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "proxy-addr"];
+
+/** Everything that a module imports when it runs: not what it names in types. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(
+    /^(?:import|export)(?! type\b)[^;"']*?from\s+["']([^"']+)["']|^import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
+  );
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+}
+
+function graph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
+  const files = new Set<string>();
+  const outside = new Map<string, string>();
+  const visit = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const name of importsOf(file)) {
+      if (name.startsWith(".")) visit(join(dirname(file), name.replace(/\.js$/, ".ts")));
+      else outside.set(name, relative(root, file));
+    }
+  };
+  for (const entry of entries) visit(join(root, entry));
+  return { files, outside };
+}
+
+describe("the entry point for other runtimes", () => {
+  const { files, outside } = graph("src/fetch.ts", "src/store/memory/index.ts");
+  const isBuiltin = (name: string): boolean => name.startsWith("node:") || builtinModules.includes(name);
+
+  it("imports no module of Node.js but those that workerd has", () => {
+    expect([...outside].filter(([name]) => isBuiltin(name) && !offered.includes(name))).toEqual([]);
+    // The walk sees them, where they are.
+    expect(files.size).toBeGreaterThan(100);
+    expect([...graph("src/index.ts").outside.keys()]).toContain("node:http2");
+  });
+
+  it("imports few packages, and none that is made for Node.js", () => {
+    const bare = [...outside].filter(([name]) => !isBuiltin(name));
+    const others = bare.filter(([name]) => !packages.some((known) => name === known || name.startsWith(`${known}/`)));
+    expect(others).toEqual([]);
+  });
+});

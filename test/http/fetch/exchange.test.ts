@@ -1,0 +1,173 @@
+import { create, type Message } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { defaultLimits } from "../../../src/core/limits.js";
+import { silentLogger } from "../../../src/core/log.js";
+import { Arrivals } from "../../../src/http/arrivals.js";
+import { FetchExchange } from "../../../src/http/fetch/exchange.js";
+import { PiecesBody } from "../../../src/http/pieces.js";
+import { callOf } from "../../../src/http/request.js";
+import { eventsResponse } from "../../../src/http/sse.js";
+
+const url = "https://agents.example/stream?a=1";
+
+function exchangeOf(init: RequestInit = {}): FetchExchange {
+  const exchange = new FetchExchange(new Request(url, init), {}, silentLogger);
+  exchange.target = { path: "/stream", query: "a=1", headers: ["x-of-all", "1"] };
+  return exchange;
+}
+
+/** Lets everything go on that can without a timer. */
+async function rounds(): Promise<void> {
+  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A stream that goes on, and notes how far it was read and whether its reader has left. */
+function endless(): { messages: AsyncIterable<Message>; seen: { asked: number; left: boolean } } {
+  const seen = { asked: 0, left: false };
+  async function* make(): AsyncGenerator<Message> {
+    try {
+      for (;;) {
+        seen.asked++;
+        yield create(TaskSchema, { id: "t" });
+      }
+    } finally {
+      seen.left = true;
+    }
+  }
+  return { messages: make(), seen };
+}
+
+async function stream(exchange: FetchExchange, messages: AsyncIterable<Message>): Promise<Response> {
+  const format = { data: () => `"${"x".repeat(8_000)}"`, pieces: () => [], failure: () => '"failed"' };
+  const call = callOf(exchange, "test");
+  return exchange.respond(await eventsResponse(exchange, { call, messages, format, limits: defaultLimits }));
+}
+
+describe("FetchExchange", () => {
+  it("tells what a request is", () => {
+    const headers = { "content-type": "application/json", host: "other.example" };
+    const exchange = exchangeOf({ method: "POST", headers, body: "{}" });
+    expect(exchange).toMatchObject({ method: "POST", url: "/stream?a=1", peer: { address: "", encrypted: true } });
+    expect(["content-type", ":authority", "x-none"].map((name) => exchange.header(name))).toEqual([
+      "application/json",
+      "other.example",
+      undefined,
+    ]);
+    expect(exchangeOf().header(":authority")).toBe("agents.example");
+  });
+
+  it("makes events at the pace of the response's reader", async () => {
+    const { messages, seen } = endless();
+    const response = await stream(exchangeOf(), messages);
+    await rounds();
+    // Nobody has read: a few are ahead, of a stream that never ends.
+    const ahead = seen.asked;
+    expect(ahead).toBeLessThan(20);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    for (let i = 0; i < 10; i++) await reader.read();
+    await rounds();
+    expect(seen.asked).toBeGreaterThan(ahead);
+    expect(seen.asked).toBeLessThan(ahead + 100);
+    await reader.cancel();
+  });
+
+  it("takes leaving the body for the client's leaving", async () => {
+    const { messages, seen } = endless();
+    const exchange = exchangeOf();
+    const { signal } = exchange;
+    const response = await stream(exchange, messages);
+    expect(exchange.gone).toBe(false);
+    await response.body?.cancel();
+    await rounds();
+    expect([exchange.gone, signal.aborted, seen.left]).toEqual([true, true, true]);
+  });
+
+  it("takes the request's signal for it, too, and breaks the body off", async () => {
+    const { messages, seen } = endless();
+    const controller = new AbortController();
+    const exchange = exchangeOf({ signal: controller.signal });
+    const response = await stream(exchange, messages);
+    controller.abort();
+    await expect(response.text()).rejects.toThrow();
+    await rounds();
+    expect([exchange.gone, seen.left]).toEqual([true, true]);
+  });
+
+  it("is not gone when the answer was read to its end", async () => {
+    const exchange = exchangeOf();
+    async function* three(): AsyncGenerator<Message> {
+      for (let i = 0; i < 3; i++) yield create(TaskSchema);
+    }
+    const response = await stream(exchange, three());
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(response.headers.get("x-of-all")).toBe("1");
+    expect((await response.text()).split("\n\n")).toHaveLength(4);
+    expect(exchange.gone).toBe(false);
+  });
+
+  it("cuts off a reader who takes nothing of a large message, and lets go of it", async () => {
+    let released = 0;
+    const pieces = Array.from({ length: 100 }, () => new Uint8Array(32 * 1024));
+    const written = (): void => void released++;
+    const body = new PiecesBody({ pieces, stalledMs: 20, written, failed: () => {} });
+    const exchange = exchangeOf();
+    const response = exchange.respond({ status: 200, type: "application/json", headers: [], body });
+    await expect.poll(() => released).toBe(1);
+    expect(exchange.gone).toBe(true);
+    await expect(response.arrayBuffer()).rejects.toThrow();
+  });
+
+  it("gives pieces away as copies: others have the same ones", async () => {
+    const piece = new Uint8Array([1, 2, 3]);
+    const body = new PiecesBody({ pieces: [piece], stalledMs: 1_000, written: undefined, failed: () => {} });
+    const bytes = new Uint8Array(await exchangeOf().respond({ status: 200, headers: [], body }).arrayBuffer());
+    bytes.fill(9);
+    expect([...piece]).toEqual([1, 2, 3]);
+  });
+
+  it("lets go of a body that nobody gets: of HEAD, and of a client that is gone", () => {
+    let released = 0;
+    const written = (): void => void released++;
+    const body = (): PiecesBody => new PiecesBody({ pieces: [], stalledMs: 1, written, failed: () => {} });
+    exchangeOf({ method: "HEAD" }).respond({ status: 200, headers: [], body: body() });
+    exchangeOf({ signal: AbortSignal.abort() }).respond({ status: 200, headers: [], body: body() });
+    expect(released).toBe(2);
+  });
+});
+
+describe("FetchExchange.readBody()", () => {
+  const arrivals = new Arrivals({ limits: defaultLimits });
+  const size = { max: 10, framing: 0 };
+  const post = (body: ReadableStream<Uint8Array>, more: object = {}): FetchExchange =>
+    exchangeOf({ method: "POST", body, duplex: "half", ...more } as RequestInit);
+
+  it("puts the pieces together", async () => {
+    const body = new Blob(["a", "bc"]).stream() as ReadableStream<Uint8Array>;
+    expect((await post(body).readBody(size, arrivals)).toString()).toBe("abc");
+    expect((await exchangeOf().readBody(size, arrivals)).length).toBe(0);
+  });
+
+  it("stops where it is too large, and leaves the rest", async () => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(4)),
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    await expect(post(body).readBody(size, arrivals)).rejects.toMatchObject({ reason: "REQUEST_TOO_LARGE" });
+    await rounds();
+    expect(cancelled).toBe(true);
+  });
+
+  it("ends with the client's leaving, and with a body that breaks", async () => {
+    const controller = new AbortController();
+    const silent = new ReadableStream<Uint8Array>();
+    const read = post(silent, { signal: controller.signal }).readBody(size, arrivals);
+    controller.abort();
+    await expect(read).rejects.toMatchObject({ reason: "CANCELLED" });
+    const broken = new ReadableStream<Uint8Array>({ start: (c) => c.error(new Error("broken")) });
+    await expect(post(broken).readBody(size, arrivals)).rejects.toMatchObject({ reason: "CANCELLED" });
+  });
+});
