@@ -45,13 +45,13 @@ export { type TextOptions, type TextStream, type ToolCall, text } from "./engine
 export type { FetchOrigin } from "./http/fetch/exchange.js";
 export type { FetchHandler } from "./http/fetch/handler.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
+export type { TlsFiles } from "./http/node/listen.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
 export type { HttpRequest, Target } from "./http/request.js";
 export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { Readiness } from "./server/health.js";
-export type { TlsFiles } from "./server/listen.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";
 export {
   type Answer,

@@ -3,12 +3,13 @@ import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Infrastructure } from "../binding/grpc/infrastructure.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { within } from "../core/within.js";
+import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
+import { type Listener, listen } from "../http/node/listen.js";
 import { type Assembly, assemble } from "./assemble.js";
-import { Connections } from "./connections.js";
+import { cannotListen } from "./cannot-listen.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
-import { cannotListen, type Listener, listen } from "./listen.js";
 import { type ServerOptions, type Settings, settle } from "./options.js";
 import { authority } from "./public-address.js";
 
@@ -77,6 +78,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     handler,
     connections,
     ...(tls && { tls }),
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw cannotListen(error, { host, port: settings.port, option: "port (--port)" });
   });
   let grpc: OpenGrpc | undefined;
   try {

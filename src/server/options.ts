@@ -8,12 +8,14 @@ import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
 import type { Trust } from "../http/arrival.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
+import type { TlsFiles } from "../http/node/listen.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
-import type { TlsFiles } from "./listen.js";
+
 import { defaultOptions, optionTable } from "./option-table.js";
+
 import type { CardGrpc } from "./public-address.js";
 import { tlsWarnings } from "./tls.js";
 

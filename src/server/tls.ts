@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { TlsFiles } from "./listen.js";
+import type { TlsFiles } from "../http/node/listen.js";
 
 /**
  * Why a server cannot speak TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A

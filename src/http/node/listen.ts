@@ -2,14 +2,13 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { ConfigurationError } from "../card/faults.js";
-import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import { TransientSet } from "../core/transient.js";
-import type { NodeServerRequest, NodeServerResponse } from "../http/node/types.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import { TransientSet } from "../../core/transient.js";
 import type { Connections } from "./connections.js";
+import { detectProtocol } from "./detect-protocol.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
-import { tellProtocol } from "./preface.js";
+import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 /** Key and certificate chain of a TLS server, as PEM. */
 export interface TlsFiles {
@@ -42,7 +41,7 @@ export interface Listener {
  * Opens a port for HTTP/1.1 and HTTP/2 together: with TLS the client chooses by ALPN, without it by what it sends
  * first. Clients that are slow with their handshake, headers or body are cut off after `requestTimeoutMs`.
  *
- * @throws ConfigurationError when the port is taken, may not be had, or the host is not of this machine.
+ * @throws the error of the system when the port is taken, may not be had, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { requestTimeoutMs, keepAliveMs, maxStreamsPerConnection } = options.limits;
@@ -140,7 +139,7 @@ function share(server: Http1Server, sessions: Http2Sessions, { tls, limits }: Li
   const undecided = new Set<() => void>();
   const tell = (socket: Socket): void => {
     const forget = (): boolean => undecided.delete(giveUp);
-    const giveUp = tellProtocol(socket, limits.requestTimeoutMs, (protocol) => {
+    const giveUp = detectProtocol(socket, limits.requestTimeoutMs, (protocol) => {
       forget();
       protocol === "http2" ? sessions.accept(socket) : http1(socket);
     });
@@ -187,25 +186,11 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
     server.on("error", (error: NodeJS.ErrnoException) => {
       // Later errors are of single connections that could not be accepted, as when files run out.
       if (listening) logger.error({ err: error }, "a connection could not be accepted");
-      else reject(cannotListen(error, { host, port, option: "port (--port)" }));
+      else reject(error);
     });
     server.listen(port, host, () => {
       listening = true;
       resolve();
     });
   });
-}
-
-/** The error of a port that could not be opened, with the reasons that people meet in words. */
-export function cannotListen(
-  error: NodeJS.ErrnoException,
-  { host, port, option }: { host: string; port: number; option: string },
-): ConfigurationError {
-  const known: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use; another one is chosen with ${option}`,
-    EACCES: `port ${port} on ${host} needs more rights than this process has`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine`,
-    ENOTFOUND: `the host ${host} is not known`,
-  };
-  return new ConfigurationError("Cannot listen", [known[error.code ?? ""] ?? error.message], error);
 }

@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from "node:net";
-import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import type { Trust } from "../http/arrival.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import type { Trust } from "../arrival.js";
 
 export interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs" | "minReaderBytes">;

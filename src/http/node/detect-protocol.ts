@@ -12,7 +12,7 @@ export type Protocol = "http1" | "http2";
  *
  * @returns a function that gives the connection up, without effect once the protocol is told.
  */
-export function tellProtocol(socket: Socket, timeoutMs: number, told: (protocol: Protocol) => void): () => void {
+export function detectProtocol(socket: Socket, timeoutMs: number, told: (protocol: Protocol) => void): () => void {
   let seen = Buffer.alloc(0);
   let open = true;
   const giveUp = (): void => {

@@ -1,9 +1,9 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
-import type { Limits } from "../core/limits.js";
-import { watchStreams } from "../http/node/slow-streams.js";
-import { renewStreamTables } from "../http/node/stream-tables.js";
-import type { NodeServerRequest, NodeServerResponse } from "../http/node/types.js";
+import type { Limits } from "../../core/limits.js";
+import { watchStreams } from "./slow-streams.js";
+import { renewStreamTables } from "./stream-tables.js";
+import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 export interface Http2Options {
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;

@@ -7,12 +7,13 @@ import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as tls from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import { defaultLimits } from "../../src/core/limits.js";
-import { silentLogger } from "../../src/core/log.js";
-import type { NodeServerRequest, NodeServerResponse } from "../../src/http/node/types.js";
-import { Connections } from "../../src/server/connections.js";
-import { type Listener, type ListenOptions, listen } from "../../src/server/listen.js";
-import { testTls } from "./tls.js";
+import { defaultLimits } from "../../../src/core/limits.js";
+import { silentLogger } from "../../../src/core/log.js";
+import { Connections } from "../../../src/http/node/connections.js";
+import { type Listener, type ListenOptions, listen } from "../../../src/http/node/listen.js";
+import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
+import { cannotListen } from "../../../src/server/cannot-listen.js";
+import { testTls } from "../../server/tls.js";
 
 const opened: (() => unknown)[] = [];
 afterEach(async () => {
@@ -207,10 +208,17 @@ describe("listen()", () => {
   });
 
   it("says in words why a port cannot be opened", async () => {
+    const why = async (place: { host?: string; port?: number }): Promise<string> => {
+      const error: NodeJS.ErrnoException = await start(place).then(
+        () => expect.fail("It was opened."),
+        (thrown) => thrown,
+      );
+      return cannotListen(error, { host: "127.0.0.1", port: 0, option: "port", ...place }).message;
+    };
     const { port } = await start();
-    await expect(start({ port })).rejects.toThrow(`Cannot listen: port ${port} on 127.0.0.1 is already in use`);
-    await expect(start({ host: "192.0.2.1" })).rejects.toThrow("192.0.2.1 is not an address of this machine");
-    await expect(start({ host: "no.such.host.invalid" })).rejects.toThrow("Cannot listen");
+    expect(await why({ port })).toContain(`Cannot listen: port ${port} on 127.0.0.1 is already in use`);
+    expect(await why({ host: "192.0.2.1" })).toContain("192.0.2.1 is not an address of this machine");
+    expect(await why({ host: "no.such.host.invalid" })).toContain("Cannot listen");
   });
 });
 
