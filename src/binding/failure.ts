@@ -1,13 +1,13 @@
 import type { Call } from "../core/call.js";
 import type { Departure } from "../core/departure.js";
-import { type A2AError, toA2AError } from "../core/error.js";
+import { A2AError, toA2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { HeaderPairs } from "../http/response.js";
 
 /** Where something failed, for the log. */
 export interface Place {
-  /** The request, which tells whether anybody waits for the answer. */
-  readonly request: Departure;
+  /** Tells whether anybody waits for the answer, and where the binding knows, why nobody does. */
+  readonly client: Pick<Departure, "gone"> & { readonly reason?: A2AError };
   readonly logger: Logger;
   readonly binding: string;
   /** Name of the method, when it came that far. */
@@ -17,24 +17,24 @@ export interface Place {
 
 /**
  * Anything thrown while a request was answered, as the error that may leave. What is the server's fault is logged, with
- * its cause, which never leaves; what comes of a client's going away is no failure.
+ * its cause, which never leaves; what comes of a deadline or of the client's going away is no failure.
  */
-export function failureOf(thrown: unknown, { request, logger, binding, method, call }: Place): A2AError {
+export function failureOf(thrown: unknown, { client, logger, binding, method, call }: Place): A2AError {
   const error = toA2AError(thrown);
   if (error.row.http < 500) return error;
-  const facts = {
-    binding,
-    method,
-    requestId: call?.requestId,
-    reason: error.reason,
-    err: error.cause ?? error.message,
-  };
-  if (request.gone) logger.debug(facts, "A call ended after its client had left.");
+  const { reason, cause } = error;
+  const facts = { binding, method, requestId: call?.requestId, reason, err: cause ?? error };
+  if (client.gone) {
+    logger.debug(facts, "A call ended after its client had left.");
+    return reason === "INTERNAL" ? (client.reason ?? cancelled) : error;
+  }
   // The store, or the end of the server, has a line of its own, however many calls it concerns.
-  else if (error.reason === "UNAVAILABLE") logger.debug(facts, "A call was refused.");
+  if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") logger.debug(facts, "A call was refused.");
   else logger.error(facts, "A call failed.");
   return error;
 }
+
+const cancelled = new A2AError("CANCELLED", "The client cancelled the call.");
 
 /** Headers of an error reply: those of the call, those of the error, and when to try again. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {

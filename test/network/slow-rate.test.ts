@@ -3,7 +3,7 @@ import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { silentLogger } from "../../src/core/log.js";
-import { Connections } from "../../src/server/connections.js";
+import { Connections } from "../../src/http/node/connections.js";
 import { DATA, frame, HEADERS, preface, RST_STREAM, request, SETTINGS, WINDOW_UPDATE } from "./frames.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";

@@ -13,17 +13,18 @@ import {
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
 import { Call } from "../../core/call.js";
-import { A2AError } from "../../core/error.js";
+import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
+import { failureOf, type Place } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
-import { failureOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
 import { isGrpc, refuse } from "./refusal.js";
@@ -160,7 +161,7 @@ function unary(method: DescMethod, registration: Registration, { invoke, limits,
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
       return await large(answer as Message, registration, { call, context, limits });
     } catch (thrown) {
-      throw failureOf(thrown, context.signal, logger, factsOf(method, call));
+      throw failureOf(thrown, placeOf(method, call, context.signal, logger));
     } finally {
       copyHeaders(call, context);
     }
@@ -187,7 +188,7 @@ function serverStreaming(method: DescMethod, registration: Registration, options
           : await large(message, registration, { call, context, limits: options.limits });
       }
     } catch (thrown) {
-      throw failureOf(thrown, context.signal, options.logger, factsOf(method, call));
+      throw failureOf(thrown, placeOf(method, call, context.signal, options.logger));
     } finally {
       if (!begun) copyHeaders(call, context);
     }
@@ -225,6 +226,12 @@ function begin(context: HandlerContext): Call {
   return new Call(startOf(context));
 }
 
-function factsOf(method: DescMethod, call: Call): object {
-  return { binding: call.binding, method: method.name, requestId: call.requestId };
+function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): Place {
+  return { client: clientOf(signal), logger, binding: call.binding, method: name, call };
+}
+
+/** Why a call cannot be answered any more: its deadline, or else its client. */
+function clientOf({ aborted, reason }: AbortSignal): Place["client"] {
+  const error = toA2AError(reason);
+  return error.reason === "INTERNAL" ? { gone: aborted } : { gone: aborted, reason: error };
 }

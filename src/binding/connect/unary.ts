@@ -19,9 +19,9 @@ import { protobufRequest } from "../../wire/page-size.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
+import { failureOf } from "../failure.js";
 import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
-import { failureOf } from "./error.js";
 import { notTheMessage, plainJson } from "./incoming.js";
 
 /** Media types of unary calls of the Connect protocol. */
@@ -123,8 +123,8 @@ export class OrdinaryUnary {
   }
 
   #failure(thrown: unknown, request: HttpRequest, call: Call): A2AError {
-    const facts = { binding: call.binding, method: this.#method.name, requestId: call.requestId };
-    return failureOf(thrown, { aborted: request.gone, reason: undefined }, this.#options.logger, facts);
+    const { logger } = this.#options;
+    return failureOf(thrown, { client: request, logger, binding: call.binding, method: this.#method.name, call });
   }
 
   #compressionFor(request: HttpRequest, body: string | Uint8Array): Compression | undefined {

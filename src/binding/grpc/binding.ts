@@ -14,9 +14,10 @@ import { binaryWriter } from "../../wire/binary-writer.js";
 import { sharedBytes } from "../../wire/shared.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions } from "../binding.js";
+import { failureOf, type Place } from "../failure.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
-import { failureOf, statusOf } from "./error.js";
+import { statusOf } from "./error.js";
 import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
 import { type Writing, writeAll } from "./stream.js";
@@ -63,7 +64,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
         noteComplete(streamOf(grpc));
         callback(null, bytes);
       } catch (thrown) {
-        const error = failureOf(thrown, start, options.logger, facts(method, call));
+        const error = failureOf(thrown, placeOf(method, call, start, options));
         sendHeaders(grpc, call);
         callback(statusOf(error));
       } finally {
@@ -84,7 +85,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
         // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
         await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
       } catch (thrown) {
-        const error = failureOf(thrown, start, options.logger, facts(method, call));
+        const error = failureOf(thrown, placeOf(method, call, start, options));
         if (start.gone) return;
         sendHeaders(grpc, call);
         // How grpc-js wants the status of a stream: it is sent after the messages that were written.
@@ -162,6 +163,6 @@ function request(grpc: UnaryCall | StreamCall): Message {
   return grpc.request;
 }
 
-function facts(method: DescMethod, call: Call): object {
-  return { binding: call.binding, method: method.name, requestId: call.requestId };
+function placeOf({ name }: DescMethod, call: Call, client: GrpcCallStart, { logger }: GrpcBindingOptions): Place {
+  return { client, logger, binding: call.binding, method: name, call };
 }

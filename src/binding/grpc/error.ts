@@ -4,9 +4,8 @@ import type { ConnectError } from "@connectrpc/connect";
 import { Metadata } from "@grpc/grpc-js";
 import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import { type A2AError, toA2AError } from "../../core/error.js";
-import type { Logger } from "../../core/log.js";
-import { addHeaders, type GrpcCallStart } from "./call.js";
+import type { A2AError } from "../../core/error.js";
+import { addHeaders } from "./call.js";
 
 /** The status of a call, as grpc-js takes it. */
 export interface GrpcStatus {
@@ -38,22 +37,6 @@ export function statusOf(error: A2AError): GrpcStatus {
   const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(error.details) });
   metadata.set(DETAILS_TRAILER, Buffer.from(toBinary(StatusSchema, status)));
   return { code: error.code, details: message, metadata };
-}
-
-/**
- * Anything thrown while a call was answered, as the error that may leave. What leaves as an internal error is logged
- * with its cause; what comes of a deadline or of the client's leaving is no failure.
- */
-export function failureOf(thrown: unknown, start: GrpcCallStart, logger: Logger, facts: object): A2AError {
-  const error = toA2AError(thrown);
-  if (error.reason !== "INTERNAL") return error;
-  const err = error.cause ?? error;
-  if (start.gone) {
-    logger.debug({ ...facts, err }, "a call ended after its client had left");
-    return start.reason;
-  }
-  logger.error({ ...facts, err }, "a call failed");
-  return error;
 }
 
 function fittedMessage(text: string): string {

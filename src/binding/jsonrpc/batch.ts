@@ -145,7 +145,7 @@ export class Batch implements BodySource {
         for (const pieces of all) await writePieces(writer, pieces, limits.stalledReaderMs);
       } catch (thrown) {
         // A part of it is out: all that can be done is to break off, and to say why in the log.
-        failureOf(thrown, { request: this.#request, logger, binding: "jsonrpc" });
+        failureOf(thrown, { client: this.#request, logger, binding: "jsonrpc" });
       }
     });
     return this.#writing;

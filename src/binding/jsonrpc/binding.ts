@@ -54,7 +54,7 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
     request.discard();
-    return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
+    return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
     const body = await readJsonBody(request, options);
@@ -65,7 +65,7 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
       ? await answerBatch(body.json, new Batch(request, calls, options), limits.maxBatch)
       : await calls.alone(body.json);
   } catch (thrown) {
-    return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
+    return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
 }
 

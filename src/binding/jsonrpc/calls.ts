@@ -146,7 +146,7 @@ export class Calls {
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
     const place: Place = {
-      request: this.#request,
+      client: this.#request,
       logger: this.#options.logger,
       binding: BINDING,
       method: method.desc.name,

@@ -70,7 +70,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
   const { invoke, limits, logger } = options;
   const call = callOf(request, BINDING, IMPLIED_VERSION);
   const failed = (thrown: unknown): A2AError =>
-    failureOf(thrown, { request, logger, binding: BINDING, method: route.method.name, call });
+    failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
   try {
     const answer = await invoke({ method: route.method, request: await read(serving), call });
     if (!route.isStream) {

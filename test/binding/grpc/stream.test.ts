@@ -46,7 +46,7 @@ describe("a stream over gRPC", () => {
     expect(ids).toEqual(numbers(100));
     expect(error).toMatchObject({ code: status.UNAVAILABLE, details: "Shutting down." });
     expect(detailsOf(error).info.reason).toBe("UNAVAILABLE");
-    expect(lines).toEqual([]);
+    expect(lines).toMatchObject([{ level: "debug", message: "A call was refused." }]);
   });
 
   it("answers with the error alone when the service refuses at once", async () => {
