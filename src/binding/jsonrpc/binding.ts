@@ -44,7 +44,7 @@ function isRoot(path: string): boolean {
 function wrongVerb(request: HttpRequest, { logger }: BindingOptions): HttpResponse {
   request.discard();
   const thrown = new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
-  return failed(null, failureOf(thrown, { request, logger, binding: "jsonrpc" }));
+  return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
 }
 
 /** The answer; undefined when there is nothing to say. */
