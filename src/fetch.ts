@@ -1,14 +1,8 @@
 // `parley-a2a/fetch`: agents in a runtime that is not Node.js, such as Cloudflare's workerd. It has what `parley-a2a` has but
 // for ports, handlers of Node's requests and gRPC, and imports no module of Node.js that such runtimes do not offer. Tasks are
 // kept in `parley-a2a/store/memory` there.
-export type { Authenticator } from "./auth/authenticator.js";
-export { ConfigurationError } from "./card/faults.js";
-export { Call, type CallStart, type Peer } from "./core/call.js";
-export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
-export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
-export { defaultLimits, type Limits } from "./core/limits.js";
-export { type Logger, silentLogger } from "./core/log.js";
 
+export { AbortReason } from "./agent/abort.js";
 export {
   type AcceptRequest,
   type Agent,
@@ -17,7 +11,7 @@ export {
   type Recovery,
   type Turn,
   turnWith,
-} from "./engine/agent.js";
+} from "./agent/agent.js";
 export {
   type AgentEvent,
   type ArtifactEvent,
@@ -36,9 +30,15 @@ export {
   reply,
   type StatusEvent,
   working,
-} from "./engine/event.js";
-export { Interruption } from "./engine/interruption.js";
-export { type TextOptions, type TextStream, type ToolCall, text } from "./engine/text.js";
+} from "./agent/event.js";
+export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
+export type { Authenticator } from "./auth/authenticator.js";
+export { ConfigurationError } from "./card/faults.js";
+export { Call, type CallStart, type Peer } from "./core/call.js";
+export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
+export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
+export { defaultLimits, type Limits } from "./core/limits.js";
+export { type Logger, silentLogger } from "./core/log.js";
 export type { FetchOrigin } from "./http/fetch/exchange.js";
 export type { FetchHandler } from "./http/fetch/handler.js";
 export { createA2A, type FetchA2A } from "./server/create-fetch-a2a.js";

@@ -1,17 +1,6 @@
 // For those who serve agents.
-export type { Authenticator } from "./auth/authenticator.js";
-// For other libraries: what stores, bindings and interceptors of their own are made against.
-export type { BindingOptions, HttpBinding } from "./binding/binding.js";
-export type { GrpcBinding } from "./binding/grpc/binding.js";
-export { type AgentDirectory, type AgentsInput, type ServedAgent, serveAgents } from "./card/agents.js";
-export { buildCard, type Wired } from "./card/build.js";
-export { ConfigurationError } from "./card/faults.js";
-export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
-export { Call, type CallStart, type Peer } from "./core/call.js";
-export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
-export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
-export { defaultLimits, type Limits } from "./core/limits.js";
-export { type Logger, silentLogger } from "./core/log.js";
+
+export { AbortReason } from "./agent/abort.js";
 export {
   type AcceptRequest,
   type Agent,
@@ -20,7 +9,7 @@ export {
   type Recovery,
   type Turn,
   turnWith,
-} from "./engine/agent.js";
+} from "./agent/agent.js";
 export {
   type AgentEvent,
   type ArtifactEvent,
@@ -39,15 +28,27 @@ export {
   reply,
   type StatusEvent,
   working,
-} from "./engine/event.js";
-export { Interruption } from "./engine/interruption.js";
-export { type TextOptions, type TextStream, type ToolCall, text } from "./engine/text.js";
+} from "./agent/event.js";
+export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
+export type { Authenticator } from "./auth/authenticator.js";
+// For other libraries: what stores, bindings and interceptors of their own are made against.
+export type { BindingOptions, HttpBinding } from "./binding/binding.js";
+export type { GrpcBinding } from "./binding/grpc/binding.js";
+export { type AgentDirectory, type AgentRegistration, type AgentsInput, registerAgents } from "./card/agents.js";
+export { buildCard, type ServerCapabilities } from "./card/build.js";
+export { ConfigurationError } from "./card/faults.js";
+export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
+export { Call, type CallStart, type Peer } from "./core/call.js";
+export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
+export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
+export { defaultLimits, type Limits } from "./core/limits.js";
+export { type Logger, silentLogger } from "./core/log.js";
 export type { FetchOrigin } from "./http/fetch/exchange.js";
 export type { FetchHandler } from "./http/fetch/handler.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/listen.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
-export type { HttpRequest, Target } from "./http/request.js";
+export type { HttpRequest, RequestTarget } from "./http/request.js";
 export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";

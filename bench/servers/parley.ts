@@ -1,6 +1,6 @@
 /** Parley on two ports. Arguments: `message`, `either` (the same, decided by the first event) or `task`, then `memory` or the path of a SQLite file. */
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, reply, working } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, reply, working } from "../../src/agent/event.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";

@@ -1,13 +1,13 @@
 import type { Call } from "../core/call.js";
-import type { Departure } from "../core/departure.js";
+import type { Cancellation } from "../core/cancellation.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { HeaderPairs } from "../http/response.js";
 
 /** Where something failed, for the log. */
-export interface Place {
+export interface FailureContext {
   /** Tells whether anybody waits for the answer, and where the binding knows, why nobody does. */
-  readonly client: Pick<Departure, "gone"> & { readonly reason?: A2AError };
+  readonly client: Pick<Cancellation, "canceled"> & { readonly reason?: A2AError };
   readonly logger: Logger;
   readonly binding: string;
   /** Name of the method, when it came that far. */
@@ -19,12 +19,12 @@ export interface Place {
  * Anything thrown while a request was answered, as the error that may leave. What is the server's fault is logged, with
  * its cause, which never leaves; what comes of a deadline or of the client's going away is no failure.
  */
-export function failureOf(thrown: unknown, { client, logger, binding, method, call }: Place): A2AError {
+export function failureOf(thrown: unknown, { client, logger, binding, method, call }: FailureContext): A2AError {
   const error = toA2AError(thrown);
   if (error.row.http < 500) return error;
   const { reason, cause } = error;
   const facts = { binding, method, requestId: call?.requestId, reason, err: cause ?? error };
-  if (client.gone) {
+  if (client.canceled) {
     logger.debug(facts, "A call ended after its client had left.");
     return reason === "INTERNAL" ? (client.reason ?? cancelled) : error;
   }

@@ -1,14 +1,14 @@
 import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent, AgentCardInput } from "../agent/agent.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/unknown-names.js";
-import type { Agent, AgentCardInput } from "../engine/agent.js";
-import { buildCard, checkCard, type Wired } from "./build.js";
+import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
 import { ConfigurationError } from "./faults.js";
 import { tenantFault } from "./tenants.js";
 
 /** An agent with its card, ready to be served. */
-export interface ServedAgent {
+export interface AgentRegistration {
   /** Tenant that its interfaces declare; empty where a server has one agent. */
   readonly tenant: string;
   readonly agent: Agent;
@@ -26,9 +26,9 @@ export interface ServedAgent {
 /** The agents behind one endpoint. */
 export interface AgentDirectory {
   /** The agent that a tenant value of a request leads to, or undefined when none does. */
-  resolve(tenant: string): ServedAgent | undefined;
+  resolve(tenant: string): AgentRegistration | undefined;
   /** All of them; the first is the one whose card the well-known path shows. */
-  readonly all: readonly ServedAgent[];
+  readonly all: readonly AgentRegistration[];
 }
 
 /** What a server is given to serve: one agent, or several by tenant. */
@@ -45,14 +45,14 @@ export interface AgentsInput {
 }
 
 /** Capabilities that depend on the server alone; whether there is an extended card each agent says itself. */
-export type ServerWired = Omit<Wired, "extendedAgentCard">;
+export type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
 
 /**
  * The agents of a server with their cards, checked.
  *
  * @throws ConfigurationError that names every fault of every agent, card and tenant.
  */
-export function serveAgents(input: AgentsInput, wired: ServerWired): AgentDirectory {
+export function registerAgents(input: AgentsInput, wired: ServerWired): AgentDirectory {
   const faults = shapeFaults(input);
   const several = Object.entries(input.agents ?? {});
   const given: [string, Agent][] = input.agent === undefined ? several : [["", input.agent]];
@@ -84,16 +84,20 @@ function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
   return faults;
 }
 
-function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: ServedAgent; faults: readonly string[] } {
+function serve(
+  tenant: string,
+  agent: Agent,
+  wired: ServerWired,
+): { agent?: AgentRegistration; faults: readonly string[] } {
   if (typeof agent?.execute !== "function") return { faults: ["the agent has no function execute"] };
   // A generator has a constructor of its own; a promise is nothing to take events from.
   if (agent.execute.constructor.name === "AsyncFunction") {
     return { faults: ["execute is an async function: write `async *execute(turn)`, which yields events"] };
   }
   if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
-  const slips = agentFaults(agent);
-  if (slips.length > 0) return { faults: slips };
-  const all: Wired = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
+  const typos = agentFaults(agent);
+  if (typos.length > 0) return { faults: typos };
+  const all: ServerCapabilities = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
   const { card, faults: cardFaults } = checkCard(agent.card, all);
   const faults = cardFaults.map(within("card"));
   const { extendedCard } = agent;
@@ -108,7 +112,7 @@ function serve(tenant: string, agent: Agent, wired: ServerWired): { agent?: Serv
   const extended = checkCard(extend(card, extendedCard), all);
   // One fault of the public card is enough: the extended one repeats it unless it says otherwise.
   const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(within("extendedCard"));
-  const served: ServedAgent = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
+  const served: AgentRegistration = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
   return { agent: served, faults: [...faults, ...more] };
 }
 
@@ -154,7 +158,7 @@ function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
  * the listed. Several take exactly their own: to guess one for a request that names none would be wrong as often as
  * right (specification 8.3.2).
  */
-function resolver({ agents, tenants }: AgentsInput, all: readonly ServedAgent[]): AgentDirectory["resolve"] {
+function resolver({ agents, tenants }: AgentsInput, all: readonly AgentRegistration[]): AgentDirectory["resolve"] {
   const only = all.length === 1 ? all[0] : undefined;
   const byTenant = new Map(all.map((served) => [served.tenant, served]));
   if (agents !== undefined) return (tenant) => (tenant === "" ? only : byTenant.get(tenant));

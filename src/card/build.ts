@@ -7,14 +7,14 @@ import {
   AgentCardSchema,
   AgentExtensionSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentCardInput } from "../engine/agent.js";
+import type { AgentCardInput } from "../agent/agent.js";
 import { ConfigurationError } from "./faults.js";
 import { readInput } from "./input.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
 
 /** Which optional parts of the protocol the server around an agent has. */
-export interface Wired {
+export interface ServerCapabilities {
   readonly pushNotifications: boolean;
   /** The agent has an extended card. */
   readonly extendedAgentCard: boolean;
@@ -36,14 +36,14 @@ export interface CheckedCard {
  *
  * @throws ConfigurationError that names every fault.
  */
-export function buildCard(input: AgentCardInput, wired: Wired): AgentCard {
+export function buildCard(input: AgentCardInput, wired: ServerCapabilities): AgentCard {
   const { card, faults } = checkCard(input, wired);
   if (faults.length > 0) throw new ConfigurationError("The agent card is invalid", faults);
   return card;
 }
 
 /** As `buildCard`, with the faults as a value, so that those of several cards can be told together. */
-export function checkCard(input: AgentCardInput, wired: Wired): CheckedCard {
+export function checkCard(input: AgentCardInput, wired: ServerCapabilities): CheckedCard {
   let card: AgentCard;
   const slips: string[] = [];
   try {
@@ -68,7 +68,7 @@ export function checkCard(input: AgentCardInput, wired: Wired): CheckedCard {
   };
 }
 
-function claimFaults(claimed: AgentCapabilities, wired: Wired): string[] {
+function claimFaults(claimed: AgentCapabilities, wired: ServerCapabilities): string[] {
   return claimed.pushNotifications === true && !wired.pushNotifications
     ? ["capabilities.pushNotifications is true, but this server sends no push notifications"]
     : [];
@@ -76,7 +76,7 @@ function claimFaults(claimed: AgentCapabilities, wired: Wired): string[] {
 
 // The extended card alone may be declared without being there: the specification has an error for it (3.3.4), and a
 // server may get it later.
-function fill(capabilities: AgentCapabilities, wired: Wired): void {
+function fill(capabilities: AgentCapabilities, wired: ServerCapabilities): void {
   capabilities.streaming ??= true;
   capabilities.pushNotifications ??= wired.pushNotifications;
   capabilities.extendedAgentCard ??= wired.extendedAgentCard;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/unknown-names.js";
-import type { Agent } from "../engine/agent.js";
 import { optionTable } from "../server/option-table.js";
 import type { ServerOptions } from "../server/options.js";
 import { whatWentWrong } from "./module-fault.js";

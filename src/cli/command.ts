@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { exit } from "./ending.js";
+import { exit } from "./exit.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
 

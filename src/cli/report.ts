@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { ConfigurationError } from "../card/faults.js";
 import { StoreError } from "../store/task-store.js";
-import { RESTART_CODE } from "./ending.js";
+import { RESTART_CODE } from "./exit.js";
 import { UsageError } from "./usage-error.js";
 
 /** How a command ended. */

@@ -10,10 +10,10 @@ import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { loadAgentModule } from "./agent-module.js";
+import { greeting } from "./banner.js";
 import { defaultCommandOptions } from "./command-options.js";
-import { leave, noteUnexpectedEnd, RESTART_CODE } from "./ending.js";
+import { exitProcess, noteUnexpectedEnd, RESTART_CODE } from "./exit.js";
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
-import { greeting } from "./greeting.js";
 import { createLog, isPretty } from "./log.js";
 import { endOnSignals } from "./signals.js";
 import { UsageError } from "./usage-error.js";
@@ -50,7 +50,7 @@ async function serve(path: string, given: Given): Promise<void> {
   setLogger({ error: grpcSays, info: grpcSays, debug: grpcSays });
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an error that nobody caught ends the process");
-    void leave(1);
+    void exitProcess(1);
   });
   const module = await loadAgentModule(path);
   for (const doubt of [...unknownVariables(process.env), ...module.doubts]) logger.warn({}, doubt);
@@ -63,7 +63,7 @@ async function serve(path: string, given: Given): Promise<void> {
   endOnSignals(latestEnd(options), async (signal) => {
     logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
     // Whoever is stopped while starting leaves things as a crash would, and the next start takes care of that.
-    return server === undefined ? leave(0, signal) : close(server, logger, { code: 0, signal });
+    return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
   });
   try {
     const accessLog = isPretty(command.logFormat, process.stderr);
@@ -111,9 +111,9 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
     await server.close(graceMs === undefined ? {} : { graceMs });
   } catch (error) {
     logger.error({ err: error }, "the server did not end in order");
-    return leave(code === 0 ? 1 : code, signal);
+    return exitProcess(code === 0 ? 1 : code, signal);
   }
-  return leave(code, signal);
+  return exitProcess(code, signal);
 }
 
 /** The store that the module brings, or the one that the command line names. */

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { die, endAtTheLatest, exit } from "./ending.js";
+import { die, endAtTheLatest, exit } from "./exit.js";
 
 /** npm and a terminal both pass a Ctrl-C on: what comes within this time of the first is the same key, in ms. */
 const ECHO_MS = 300;

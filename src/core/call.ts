@@ -1,5 +1,5 @@
 import { anonymous, type Caller } from "./caller.js";
-import { type Departure, departureOf } from "./departure.js";
+import { type Cancellation, cancellationOf } from "./cancellation.js";
 import { newRequestId } from "./ids.js";
 
 /** Where a call came from. */
@@ -28,7 +28,7 @@ export interface CallStart {
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
   /** The same at less cost, where the binding has it; made from the signal otherwise. */
-  readonly departure?: Departure;
+  readonly cancellation?: Cancellation;
   /**
    * The version that package, method name or path alone tells without doubt, taken when the client names none
    * (specification 3.6.2 and its gap: a missing header). Undefined: the binding cannot tell.
@@ -110,7 +110,7 @@ export class Call {
   }
 
   /** The same, for whoever only wants to be told. */
-  get departure(): Departure {
-    return this.#start.departure ?? departureOf(this.#start.signal);
+  get cancellation(): Cancellation {
+    return this.#start.cancellation ?? cancellationOf(this.#start.signal);
   }
 }

@@ -8,15 +8,15 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
+import { InvalidAgentEvent } from "../agent/checked-copies.js";
+import type { ArtifactEvent, Content } from "../agent/event.js";
+import { agentMessage, artifactOf, type MessageContext } from "../agent/message.js";
+import type { TurnRequest } from "../agent/turn.js";
 import { newId } from "../core/ids.js";
 import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { addedSize } from "../task/size.js";
 import { mayFollow } from "../task/state.js";
-import type { ArtifactEvent, Content } from "./event.js";
-import { agentMessage, artifactOf, type Place } from "./message.js";
-import { InvalidAgentEvent } from "./own-values.js";
-import type { TurnRequest } from "./turn.js";
 
 /** The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3). */
 export function createdDraft(turn: TurnRequest, now: number): Draft {
@@ -51,7 +51,7 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
 }
 
 /** The entry of a status change. */
-export function statusDraft(place: Place, state: TaskState, content: Content | undefined, now: number): Draft {
+export function statusDraft(place: MessageContext, state: TaskState, content: Content | undefined, now: number): Draft {
   if (!mayFollow(TaskState.WORKING, state)) {
     throw new InvalidAgentEvent(`a task at work cannot go to the state ${TaskState[state] ?? state}`);
   }
@@ -66,7 +66,7 @@ export function statusDraft(place: Place, state: TaskState, content: Content | u
   return { event: draft, time: now, size: addedSize(draft) };
 }
 
-function statusMessage(content: Content, place: Place): Message {
+function statusMessage(content: Content, place: MessageContext): Message {
   const message = agentMessage(content, place);
   if (message.parts.length === 0) throw new InvalidAgentEvent("a message needs at least one part");
   return message;
@@ -82,7 +82,7 @@ export class ArtifactIds {
   }
 
   /** The entry of an artifact event; `append` only where there is something to append to (specification 4.2.2). */
-  draft(event: ArtifactEvent, place: Place, now: number): Draft {
+  draft(event: ArtifactEvent, place: MessageContext, now: number): Draft {
     const name = event.name ?? "";
     const artifactId = event.id || (event.append ? this.#byName.get(name) : undefined) || newId();
     const update = create(TaskArtifactUpdateEventSchema);

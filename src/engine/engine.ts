@@ -6,7 +6,9 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ServedAgent } from "../card/agents.js";
+import type { Client } from "../agent/abort.js";
+import type { TurnRequest } from "../agent/turn.js";
+import type { AgentRegistration } from "../card/agents.js";
 import type { Caller } from "../core/caller.js";
 import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
@@ -15,39 +17,37 @@ import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
 import {
+  type IdempotencyKey,
+  type IdempotencyRecord,
   type Lease,
   type ListRequest,
   nobody,
-  type RememberedSend,
-  type SendKey,
   StoreError,
   type TaskHead,
   type TaskStore,
 } from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
-import type { CursorSource } from "./cursor.js";
-import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./direct.js";
+import type { CursorSource } from "./cursor/reader.js";
 import { createdDraft, messageDraft, statusDraft } from "./draft.js";
-import { HeldTask, type Moment, momentOf } from "./held-task.js";
+import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import { giveUpInterrupted } from "./interrupted.js";
-import type { Client } from "./interruption.js";
-import { KeyedSends, keyReused } from "./keyed-sends.js";
 import { LeaseKeeper } from "./lease.js";
+import { Maintenance } from "./maintenance.js";
 import { isOutage, logTrouble, unavailable } from "./outage.js";
 import { recoverTask } from "./recovery.js";
-import { Execution, type RunnerSource, type StartedTurn } from "./runner.js";
-import { Shelf } from "./shelf.js";
+import { Execution, type PendingTurn, type RunnerSource } from "./runner.js";
+import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
+import { TaskLogCache } from "./task-log-cache.js";
 import { type TaskPage, TaskReader } from "./task-reader.js";
-import type { TurnRequest } from "./turn.js";
-import { Upkeep } from "./upkeep.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./taskless.js";
 
 /** What an engine is made of. */
 export interface EngineOptions {
   readonly store: TaskStore;
   /** The agent of a tenant, for tasks that a crash left behind. */
-  readonly agentOf: (tenant: string) => ServedAgent | undefined;
+  readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly limits?: Limits;
   readonly logger?: Logger;
   /** A crashed process's tasks are taken over after this time, in milliseconds. Default 15 seconds. */
@@ -69,8 +69,8 @@ export interface Scope {
 }
 
 /** One message to be sent, with what the interceptors found out about its call. */
-export interface SendOrder {
-  readonly served: ServedAgent;
+export interface SendCommand {
+  readonly served: AgentRegistration;
   readonly request: SendMessageRequest;
   readonly caller: Caller;
   readonly tenant: string;
@@ -87,9 +87,9 @@ export interface SendOrder {
 }
 
 /** What became of a message: a direct answer, or a task that goes on. */
-export type Sent =
+export type SendResult =
   | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "task"; readonly task: HeldTask };
+  | { readonly kind: "task"; readonly task: TaskHandle };
 
 /**
  * The engine: it accepts messages into tasks, runs agents on them, and lets calls read what happens. Protocol and
@@ -102,12 +102,12 @@ export class Engine {
   readonly #logger: Logger;
   readonly #now: () => number;
   readonly #holder = newId();
-  readonly #shelf: Shelf;
+  readonly #taskLogs: TaskLogCache;
   readonly #tasks: TaskReader;
   readonly #executions = new TransientMap<Execution>();
-  readonly #keyed = new KeyedSends();
+  readonly #keyed = new IdempotentSends();
   readonly #leases: LeaseKeeper;
-  readonly #upkeep: Upkeep;
+  readonly #maintenance: Maintenance;
   /** What every execution needs of this engine. */
   readonly #runner: RunnerSource;
   #draining = false;
@@ -120,7 +120,7 @@ export class Engine {
     this.#logger = guardedLogger(options.logger ?? silentLogger);
     this.#now = options.now ?? Date.now;
     const leaseMs = options.leaseMs ?? 15_000;
-    this.#shelf = new Shelf(options.store, (log) => this.#tasks.keepLarge(log));
+    this.#taskLogs = new TaskLogCache(options.store, (log) => this.#tasks.keepLarge(log));
     this.#tasks = new TaskReader({
       store: options.store,
       logger: this.#logger,
@@ -136,15 +136,15 @@ export class Engine {
       maxRecovered: this.#limits.maxRecovered,
       logger: this.#logger,
       executions: this.#executions,
-      writing: (taskId) => this.#shelf.peek(taskId)?.quiet === false,
+      writing: (taskId) => this.#taskLogs.get(taskId)?.quiet === false,
       recover: (taskId, lease) => this.#recover(taskId, lease),
     });
     this.#runner = this.#makeRunner();
     // Whoever waits looks again whether there is still something to wait for.
     options.store.health.onChange(() => {
-      for (const log of this.#shelf.all()) log.wake();
+      for (const log of this.#taskLogs.all()) log.wake();
     });
-    this.#upkeep = new Upkeep({
+    this.#maintenance = new Maintenance({
       store: options.store,
       leases: this.#leases,
       leaseMs,
@@ -162,7 +162,7 @@ export class Engine {
    * left, and messages to it wait for their turn.
    */
   start(): Promise<void> {
-    return this.#upkeep.start();
+    return this.#maintenance.start();
   }
 
   /** Executions that live in this process. */
@@ -172,7 +172,7 @@ export class Engine {
 
   /** Resolves when all that was cut off at the start is in order, or runs. */
   get recovered(): Promise<void> {
-    return this.#upkeep.recovered;
+    return this.#maintenance.recovered;
   }
 
   /** How many agents are at work for a task. */
@@ -186,16 +186,16 @@ export class Engine {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    for (const log of this.#shelf.all()) log.wake();
-    await this.#upkeep.stop();
+    for (const log of this.#taskLogs.all()) log.wake();
+    await this.#maintenance.stop();
     const running = this.#executions.values();
     await within(graceMs, Promise.all(running.map((execution) => execution.done)));
     this.#closing = true;
-    for (const log of this.#shelf.all()) log.wake();
+    for (const log of this.#taskLogs.all()) log.wake();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
     await Promise.allSettled(this.#executions.values().map((execution) => execution.shutdown(grace)));
     await this.#leases.leave().catch(this.#noteTrouble);
-    this.#upkeep.end();
+    this.#maintenance.end();
   }
 
   /**
@@ -205,7 +205,7 @@ export class Engine {
   abandon(): number {
     this.#draining = true;
     this.#closing = true;
-    this.#upkeep.end();
+    this.#maintenance.end();
     const running = this.#executions.values();
     for (const execution of running) execution.abandon("shutdown");
     return running.length;
@@ -216,7 +216,7 @@ export class Engine {
    * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_PARAMS (contexts differ),
    * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE
    */
-  async send(order: SendOrder): Promise<Sent> {
+  async send(order: SendCommand): Promise<SendResult> {
     if (this.#draining) throw shuttingDown();
     const { idempotency, tenant, caller } = order;
     if (idempotency === undefined) return this.#send(order);
@@ -227,7 +227,7 @@ export class Engine {
     });
   }
 
-  async #send(order: SendOrder): Promise<Sent> {
+  async #send(order: SendCommand): Promise<SendResult> {
     const message = order.request.message ?? create(MessageSchema);
     if (message.taskId !== "") return { kind: "task", task: await this.#followUp(order, message) };
     const kind = order.served.agent.responds ?? "task";
@@ -245,7 +245,7 @@ export class Engine {
       return { kind: "message", message: await directReply(started, turn.message.contextId, this.#runner) };
     }
     if (started.refusal !== undefined) throw started.refusal;
-    started.interruptible.unfollow();
+    started.aborter.unfollow();
     if (this.#draining) {
       void giveUp(started, this.#logger);
       throw shuttingDown();
@@ -254,21 +254,21 @@ export class Engine {
   }
 
   /** Lets the agent refuse a message that nothing was stored of. @throws A2AError what it refuses with */
-  async #ask(order: SendOrder, message: Message, task?: () => Task): Promise<void> {
+  async #ask(order: SendCommand, message: Message, task?: () => Task): Promise<void> {
     await askToAccept(this.#directSource(order, this.#turnOf(order, message)), this.#logger, task);
     if (this.#draining) throw shuttingDown();
   }
 
   /** Takes hold of a task that the scope may see. @throws A2AError TASK_NOT_FOUND */
-  async open(scope: Scope, taskId: string): Promise<HeldTask> {
+  async open(scope: Scope, taskId: string): Promise<TaskHandle> {
     const log = await this.#take(scope, taskId);
     // No message of this call is to be answered.
     return this.#held(log, Number.POSITIVE_INFINITY);
   }
 
   /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
-  async get(scope: Scope, taskId: string, view?: View): Promise<Moment> {
-    return momentOf(await this.#visible(scope, taskId), view);
+  async get(scope: Scope, taskId: string, view?: View): Promise<TaskView> {
+    return taskViewOf(await this.#visible(scope, taskId), view);
   }
 
   /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
@@ -287,7 +287,7 @@ export class Engine {
    * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification
    * 3.1.5). @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE
    */
-  async cancel(scope: Scope, taskId: string): Promise<Moment> {
+  async cancel(scope: Scope, taskId: string): Promise<TaskView> {
     const log = await this.#take(scope, taskId);
     try {
       // Over is what is stored as over.
@@ -303,25 +303,25 @@ export class Engine {
         await log.stored();
       }
       if (!isTerminal(log.fold.state)) throw unavailable(undefined);
-      return momentOf(log);
+      return taskViewOf(log);
     } catch (error) {
       // Somebody else ended it between the look and the act.
       if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(taskId);
       throw error;
     } finally {
-      this.#shelf.release(log);
+      this.#taskLogs.release(log);
     }
   }
 
   /** A task in memory, unless it is behind a position that the store has: its commit is told of a moment later. */
   #live(taskId: string, position: number): TaskLog | undefined {
-    const log = this.#store.shared ? undefined : this.#shelf.peek(taskId);
+    const log = this.#store.shared ? undefined : this.#taskLogs.get(taskId);
     return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
   }
 
   /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
   async #caughtUp(taskId: string, position: number): Promise<TaskLog | undefined> {
-    const log = this.#store.health.status.healthy ? this.#shelf.peek(taskId) : undefined;
+    const log = this.#store.health.status.healthy ? this.#taskLogs.get(taskId) : undefined;
     if (log === undefined || !(await log.caughtUp(position))) return undefined;
     return this.#live(taskId, position);
   }
@@ -329,7 +329,7 @@ export class Engine {
   async #take(scope: Scope, taskId: string): Promise<TaskLog> {
     let log: TaskLog | undefined;
     try {
-      log = await this.#shelf.take(taskId);
+      log = await this.#taskLogs.acquire(taskId);
       if (log === undefined) throw taskNotFound(taskId);
       // Somebody may have read in the store what this process has not been told of yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
@@ -338,21 +338,21 @@ export class Engine {
       if (log.fold.position > 0 && isOf(log.head, scope)) return log;
       throw taskNotFound(taskId);
     } catch (error) {
-      if (log !== undefined) this.#shelf.release(log);
+      if (log !== undefined) this.#taskLogs.release(log);
       throw this.#trouble(error);
     }
   }
 
-  #held(log: TaskLog, since: number, accepted?: Moment): HeldTask {
+  #held(log: TaskLog, since: number, accepted?: TaskView): TaskHandle {
     const draining = (): boolean => this.#draining;
     const closing = (): boolean => this.#closing;
     const source: CursorSource = { log, draining, closing, outage: this.#outage };
-    return new HeldTask(source, since, accepted, () => this.#shelf.release(log));
+    return new TaskHandle(source, since, accepted, () => this.#taskLogs.release(log));
   }
 
-  async #create(order: SendOrder, turn: TurnRequest, started?: StartedTurn): Promise<HeldTask> {
+  async #create(order: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
     const now = this.#now();
-    const log = this.#shelf.create({
+    const log = this.#taskLogs.create({
       taskId: turn.message.taskId,
       tenant: order.tenant,
       owner: order.caller.owner,
@@ -377,12 +377,12 @@ export class Engine {
       execution.abandon("canceled");
       if (!runs && started !== undefined) void giveUp(started, this.#logger);
       if (started === undefined && isOutage(error)) this.#leases.unheard(log.taskId, 0);
-      this.#shelf.release(log);
+      this.#taskLogs.release(log);
       return this.#repeated(order, error);
     }
   }
 
-  async #followUp(order: SendOrder, message: Message): Promise<HeldTask> {
+  async #followUp(order: SendCommand, message: Message): Promise<TaskHandle> {
     const log = await this.#take({ tenant: order.tenant, owner: order.caller.owner }, message.taskId);
     try {
       if (isTerminal(log.plannedState)) await log.stored();
@@ -398,7 +398,7 @@ export class Engine {
     } catch (error) {
       // An execution that lives here finds the message by itself.
       if (isOutage(error) && !this.#executions.has(log.taskId)) this.#leases.unheard(log.taskId, log.fold.position);
-      this.#shelf.release(log);
+      this.#taskLogs.release(log);
       // What is refused now may be what was accepted a moment ago, at another process.
       const known = isRefusal(error) ? await this.#remembered(order) : undefined;
       return known === undefined ? this.#repeated(order, error) : this.#hold(order, known);
@@ -409,10 +409,10 @@ export class Engine {
   async #accept(
     log: TaskLog,
     draft: ReturnType<typeof createdDraft>,
-    order: SendOrder,
+    order: SendCommand,
     followUp?: TurnRequest,
-  ): Promise<HeldTask> {
-    let held: HeldTask | undefined;
+  ): Promise<TaskHandle> {
+    let held: TaskHandle | undefined;
     const { caller, tenant, idempotency, ifGeneration } = order;
     if (draft.size > this.#limits.maxMessageBytes) throw messageTooLarge(this.#limits.maxMessageBytes);
     await log.append(draft, {
@@ -424,7 +424,7 @@ export class Engine {
       // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
       lease: (position) => this.#leases.lease(position),
       onStored: (entry) => {
-        const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
+        const accepted = order.capture === undefined ? undefined : taskViewOf(log, order.capture);
         held = this.#held(log, entry.position, accepted);
         if (followUp !== undefined) this.#queue(log, order.served, { ...followUp, position: entry.position });
       },
@@ -437,23 +437,23 @@ export class Engine {
    * Whoever has the lease gives a message its turn. Behind one that another process has in work, or died over, it
    * waits: whoever has that one, or claims it, comes to the message.
    */
-  #queue(log: TaskLog, served: ServedAgent, turn: TurnRequest): void {
+  #queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest): void {
     const { lease } = log.head;
     const own = lease?.holder === this.#holder && lease.turn === turn.position;
     const running = this.#executions.get(log.taskId);
     if (running !== undefined) running.add(turn, own ? { lease } : {});
     else if (own) this.#run(this.#execution(log, served, lease), turn);
-    else if (lease?.holder === nobody) this.#upkeep.claimSoon();
+    else if (lease?.holder === nobody) this.#maintenance.claimSoon();
   }
 
-  #execution(log: TaskLog, served: ServedAgent, lease: Lease): Execution {
+  #execution(log: TaskLog, served: AgentRegistration, lease: Lease): Execution {
     const execution = new Execution(this.#runner, log, served.agent, lease);
     this.#executions.set(log.taskId, execution);
     this.#leases.begun(log.taskId);
     return execution;
   }
 
-  #run(execution: Execution, turn: TurnRequest, started?: StartedTurn): void {
+  #run(execution: Execution, turn: TurnRequest, started?: PendingTurn): void {
     execution.add(turn, started === undefined ? {} : { started });
     void execution.run(turn.position - 1);
   }
@@ -469,7 +469,7 @@ export class Engine {
       ended: (execution) => {
         if (this.#executions.get(execution.log.taskId) === execution) this.#executions.delete(execution.log.taskId);
         this.#leases.ended(execution.log.taskId);
-        this.#shelf.tidy(execution.log);
+        this.#taskLogs.evict(execution.log);
         if (this.#options.logsEnds === true) {
           const { taskId, plannedState } = execution.log;
           this.#logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
@@ -478,11 +478,11 @@ export class Engine {
     };
   }
 
-  #directSource(order: SendOrder, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
+  #directSource(order: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
     return { agent: order.served.agent, turn, client: order.client, source: this.#runner };
   }
 
-  #turnOf(order: SendOrder, message: Message): TurnRequest {
+  #turnOf(order: SendCommand, message: Message): TurnRequest {
     return {
       message,
       position: 1,
@@ -505,26 +505,26 @@ export class Engine {
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
   }
 
-  async #remembered(order: SendOrder): Promise<RememberedSend | undefined> {
+  async #remembered(order: SendCommand): Promise<IdempotencyRecord | undefined> {
     const { idempotency, tenant, caller } = order;
     if (idempotency === undefined) return undefined;
-    const key: SendKey = { tenant, owner: caller.owner, key: idempotency.key };
+    const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
     const known = await this.#store.findSend(key).catch((error: unknown) => Promise.reject(this.#trouble(error)));
     if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused();
     return known;
   }
 
   /** The same send came twice at once: the second one gets the first one's task. */
-  #repeated(order: SendOrder, error: unknown): Promise<HeldTask> {
+  #repeated(order: SendCommand, error: unknown): Promise<TaskHandle> {
     const { remembered } = error instanceof StoreError ? error : {};
     if (remembered === undefined) throw this.#trouble(error);
     if (remembered.fingerprint !== order.idempotency?.fingerprint) throw keyReused();
     return this.#hold(order, remembered);
   }
 
-  async #hold(order: SendOrder, known: RememberedSend): Promise<HeldTask> {
+  async #hold(order: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
     const log = await this.#take({ tenant: order.tenant, owner: order.caller.owner }, known.taskId);
-    const accepted = order.capture === undefined ? undefined : momentOf(log, order.capture);
+    const accepted = order.capture === undefined ? undefined : taskViewOf(log, order.capture);
     // A retry waits for what its first attempt waited for.
     return this.#held(log, known.position, accepted);
   }
@@ -534,8 +534,8 @@ export class Engine {
     this.#executions.get(taskId)?.abandon("lease-lost");
     let log: TaskLog | undefined;
     try {
-      const known = this.#shelf.peek(taskId) !== undefined;
-      log = await this.#shelf.take(taskId);
+      const known = this.#taskLogs.get(taskId) !== undefined;
+      log = await this.#taskLogs.acquire(taskId);
       if (log === undefined) return;
       if (known) await log.refresh();
       await this.#recoverLog(log, lease);
@@ -543,7 +543,7 @@ export class Engine {
       const what = "a task could not be recovered; it is tried again";
       logTrouble(this.#logger, error, { taskId }, what);
     } finally {
-      if (log !== undefined) this.#shelf.release(log);
+      if (log !== undefined) this.#taskLogs.release(log);
     }
   }
 
@@ -565,7 +565,7 @@ export class Engine {
     const { taskId } = head;
     let log: TaskLog | undefined;
     try {
-      log = await this.#shelf.take(taskId);
+      log = await this.#taskLogs.acquire(taskId);
       if (log === undefined) return;
       if (this.#store.shared || log.uncertain) await log.refresh();
       if (await giveUpInterrupted(log, head, this.#now())) {
@@ -575,13 +575,13 @@ export class Engine {
       // The others are not to wait for one that cannot be read.
       logTrouble(this.#logger, error, { taskId }, "a task that waits for its client could not be canceled");
     } finally {
-      if (log !== undefined) this.#shelf.release(log);
+      if (log !== undefined) this.#taskLogs.release(log);
     }
   }
 
   /** Looks for what other processes have stored, and for what was stored here without anybody being told. */
   async #refresh(): Promise<void> {
-    for (const log of this.#shelf.all()) {
+    for (const log of this.#taskLogs.all()) {
       if (!this.#store.shared && !log.uncertain) continue;
       try {
         await log.refresh();

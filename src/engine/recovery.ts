@@ -1,5 +1,8 @@
 import { TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ServedAgent } from "../card/agents.js";
+import { LazyAbortController } from "../agent/abort.js";
+import { recoveryOf } from "../agent/agent-calls.js";
+import { makeTurn, type TurnRequest } from "../agent/turn.js";
+import type { AgentRegistration } from "../card/agents.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { holds } from "../store/check.js";
@@ -7,14 +10,11 @@ import type { Lease, TaskStore } from "../store/task-store.js";
 import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { recoveryOf } from "./agent-calls.js";
 import { statusDraft } from "./draft.js";
-import { Interruptible } from "./interruption.js";
 import { type LeaseKeeper, LeaseLost } from "./lease.js";
 import type { Execution, RunnerSource } from "./runner.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
-import { makeTurn, type TurnRequest } from "./turn.js";
 
 /** A task whose execution was cut off, and what is needed to go on. */
 export interface Recovery {
@@ -23,11 +23,11 @@ export interface Recovery {
   readonly lease: Lease;
   readonly leases: LeaseKeeper;
   readonly store: TaskStore;
-  readonly served: ServedAgent | undefined;
+  readonly served: AgentRegistration | undefined;
   readonly maxRestarts: number;
   readonly runner: RunnerSource;
   readonly logger: Logger;
-  readonly begin: (served: ServedAgent, lease: Lease) => Execution;
+  readonly begin: (served: AgentRegistration, lease: Lease) => Execution;
 }
 
 /**
@@ -62,11 +62,11 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   void execution.run(paused ? first?.position : lease.turn - 1);
 }
 
-function mayRunAgain(recovery: Recovery, served: ServedAgent, request: TurnRequest, attempt: number): boolean {
+function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest, attempt: number): boolean {
   if (attempt > recovery.maxRestarts + 1) return false;
   const turn = makeTurn(ranBefore(request, attempt), {
     task: viewTask(recovery.log.fold.task),
-    interruptible: new Interruptible(),
+    aborter: new LazyAbortController(),
     source: recovery.runner,
   });
   return recoveryOf(served.agent, turn) === "restart";

@@ -1,4 +1,12 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type AbortCause, LazyAbortController } from "../agent/abort.js";
+import { type Agent, AgentError, type Turn } from "../agent/agent.js";
+import { recoveryOf, startAgent } from "../agent/agent-calls.js";
+import { InvalidAgentEvent } from "../agent/checked-copies.js";
+import type { AgentEvent, Content } from "../agent/event.js";
+import { checkValues } from "../agent/event-values.js";
+import type { MessageContext } from "../agent/message.js";
+import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
@@ -9,20 +17,12 @@ import type { Lease } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { type Agent, AgentError, type Turn } from "./agent.js";
-import { recoveryOf, startAgent } from "./agent-calls.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
-import type { AgentEvent, Content } from "./event.js";
-import { checkValues } from "./event-values.js";
-import { Interruptible, type InterruptionCause } from "./interruption.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
-import type { Place } from "./message.js";
 import { logTrouble } from "./outage.js";
-import { InvalidAgentEvent } from "./own-values.js";
 import { MessageWaits } from "./plan.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
-import { makeTurn, type TurnRequest, type TurnSource } from "./turn.js";
 
 /** What executions need of the engine. */
 export interface RunnerSource extends TurnSource {
@@ -41,9 +41,9 @@ export interface RunnerSource extends TurnSource {
 }
 
 /** A turn whose agent runs already, because its first event decided that there is a task. */
-export interface StartedTurn {
+export interface PendingTurn {
   readonly iterator: AsyncIterator<AgentEvent>;
-  readonly interruptible: Interruptible;
+  readonly aborter: LazyAbortController;
   readonly turn: Turn;
   /** Its first event; undefined when the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
@@ -64,12 +64,12 @@ export class Execution {
   readonly #source: RunnerSource;
   /** What is known here of messages, hardly ever more than one; of others the log tells. */
   readonly #requests: TurnRequest[] = [];
-  #started: StartedTurn | undefined;
+  #started: PendingTurn | undefined;
   readonly #ids: ArtifactIds;
-  readonly #place: Place;
+  readonly #place: MessageContext;
   #finish: () => void = () => {};
   #over = false;
-  #interruptible = new Interruptible();
+  #aborter = new LazyAbortController();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
@@ -95,11 +95,11 @@ export class Execution {
       this.#finish = resolve;
     });
     log.busy = true;
-    log.holds++;
+    log.refCount++;
   }
 
   /** Tells of a message that is stored; `started` when its agent runs already, `lease` when it came with one. */
-  add(request: TurnRequest, more: { readonly started?: StartedTurn; readonly lease?: Lease } = {}): void {
+  add(request: TurnRequest, more: { readonly started?: PendingTurn; readonly lease?: Lease } = {}): void {
     this.#requests.push(request);
     this.#started ??= more.started;
     this.#taken = more.lease ?? this.#taken;
@@ -116,8 +116,7 @@ export class Execution {
         if (!this.#over) await this.#runTurn(request);
       }
       // A cancel that came between two turns, or while the last one was being put to rest.
-      if (!this.#over && this.#interruptible.reason?.cause === "canceled")
-        await this.#close(TaskState.CANCELED, undefined);
+      if (!this.#over && this.#aborter.reason?.cause === "canceled") await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
       this.#broke(error);
     } finally {
@@ -140,7 +139,7 @@ export class Execution {
 
   /** Position of the next message whose turn is to be run; undefined when none waits, or none is to be run any more. */
   #next(): number | undefined {
-    if (this.#over || this.#interruptible.reason !== undefined || isTerminal(this.log.plannedState)) return undefined;
+    if (this.#over || this.#aborter.reason !== undefined || isTerminal(this.log.plannedState)) return undefined;
     return this.#waiting;
   }
 
@@ -172,7 +171,7 @@ export class Execution {
    * task is canceled without it (specification 3.1.5).
    */
   async cancel(): Promise<void> {
-    this.#interruptible.interrupt("canceled");
+    this.#aborter.abort("canceled");
     await within(this.#source.limits.cancelGraceMs, this.done);
     if (this.#over) return;
     this.#over = true;
@@ -186,7 +185,7 @@ export class Execution {
 
   /** Stops the execution because the server ends; `recover` says what becomes of the task. */
   async shutdown(graceMs: number): Promise<void> {
-    this.#interruptible.interrupt("shutdown");
+    this.#aborter.abort("shutdown");
     await within(graceMs, this.done);
     if (this.#over) return;
     this.#over = true;
@@ -201,14 +200,14 @@ export class Execution {
    * Ends at once, whatever its agent does: nothing more of this execution is stored. What lease the task has stays, and
    * whoever claims that decides (recovery).
    */
-  abandon(cause: InterruptionCause, error?: unknown): void {
+  abandon(cause: AbortCause, error?: unknown): void {
     if (this.#over) return;
     const { logger } = this.#source;
     const { taskId } = this.log;
     if (cause === "lease-lost") logger.warn({ taskId }, "an execution ends, because its task was taken over");
     if (cause === "store-failed") logTrouble(logger, error, { taskId }, "an execution could not be stored");
     this.#over = true;
-    this.#interruptible.interrupt(cause);
+    this.#aborter.abort(cause);
     this.#end(true);
   }
 
@@ -226,7 +225,7 @@ export class Execution {
     if (this.#over && !leftBehind) return;
     this.#over = true;
     this.log.busy = false;
-    this.log.holds--;
+    this.log.refCount--;
     this.#finish();
     this.#source.ended(this);
     this.log.wake();
@@ -236,7 +235,7 @@ export class Execution {
     const started = this.#started;
     this.#started = undefined;
     const { iterator, turn } = started ?? this.#start(request);
-    if (started !== undefined) this.#adopt(started.interruptible);
+    if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
     this.#request = request;
     this.log.turn = request.position;
@@ -252,7 +251,7 @@ export class Execution {
         if (this.#acceptedBytes >= roundBytes) await this.#letOthers();
         const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
         if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
-          await this.log.room(maxUnstoredEvents, maxUnstoredBytes);
+          await this.log.waitForDrain(maxUnstoredEvents, maxUnstoredBytes);
         }
         if (this.#failure !== undefined) break;
         result = await iterator.next();
@@ -263,12 +262,12 @@ export class Execution {
         if (result.value.kind === "status") last = result.value.state;
       }
       // An agent that was left behind may still clean up, for nobody but itself.
-      if (this.#over && !result.done) void leave(iterator, this.#source.logger);
+      if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       if (!result.done) leaving = this.#leave(iterator);
     } catch (error) {
       // It may be an event that was refused, whose agent waits behind its `yield`.
-      void leave(iterator, this.#source.logger);
+      void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       return this.#threw(error);
     }
@@ -279,7 +278,7 @@ export class Execution {
 
   /** Lets the agent clean up behind its last event. */
   async #leave(iterator: AsyncIterator<AgentEvent>): Promise<void> {
-    await leave(iterator, this.#source.logger);
+    await closeIterator(iterator, this.#source.logger);
     this.#hasLeft = true;
   }
 
@@ -291,19 +290,19 @@ export class Execution {
     logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
   }
 
-  #start(request: TurnRequest): Pick<StartedTurn, "iterator" | "turn"> {
+  #start(request: TurnRequest): Pick<PendingTurn, "iterator" | "turn"> {
     const turn = makeTurn(request, {
       task: viewTask(this.log.fold.task),
-      interruptible: this.#interruptible,
+      aborter: this.#aborter,
       source: this.#source,
     });
     return { turn, iterator: startAgent(this.agent, turn) };
   }
 
   /** The agent of a turn that runs already looks at a signal of its own. */
-  #adopt(started: Interruptible): void {
-    if (this.#interruptible.reason !== undefined) started.interrupt(this.#interruptible.reason.cause);
-    this.#interruptible = started;
+  #adopt(started: LazyAbortController): void {
+    if (this.#aborter.reason !== undefined) started.abort(this.#aborter.reason.cause);
+    this.#aborter = started;
   }
 
   #accept(event: AgentEvent): void {
@@ -340,7 +339,7 @@ export class Execution {
   /** The agent returned: after a pause the task waits, otherwise it is done. */
   async #returned(last: TaskState | undefined): Promise<void> {
     if (last !== undefined && isTerminal(last)) return this.#settle();
-    const { reason } = this.#interruptible;
+    const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
@@ -381,7 +380,7 @@ export class Execution {
   }
 
   async #threw(error: unknown): Promise<void> {
-    const { reason } = this.#interruptible;
+    const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
@@ -429,7 +428,7 @@ function isEnded(error: unknown): boolean {
 }
 
 /** Lets an agent clean up after its last event; what goes wrong then concerns the log alone. */
-export async function leave(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
+export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
   try {
     await iterator.return?.();
   } catch (error) {

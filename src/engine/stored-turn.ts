@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { TurnRequest } from "../agent/turn.js";
 import { anonymous } from "../core/caller.js";
 import type { TaskHead } from "../store/task-store.js";
-import type { TurnRequest } from "./turn.js";
 
 /** The turn of a message as its entry tells of it, for a process that did not accept it; undefined for other entries. */
 export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undefined {

@@ -1,7 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { callAll } from "../core/call-all.js";
-import { nextRound } from "../core/next-round.js";
+import { defer } from "../core/defer.js";
 import {
   type AppendRequest,
   type Fence,
@@ -14,12 +14,12 @@ import {
 import { countsAsGeneration, type Draft, decodeEntry, millisOf, noteSize, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
+import { LogPageCache } from "./cursor/log-page-cache.js";
+import { Tail } from "./cursor/tail.js";
 import { isFenced, LeaseLost } from "./lease.js";
 import { unavailable } from "./outage.js";
-import { Pages } from "./pages.js";
 import { Plan, type SizeLimits } from "./plan.js";
 import { saveSnapshot, snapshotPays } from "./snapshots.js";
-import { Tail } from "./tail.js";
 import { type AppendOptions, type Batch, Unstored } from "./unstored.js";
 
 /** How often an append is tried again that meets a conflict of which nothing is to be seen. */
@@ -40,9 +40,9 @@ export class TaskLog {
   /** Position of the message whose turn is being executed, or was last, in this process. */
   turn = 0;
   /** Up to this position messages have had their turn come to rest, which lets blocking sends of them return. */
-  settledTurn: number;
+  completedTurn: number;
   /** How many hold on to this log: readers, executions, calls. The engine forgets a log that nobody holds. */
-  holds = 0;
+  refCount = 0;
   /** Whether an execution of the task lives or waits in this process. */
   busy = false;
   /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
@@ -71,7 +71,7 @@ export class TaskLog {
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
   #waiters = new Set<() => void>();
-  #pages: Pages | undefined;
+  #pages: LogPageCache | undefined;
 
   constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number; bytesSince?: number }) {
     this.#store = options.store;
@@ -81,7 +81,7 @@ export class TaskLog {
     this.#bytesSince = options.bytesSince ?? 0;
     this.#plan = new Plan(options.fold, this.#unstored);
     this.tail = new Tail(options.fold.position);
-    this.settledTurn = 0;
+    this.completedTurn = 0;
     if (endsBlockingSend(options.fold.state)) this.#noteLease();
   }
 
@@ -107,8 +107,8 @@ export class TaskLog {
   }
 
   /** What the tail has no more, from the store. */
-  get pages(): Pages {
-    this.#pages ??= new Pages(this.#store, this.taskId);
+  get pages(): LogPageCache {
+    this.#pages ??= new LogPageCache(this.#store, this.taskId);
     return this.#pages;
   }
 
@@ -158,7 +158,7 @@ export class TaskLog {
     const next = stateAfter(draft.event);
     const last = countsAsGeneration(draft.event) ? next !== undefined && next !== TaskState.WORKING : true;
     if (last) queueMicrotask(() => this.run());
-    else if (this.#unstored.length === 1) nextRound(this);
+    else if (this.#unstored.length === 1) defer(this);
   }
 
   /** Begins to write what waits. */
@@ -178,7 +178,7 @@ export class TaskLog {
   }
 
   /** Resolves when the log is not behind any more; see `isBehind`. */
-  async room(maxEntries: number, maxBytes: number): Promise<void> {
+  async waitForDrain(maxEntries: number, maxBytes: number): Promise<void> {
     while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#room.push(resolve));
   }
 
@@ -396,7 +396,7 @@ export class TaskLog {
     this.#head = { taskId, tenant, owner, contextId, state: now, statusTime, position, generation, lease };
     if (state === undefined || !endsBlockingSend(state)) return;
     // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
-    if (this.busy && !isTerminal(state)) this.settledTurn = this.turn;
+    if (this.busy && !isTerminal(state)) this.completedTurn = this.turn;
     else this.#noteLease();
   }
 
@@ -404,12 +404,12 @@ export class TaskLog {
   #noteLease(): void {
     const { state, statusPosition, position } = this.fold;
     if (!endsBlockingSend(state) || (this.busy && !isTerminal(state))) return;
-    const before = this.settledTurn;
+    const before = this.completedTurn;
     const { lease } = this.#head;
-    if (isTerminal(state)) this.settledTurn = position;
-    else if (lease === null) this.settledTurn = Math.max(before, statusPosition);
+    if (isTerminal(state)) this.completedTurn = position;
+    else if (lease === null) this.completedTurn = Math.max(before, statusPosition);
     // Whether this is the pause of the turn that another process has in work, or of the one before, cannot be seen.
-    else this.settledTurn = Math.max(before, lease.turn - 1);
+    else this.completedTurn = Math.max(before, lease.turn - 1);
     this.wake();
   }
 

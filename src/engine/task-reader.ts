@@ -3,9 +3,9 @@ import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
-import { share } from "../wire/shared.js";
+import { cacheForms } from "../wire/serialization-cache.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "./fold-stored.js";
-import { type Moment, momentOf } from "./held-task.js";
+import { type TaskView, taskViewOf } from "./task-handle.js";
 
 /** Folded tasks that are kept for the next list: each up to this size, in bytes as JSON, and all of them together. */
 const KEPT_TASK_BYTES = 16 * 1024;
@@ -25,7 +25,7 @@ type ReadTask = Pick<FoldedTask, "head" | "fold">;
 
 /** A small task that is kept, and what was shown of it last: most pages are of the same view. */
 interface KeptTask extends ReadTask {
-  shown?: { readonly view: View; readonly moment: Moment };
+  shown?: { readonly view: View; readonly moment: TaskView };
 }
 
 interface LargeTask {
@@ -35,7 +35,7 @@ interface LargeTask {
 
 /** A page of tasks. */
 export interface TaskPage {
-  readonly moments: readonly Moment[];
+  readonly moments: readonly TaskView[];
   /** What is shown of these tasks weighs so much. */
   readonly bytes: number;
   readonly total: number;
@@ -95,7 +95,7 @@ export class TaskReader {
   async list(request: ListRequest, view: View): Promise<TaskPage> {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
-    const moments: Moment[] = [];
+    const moments: TaskView[] = [];
     let last: TaskHead | undefined;
     let bytes = 0;
     let shown = 0;
@@ -176,14 +176,14 @@ export class TaskReader {
     }
   }
 
-  #shown(folded: KeptTask, view: View): Moment | undefined {
+  #shown(folded: KeptTask, view: View): TaskView | undefined {
     try {
       // A log in use goes on; only what is kept here stays as it is.
-      if (this.#kept.get(folded.head.taskId) !== folded) return momentOf(folded, view);
+      if (this.#kept.get(folded.head.taskId) !== folded) return taskViewOf(folded, view);
       const known = folded.shown;
       if (known !== undefined && isSameView(known.view, view)) return known.moment;
-      const moment = momentOf(folded, view);
-      share(moment.task);
+      const moment = taskViewOf(folded, view);
+      cacheForms(moment.task);
       folded.shown = { view, moment };
       return moment;
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Fence, Lease, SendKey } from "../store/task-store.js";
+import type { Fence, IdempotencyKey, Lease } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
@@ -10,7 +10,7 @@ const maxAppendBytes = 512 * 1024;
 /** What may come with an append. */
 export interface AppendOptions extends Conditions {
   /** Remembers the send that caused it, in the same transaction. */
-  readonly send?: SendKey & { readonly fingerprint: string };
+  readonly send?: IdempotencyKey & { readonly fingerprint: string };
   /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
   readonly lease?: ((position: number) => Lease) | undefined;
   /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */

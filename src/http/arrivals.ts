@@ -1,6 +1,6 @@
+import { type Deferred, defer } from "../core/defer.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { type NextRound, nextRound } from "../core/next-round.js";
 
 export interface ArrivalsOptions {
   readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes">;
@@ -43,7 +43,7 @@ export class Arrivals {
   readonly #sources = new Map<string, Source>();
   readonly #all = new Source();
   #begun: Arriving[] = [];
-  readonly #round: NextRound = { run: () => this.#look(), failed: () => {} };
+  readonly #round: Deferred = { run: () => this.#check(), failed: () => {} };
 
   constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
     this.#maxRequests = limits.maxArrivingPerAddress;
@@ -57,10 +57,10 @@ export class Arrivals {
 
   /** A request has begun. */
   begin(request: Arriving): void {
-    if (this.#begun.push(request) === 1) nextRound(this.#round);
+    if (this.#begun.push(request) === 1) defer(this.#round);
   }
 
-  #look(): void {
+  #check(): void {
     const begun = this.#begun;
     this.#begun = [];
     for (const request of begun) if (!request.isHere) request.wait();

@@ -1,4 +1,4 @@
-import { type Arrival, isHost, type Trust } from "./arrival.js";
+import { isHost, type RequestOrigin, type Trust } from "./request-origin.js";
 
 /** What proxies say of the request that they pass on; a part that is missing or malformed is undefined. */
 export interface Forwarded {
@@ -22,7 +22,7 @@ export const forwardedHeaders: readonly string[] = [
  * What a trusted proxy says, or undefined when the peer is not trusted or says nothing. `Forwarded` (RFC 7239) wins
  * over the older headers.
  */
-export function forwardedBy({ header, address }: Arrival, trust: Trust): Forwarded | undefined {
+export function forwardedBy({ header, address }: RequestOrigin, trust: Trust): Forwarded | undefined {
   if (!trust(address)) return undefined;
   const standard = header("forwarded");
   const proto = header("x-forwarded-proto");

@@ -1,11 +1,11 @@
 import { Call, type CallStart, type Peer } from "../core/call.js";
-import type { Departure } from "../core/departure.js";
+import type { Cancellation } from "../core/cancellation.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { Arrivals } from "./arrivals.js";
 import type { BodySize } from "./body.js";
 
 /** A request's target, taken apart once for all HTTP bindings. */
-export interface Target {
+export interface RequestTarget {
   /** Path below the mount point, percent-encoded as it arrived, beginning with `/`. */
   readonly path: string;
   /** Query string without the `?`, as it arrived. */
@@ -17,7 +17,7 @@ export interface Target {
 }
 
 /** One HTTP request, whichever runtime it comes through. It tells as well when its client goes away. */
-export interface HttpRequest extends Departure {
+export interface HttpRequest extends Cancellation {
   readonly method: string;
   /** As it arrived: a path with its query, or a whole URL (RFC 9112, 3.2). */
   readonly url: string;
@@ -25,7 +25,7 @@ export interface HttpRequest extends Departure {
   /** Path that a framework has taken away from the URL. */
   readonly baseUrl: string;
   /** Written once, by whoever dispatches the request, before anybody else sees it. */
-  target: Target;
+  target: RequestTarget;
   readonly peer: Peer;
   /** Whether there are several `Host` headers, of which only the first is seen here. */
   readonly namesSeveralHosts: boolean;
@@ -104,7 +104,7 @@ class HeaderCallStart implements CallStart {
     return this.request.target.mount;
   }
 
-  get departure(): Departure {
+  get cancellation(): Cancellation {
     return this.request;
   }
 }

@@ -49,7 +49,7 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   const iterator = stream.messages[Symbol.asyncIterator]();
   let first: IteratorResult<Message> | undefined;
   try {
-    first = await unlessGone(request, iterator.next());
+    first = await raceCancellation(request, iterator.next());
   } finally {
     if (first === undefined) void close(iterator);
   }
@@ -57,9 +57,9 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   return { status: 200, headers, body: new EventsBody(request, iterator, first, stream) };
 }
 
-function unlessGone<T>(request: HttpRequest, promise: Promise<T>): Promise<T> {
+function raceCancellation<T>(request: HttpRequest, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const forget = request.onGone(() => reject(new A2AError("CANCELLED", "The client went away.")));
+    const forget = request.onCancel(() => reject(new A2AError("CANCELLED", "The client went away.")));
     promise.then(resolve, reject).finally(forget);
   });
 }
@@ -87,7 +87,7 @@ class EventsBody implements BodySource {
     const sink = new EventSink(writer, this.#stream.limits.heartbeatMs);
     let forget = (): void => {};
     const over = new Promise<void>((resolve, reject) => {
-      forget = this.#request.onGone(resolve);
+      forget = this.#request.onCancel(resolve);
       sink.fail = reject;
     });
     const pumping = pump(this.#iterator, this.#first, sink, this.#stream);
@@ -100,7 +100,7 @@ class EventsBody implements BodySource {
       pumping.catch(() => {});
       if (!sink.isComplete) void close(this.#iterator);
     }
-    return !writer.isOver && !this.#request.gone;
+    return !writer.isOver && !this.#request.canceled;
   }
 
   cancel(): void {

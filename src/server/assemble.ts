@@ -3,8 +3,8 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
-import type { Infrastructure } from "../binding/grpc/infrastructure.js";
-import { infrastructureRoutes } from "../binding/grpc/infrastructure-routes.js";
+import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
+import type { InternalServices } from "../binding/grpc/internal-services.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -38,7 +38,7 @@ export interface Extras {
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
-  readonly infrastructure?: Infrastructure;
+  readonly infrastructure?: InternalServices;
   /** Whether the handler answers the questions of an orchestrator. Default false: a host has its own. */
   readonly health?: boolean;
 }

@@ -6,19 +6,19 @@ import { type ConnectBinding, createConnectBinding } from "../binding/connect/bi
 import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
-import type { ServedAgent } from "../card/agents.js";
+import type { AgentRegistration } from "../card/agents.js";
 import { interfacesOf } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { createEngine } from "../engine/engine.js";
-import type { Arrival } from "../http/arrival.js";
 import { Arrivals } from "../http/arrivals.js";
 import { createCors } from "../http/cors.js";
 import type { Dispatch } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
+import type { RequestOrigin } from "../http/request-origin.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
-import { cardAt, createCardRoute } from "./card-page.js";
+import { cardAt, createCardRoute } from "./card-route.js";
 import { createDispatch, type StaticRoute } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
@@ -52,13 +52,16 @@ export interface RuntimeParts {
 /** Makes every part that needs no Node.js, and joins them. */
 export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
   const { agents, limits, logger, store } = settings;
-  const agentOf = (tenant: string): ServedAgent | undefined => agents.resolve(tenant);
+  const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
   const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
   const lifecycle = new Lifecycle({ engine, store, limits, logger });
   const address = new PublicAddress(settings);
   const proxies = createProxies(settings.trust);
   // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.
-  const arrivalOf = (call: Call): Arrival => ({ ...proxies.arrivalOf(call), mount: call.mount ?? settings.basePath });
+  const arrivalOf = (call: Call): RequestOrigin => ({
+    ...proxies.arrivalOf(call),
+    mount: call.mount ?? settings.basePath,
+  });
   const serve = createInvoke({
     ...settings.service,
     agents,
@@ -96,7 +99,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     dispatch,
     card: (call) => {
       // A server without any agent does not come into being.
-      const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as ServedAgent);
+      const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
       return cardAt(served, address, call === undefined ? undefined : arrivalOf(call));
     },
     lifecycle,

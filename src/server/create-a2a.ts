@@ -8,7 +8,7 @@ import type { NodeServerRequest } from "../http/node/types.js";
 import type { Invoke } from "../service/invoke.js";
 import { assemble } from "./assemble.js";
 import type { Readiness } from "./health.js";
-import { type A2AOptions, settle } from "./options.js";
+import { type A2AOptions, resolveOptions } from "./options.js";
 
 /** How to end. */
 export interface CloseOptions {
@@ -69,7 +69,7 @@ export interface A2A {
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */
 export function createA2A(options: A2AOptions): A2A {
-  const settings = settle(options, false);
+  const settings = resolveOptions(options, false);
   const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = assemble(settings);
   return {
     ...mountable,

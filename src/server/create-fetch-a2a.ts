@@ -4,7 +4,7 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
 import { healthRoute, type Readiness } from "./health.js";
-import { type A2AOptions, settle } from "./options.js";
+import { type A2AOptions, resolveOptions } from "./options.js";
 
 /** Agents behind one function of the Fetch API, for runtimes that have no ports of Node.js. */
 export interface FetchA2A {
@@ -29,7 +29,7 @@ export interface FetchA2A {
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */
 export function createA2A(options: A2AOptions): FetchA2A {
-  const settings = settle(options, false);
+  const settings = resolveOptions(options, false);
   const { binding, dispatch, card, lifecycle } = compose(settings);
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),

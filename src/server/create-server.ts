@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { Infrastructure } from "../binding/grpc/infrastructure.js";
+import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { within } from "../core/within.js";
 import { Connections } from "../http/node/connections.js";
@@ -10,7 +10,7 @@ import { type Assembly, assemble } from "./assemble.js";
 import { cannotListen } from "./cannot-listen.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
-import { type ServerOptions, type Settings, settle } from "./options.js";
+import { resolveOptions, type ServerOptions, type Settings } from "./options.js";
 import { authority } from "./public-address.js";
 
 /** Agents on ports of their own. */
@@ -57,9 +57,9 @@ const HSTS_SECONDS = 31_536_000;
  * StoreError when the store cannot be used.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const settings = settle(options);
+  const settings = resolveOptions(options);
   // Like `/readyz`, its health says so when calls are served.
-  const infrastructure = new Infrastructure({ service: A2AService });
+  const infrastructure = new InternalServices({ service: A2AService });
   infrastructure.setServing(false);
   const assembly = assemble(settings, {
     infrastructure,
@@ -108,7 +108,7 @@ interface OpenGrpc {
 async function openGrpc(
   settings: Settings,
   assembly: Assembly,
-  { connections, infrastructure }: { connections: Connections; infrastructure: Infrastructure },
+  { connections, infrastructure }: { connections: Connections; infrastructure: InternalServices },
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;

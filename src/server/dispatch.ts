@@ -3,7 +3,7 @@ import type { A2AError } from "../core/error.js";
 import type { Cors } from "../http/cors.js";
 import type { Dispatch } from "../http/dispatch.js";
 import type { HostCheck } from "../http/hosts.js";
-import type { HttpRequest, Target } from "../http/request.js";
+import type { HttpRequest, RequestTarget } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 
 /** A place that is answered without a binding; undefined when the path is another one. */
@@ -92,7 +92,7 @@ const understood: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, 
 const onlyRead: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
 
 /** The target below the mount point, or undefined when the request is for another one. */
-function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): Target | undefined {
+function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {
   const url = originForm(request.url);
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
-import { isHost } from "../http/arrival.js";
+import { isHost } from "../http/request-origin.js";
 import { shown } from "./option-kinds.js";
 import { tlsFaults } from "./tls.js";
 

@@ -1,14 +1,14 @@
 import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
-import { type AgentDirectory, type AgentsInput, serveAgents } from "../card/agents.js";
+import { type AgentDirectory, type AgentsInput, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
-import type { Trust } from "../http/arrival.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { TlsFiles } from "../http/node/listen.js";
+import type { Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
@@ -134,7 +134,7 @@ export interface Settings {
  * @param listens whether ports are opened; what is said of them is not known otherwise.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
-export function settle(options: ServerOptions, listens = true): Settings {
+export function resolveOptions(options: ServerOptions, listens = true): Settings {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("Invalid options", ["there are none: give at least an agent and a store"]);
   }
@@ -217,7 +217,7 @@ function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], un
 
 function agentsOf(options: AgentsInput): { agents?: AgentDirectory; faults: readonly string[] } {
   try {
-    return { agents: serveAgents(options, { pushNotifications: false, extensions: [resumeExtension] }), faults: [] };
+    return { agents: registerAgents(options, { pushNotifications: false, extensions: [resumeExtension] }), faults: [] };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults };

@@ -1,7 +1,7 @@
-import type { AgentDirectory, ServedAgent } from "../card/agents.js";
+import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
 import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
-import { arrivalOf, cardAt } from "./card-page.js";
+import { arrivalOf, cardAt } from "./card-route.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
@@ -33,11 +33,11 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
   };
 }
 
-function pathOf({ tenant }: ServedAgent): string {
+function pathOf({ tenant }: AgentRegistration): string {
   return tenant === "" ? "" : `/${encodeURIComponent(tenant)}`;
 }
 
-function shownAt({ all }: AgentDirectory, path: string): ServedAgent | undefined {
+function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | undefined {
   return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
 }
 

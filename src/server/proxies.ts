@@ -1,6 +1,6 @@
 import type { Call } from "../core/call.js";
-import type { Arrival, Trust } from "../http/arrival.js";
 import { forwardedBy } from "../http/forwarded.js";
+import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
 
 /** What trusted proxies say about calls. */
@@ -8,7 +8,7 @@ export interface Proxies {
   /** Puts the client in the place of the proxy as the call's peer; the outermost interceptor of all. */
   readonly intercept: Interceptor;
   /** How a call reached the server, as its connection has it. */
-  arrivalOf(call: Call): Omit<Arrival, "mount">;
+  arrivalOf(call: Call): Omit<RequestOrigin, "mount">;
 }
 
 /** @param trust undefined where no proxy is trusted: then every peer is a client. */
@@ -16,8 +16,8 @@ export function createProxies(trust: Trust | undefined): Proxies {
   if (trust === undefined) {
     return { intercept: (next) => next, arrivalOf: directArrivalOf };
   }
-  const arrivals = new WeakMap<Call, Omit<Arrival, "mount">>();
-  const arrivalOf = (call: Call): Omit<Arrival, "mount"> => arrivals.get(call) ?? directArrivalOf(call);
+  const arrivals = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
+  const arrivalOf = (call: Call): Omit<RequestOrigin, "mount"> => arrivals.get(call) ?? directArrivalOf(call);
   return {
     arrivalOf,
     intercept: (next) => (invocation) => {
@@ -35,7 +35,7 @@ export function createProxies(trust: Trust | undefined): Proxies {
   };
 }
 
-const directArrivalOf = (call: Call): Omit<Arrival, "mount"> => ({
+const directArrivalOf = (call: Call): Omit<RequestOrigin, "mount"> => ({
   header: (name) => call.header(name),
   address: call.peer.address,
   encrypted: call.peer.encrypted,

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { Endpoints } from "../card/interfaces.js";
-import { type Arrival, hostOf, type Trust } from "../http/arrival.js";
 import { type Forwarded, forwardedBy } from "../http/forwarded.js";
+import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.js";
 
 /** A port that was opened. */
 export interface Listening {
@@ -49,7 +49,7 @@ export class PublicAddress {
    * the proxy for; else the address that listens. A handler that does not listen itself has only the `Host` that the
    * client named, which comes back to that client alone.
    */
-  url(arrival?: Arrival): string {
+  url(arrival?: RequestOrigin): string {
     const { publicUrl } = this.#sources;
     if (publicUrl !== undefined) return publicUrl;
     const forwarded = this.#forwarded(arrival);
@@ -64,7 +64,7 @@ export class PublicAddress {
   }
 
   /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is given. */
-  grpc(arrival?: Arrival): string | undefined {
+  grpc(arrival?: RequestOrigin): string | undefined {
     if (this.#sources.grpcPublicUrl !== undefined) return this.#sources.grpcPublicUrl;
     if (this.#grpc === undefined) return undefined;
     const elsewhere = this.#sources.publicUrl !== undefined || this.#forwarded(arrival) !== undefined;
@@ -72,19 +72,19 @@ export class PublicAddress {
   }
 
   /** Both, as the interfaces of an agent's card name them. */
-  endpoints(tenant: string, arrival?: Arrival): Endpoints {
+  endpoints(tenant: string, arrival?: RequestOrigin): Endpoints {
     const url = this.url(arrival);
     return { url, grpc: this.#cardGrpc(url, arrival), tenant };
   }
 
-  #cardGrpc(url: string, arrival: Arrival | undefined): string | undefined {
+  #cardGrpc(url: string, arrival: RequestOrigin | undefined): string | undefined {
     const { cardGrpc } = this.#sources;
     if (cardGrpc === "address") return this.grpc(arrival);
     // Below a path there is no gRPC: its paths begin with the service.
     return cardGrpc === "url" && new URL(url).pathname === "/" ? url : undefined;
   }
 
-  #forwarded(arrival: Arrival | undefined): Forwarded | undefined {
+  #forwarded(arrival: RequestOrigin | undefined): Forwarded | undefined {
     const { trust } = this.#sources;
     return trust === undefined || arrival === undefined ? undefined : forwardedBy(arrival, trust);
   }

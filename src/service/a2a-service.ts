@@ -14,19 +14,19 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ServedAgent } from "../card/agents.js";
+import type { AgentRegistration } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { A2AError, invalid } from "../core/error.js";
-import type { Engine, Scope, SendOrder, Sent } from "../engine/engine.js";
-import type { HeldTask, Moment } from "../engine/held-task.js";
+import type { Engine, Scope, SendCommand, SendResult } from "../engine/engine.js";
+import type { TaskHandle, TaskView } from "../engine/task-handle.js";
 import type { View } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { markGeneration } from "../wire/generation.js";
 import { LARGE_BYTES, markWeight, weightOf } from "../wire/weight.js";
+import { admission } from "./interceptors/admission.js";
 import { authenticate } from "./interceptors/authenticate.js";
 import { extensions } from "./interceptors/extensions.js";
-import { guard } from "./interceptors/guard.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
 import { validate } from "./interceptors/validate.js";
@@ -36,6 +36,7 @@ import { checkMediaTypes } from "./media-types.js";
 import type { ServiceOptions } from "./options.js";
 import { Outgoing } from "./outgoing.js";
 import { type Filters, pageToken, placeOf } from "./page-token.js";
+import { raceCancellation } from "./race-cancellation.js";
 import {
   eventWithGeneration,
   expectedGeneration,
@@ -45,12 +46,11 @@ import {
   withGeneration,
 } from "./resume.js";
 import { pageSizes } from "./rules.js";
-import { unlessGone } from "./unless-gone.js";
 
 /** What every method is told besides its request. */
 export interface Context {
   readonly call: Call;
-  readonly served: ServedAgent;
+  readonly served: AgentRegistration;
 }
 
 type MethodsOf = (typeof A2AService)["method"];
@@ -71,7 +71,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const methods = createMethods(options);
   const interceptors = [
     trace,
-    guard(limits, draining),
+    admission(limits, draining),
     ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
     ...(options.interceptors ?? []),
     version(strictVersion),
@@ -108,13 +108,13 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       }
       try {
         if (request.configuration?.returnImmediately !== true) {
-          const settled = await sent.task.settled(context.call.departure, limits.maxBlockingMs);
+          const settled = await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs);
           if (!settled) throw gaveUp(context.call);
         }
         const { task, generation } = sent.task.now(sendView(request));
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
         const weight = weightOf(task);
-        if (weight !== undefined) context.call.written = await outgoing.room(context.call, weight);
+        if (weight !== undefined) context.call.written = await outgoing.acquire(context.call, weight);
         return weight === undefined ? response : markWeight(response, weight);
       } finally {
         sent.task.release();
@@ -135,7 +135,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
         const first = taskResponse(call, begin.task, begin.generation);
         if (weightOf(first) === undefined) yield first;
         else yield* outgoing.inStream(call, first);
-        for await (const event of sent.task.events(begin, call.departure)) {
+        for await (const event of sent.task.events(begin, call.cancellation)) {
           const shown = eventWithGeneration(call, event);
           if (weightOf(shown) === undefined) yield shown;
           else yield* outgoing.inStream(call, shown);
@@ -152,7 +152,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
       if (poll !== undefined) {
         const held = await engine.open(scopeOf(call), request.id);
         try {
-          await held.passed(poll.after, call.departure, poll.waitMs);
+          await held.whenPast(poll.after, call.cancellation, poll.waitMs);
         } finally {
           held.release();
         }
@@ -183,7 +183,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
     async cancelTask(request, { call }) {
       const { task, generation } = await engine.cancel(scopeOf(call), request.id);
       const weight = weightOf(task);
-      if (weight !== undefined) call.written = await outgoing.room(call, weight);
+      if (weight !== undefined) call.written = await outgoing.acquire(call, weight);
       return withGeneration(call, task, generation);
     },
 
@@ -197,7 +197,7 @@ export function createMethods(options: ServiceOptions): ServiceMethods {
         const place = resume === undefined ? now : { position: resume.after, generation: resume.after };
         yield taskResponse(call, now.task, place.generation);
         release?.();
-        for await (const event of held.events(place, call.departure)) {
+        for await (const event of held.events(place, call.cancellation)) {
           const shown = eventWithGeneration(call, event);
           if (weightOf(shown) === undefined) yield shown;
           else yield* outgoing.inStream(call, shown);
@@ -250,13 +250,13 @@ function sendView(request: SendMessageRequest): View {
 }
 
 /** A task is there at once, unless its agent has to accept the message; another answer when the agent gives it. */
-function send({ engine }: ServiceOptions, order: SendOrder, { call, served }: Context): Promise<Sent> {
+function send({ engine }: ServiceOptions, order: SendCommand, { call, served }: Context): Promise<SendResult> {
   const sending = engine.send(order);
   const { responds = "task", accept } = served.agent;
-  return responds === "task" && accept === undefined ? sending : unlessGone(call.departure, sending);
+  return responds === "task" && accept === undefined ? sending : raceCancellation(call.cancellation, sending);
 }
 
-function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendOrder {
+function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendCommand {
   if (request.configuration?.taskPushNotificationConfig !== undefined) {
     // Section 3.3.2 describes the error for any use of push features; a send names none of its own.
     throw pushNotSupported();
@@ -275,7 +275,7 @@ function orderOf(options: ServiceOptions, request: SendMessageRequest, { call, s
   };
 }
 
-function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendOrder["idempotency"] {
+function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendCommand["idempotency"] {
   const key = call.header("idempotency-key")?.trim();
   if (key !== undefined && (key === "" || key.length > options.limits.maxIdLength)) {
     const description = `must have 1 to ${options.limits.maxIdLength} characters`;
@@ -300,7 +300,7 @@ async function beginSubscription(
   call: Call,
   taskId: string,
   resume: ResumePoint | undefined,
-): Promise<{ readonly held: HeldTask; readonly now: Moment }> {
+): Promise<{ readonly held: TaskHandle; readonly now: TaskView }> {
   const held = await engine.open(scopeOf(call), taskId);
   try {
     const now = held.now(resume === undefined ? {} : { historyLength: 0, artifacts: false });
@@ -334,7 +334,7 @@ function taskResponse(call: Call, task: Task, generation: number): StreamRespons
 }
 
 function gaveUp(call: Call): A2AError {
-  return call.departure.gone
+  return call.cancellation.canceled
     ? new A2AError("CANCELLED", "The client went away before the task came to rest.")
     : new A2AError("DEADLINE_EXCEEDED", "The task did not come to rest in time; it goes on.");
 }

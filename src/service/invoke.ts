@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
-import type { ServedAgent } from "../card/agents.js";
+import type { AgentRegistration } from "../card/agents.js";
 import type { Call } from "../core/call.js";
 
 /** One request on its way to a method. */
@@ -8,7 +8,7 @@ export interface Invocation {
   readonly request: Message;
   readonly call: Call;
   /** The agent that the request is for: set by the tenant interceptor, there for all that come after it. */
-  readonly served?: ServedAgent;
+  readonly served?: AgentRegistration;
 }
 
 /** What a method answers: a message, or, when the descriptor says server streaming, messages. */

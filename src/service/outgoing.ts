@@ -69,7 +69,7 @@ export class Outgoing {
   }
 
   /** Counts a large answer for its caller; undefined where there is no room. */
-  take(call: Call, weight: Weight): Release | undefined {
+  tryAcquire(call: Call, weight: Weight): Release | undefined {
     const caller = callerOf(call);
     return this.#fits(caller, weight) ? this.#add(caller, weight) : undefined;
   }
@@ -78,8 +78,8 @@ export class Outgoing {
    * The same where a call may wait for room.
    * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWaitMs`; CANCELLED when the client goes.
    */
-  async room(call: Call, weight: Weight): Promise<Release> {
-    return this.take(call, weight) ?? (await this.#wait(call, weight));
+  async acquire(call: Call, weight: Weight): Promise<Release> {
+    return this.tryAcquire(call, weight) ?? (await this.#wait(call, weight));
   }
 
   /**
@@ -89,12 +89,12 @@ export class Outgoing {
   whole<M extends Message>(call: Call, answer: M, again: () => Promise<M>): M | Promise<M> {
     const weight = weightOf(answer);
     if (weight === undefined) return answer;
-    call.written = this.take(call, weight);
+    call.written = this.tryAcquire(call, weight);
     return call.written === undefined ? this.#later(call, weight.bytes, again) : answer;
   }
 
   async #later<M extends Message>(call: Call, bytes: number, again: () => Promise<M>): Promise<M> {
-    const reserved = await this.room(call, { bytes, source: {} });
+    const reserved = await this.acquire(call, { bytes, source: {} });
     try {
       const answer = await again();
       const weight = weightOf(answer);
@@ -108,7 +108,7 @@ export class Outgoing {
   /** A large message of a stream, which is let go of when the next one is asked for, or none any more. */
   async *inStream<M extends Message>(call: Call, message: M): AsyncGenerator<M, void, undefined> {
     const weight = weightOf(message);
-    const release = weight && (await this.room(call, weight));
+    const release = weight && (await this.acquire(call, weight));
     try {
       yield message;
     } finally {
@@ -121,7 +121,7 @@ export class Outgoing {
     const first = await open();
     const weight = weightOf(first.now.task);
     if (weight === undefined) return first;
-    const release = this.take(call, weight);
+    const release = this.tryAcquire(call, weight);
     if (release !== undefined) return { ...first, release };
     // What waits holds nothing: not even this frame, which ends here.
     first.held.release();
@@ -133,7 +133,7 @@ export class Outgoing {
     bytes: number,
     open: () => Promise<O>,
   ): Promise<O & { readonly release?: Release }> {
-    const reserved = await this.room(call, { bytes, source: {} });
+    const reserved = await this.acquire(call, { bytes, source: {} });
     try {
       const opened = await open();
       const weight = weightOf(opened.now.task);
@@ -165,7 +165,7 @@ export class Outgoing {
       }, this.#limits.outgoingWaitMs);
       this.#waiters.add(waiter);
       let stay = (): void => {};
-      stay = call.departure.onGone(() => {
+      stay = call.cancellation.onCancel(() => {
         end();
         reject(new A2AError("CANCELLED", "The client went away before its answer."));
       });

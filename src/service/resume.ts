@@ -5,7 +5,7 @@ import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
 import { generationOf, markGeneration } from "../wire/generation.js";
-import { sharedCopy } from "../wire/shared.js";
+import { sharedCopy } from "../wire/serialization-cache.js";
 import { markWeight, weightOf } from "../wire/weight.js";
 
 /** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */

@@ -1,4 +1,4 @@
-import { type AppendRequest, type Fence, type RememberedSend, StoreError } from "./task-store.js";
+import { type AppendRequest, type Fence, type IdempotencyRecord, StoreError } from "./task-store.js";
 
 /** What a store knows of a task when an append arrives. */
 export interface StoredTask {
@@ -41,7 +41,7 @@ export function checkRequest(request: AppendRequest): void {
 export function refusal(
   request: Pick<AppendRequest, "head" | "expected" | "fence" | "lease">,
   stored: StoredTask | undefined,
-  remembered: RememberedSend | undefined,
+  remembered: IdempotencyRecord | undefined,
 ): StoreError | undefined {
   const { head, expected, fence } = request;
   if (remembered !== undefined) {

@@ -77,7 +77,7 @@ export interface TaskStore {
   listInterrupted(request: InterruptedRequest): Promise<readonly TaskHead[]>;
 
   /** What was remembered under an idempotency key, or undefined. */
-  findSend(request: SendKey): Promise<RememberedSend | undefined>;
+  findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined>;
 
   /**
    * Says that a holder lives. Where the store is shared this has to come several times within `leaseMs`; elsewhere
@@ -213,7 +213,7 @@ export interface AppendRequest {
   /** Is taken in the same transaction, unless there is one: then that one stays, also one that is up for a claim. */
   readonly lease?: Lease | undefined;
   /** Remembers a send in the same transaction. */
-  readonly send?: SendKey & RememberedSend;
+  readonly send?: IdempotencyKey & IdempotencyRecord;
 }
 
 /** A folded task up to a position, so that not all entries before it have to be read. */
@@ -278,14 +278,14 @@ export interface ListPage {
 }
 
 /** What a remembered send is known by: the caller's own key, kept apart by tenant and owner. */
-export interface SendKey {
+export interface IdempotencyKey {
   readonly tenant: string;
   readonly owner: string;
   readonly key: string;
 }
 
 /** What is kept of a send with an idempotency key, as long as its task. */
-export interface RememberedSend {
+export interface IdempotencyRecord {
   /** Hash of the request, to tell a retry from another request under the same key. */
   readonly fingerprint: string;
   readonly taskId: string;
@@ -346,9 +346,13 @@ export class StoreError extends Error {
   override name = "StoreError";
   readonly kind: StoreErrorKind;
   /** With `duplicate`: what the key already stands for. */
-  readonly remembered: RememberedSend | undefined;
+  readonly remembered: IdempotencyRecord | undefined;
 
-  constructor(kind: StoreErrorKind, message: string, options: { cause?: unknown; remembered?: RememberedSend } = {}) {
+  constructor(
+    kind: StoreErrorKind,
+    message: string,
+    options: { cause?: unknown; remembered?: IdempotencyRecord } = {},
+  ) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.remembered = options.remembered;

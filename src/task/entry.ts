@@ -10,7 +10,7 @@ import {
 import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
-import { share } from "../wire/shared.js";
+import { cacheForms } from "../wire/serialization-cache.js";
 import { LARGE_BYTES, markWeight } from "../wire/weight.js";
 
 /** What happened, before it has its place in the log. */
@@ -104,7 +104,7 @@ export function responseOf(entry: LogEntry): StreamResponse | undefined {
   const shown = entry as Shown;
   const known = shown[responseKey];
   if (known !== undefined) return known;
-  const response = share(markGeneration(eventResponse(entry.event.value), entry.generation));
+  const response = cacheForms(markGeneration(eventResponse(entry.event.value), entry.generation));
   const bytes = shown[sizeKey];
   if (bytes !== undefined) markWeight(response, { bytes, source: entry });
   shown[responseKey] = response;

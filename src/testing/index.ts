@@ -14,14 +14,14 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../agent/agent.js";
+import type { Content } from "../agent/event.js";
+import { agentMessage } from "../agent/message.js";
 import { anonymous, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
 import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { Agent } from "../engine/agent.js";
-import type { Content } from "../engine/event.js";
-import { agentMessage } from "../engine/message.js";
 import type { Interceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";

@@ -10,7 +10,7 @@ import { Call } from "../core/call.js";
 import { anonymous, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
 import { type Assembly, assemble } from "../server/assemble.js";
-import { type A2AOptions, settle } from "../server/options.js";
+import { type A2AOptions, resolveOptions } from "../server/options.js";
 import { type Answer, isStream } from "../service/invoke.js";
 import type { TaskStore } from "../store/task-store.js";
 import { type Mortal, mortal } from "./mortal.js";
@@ -42,7 +42,7 @@ export class Process {
   constructor(options: Omit<A2AOptions, "store">, store: TaskStore, now: (() => number) | undefined) {
     this.#mortal = mortal(store);
     const authenticator = { authenticate: (call: Call): CallerInput | undefined => this.#callers.get(call) };
-    const settings = settle({ ...options, store: this.#mortal.store, authenticator }, false);
+    const settings = resolveOptions({ ...options, store: this.#mortal.store, authenticator }, false);
     const engine = now === undefined ? settings.engine : { ...settings.engine, now };
     this.#parts = assemble({ ...settings, engine });
     this.#died = new Promise((_, reject) => {

@@ -8,7 +8,6 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { Faults } from "./faults.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import {
@@ -20,15 +19,16 @@ import {
   readValue,
   setOwn,
 } from "./json-struct.js";
+import { Violations } from "./violations.js";
 
 /** A JSON object, or a message by property name. */
 type Fields = Record<string, unknown>;
 
 /** Reads one JSON value into what a message holds; undefined when it noted a violation. */
-type Read = (json: unknown, at: Faults) => unknown;
+type Read = (json: unknown, at: Violations) => unknown;
 
 /** Puts the value of one member of a JSON object into its field. */
-type Member = (message: Fields, json: unknown, at: Faults, object: Fields) => void;
+type Member = (message: Fields, json: unknown, at: Violations, object: Fields) => void;
 
 const readers = new WeakMap<DescMessage, Read>();
 
@@ -42,7 +42,7 @@ const readers = new WeakMap<DescMessage, Read>();
 export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
   const read = collectingReader(desc);
   return (json) => {
-    const at = new Faults();
+    const at = new Violations();
     const message = read(json, at);
     at.throwIfAny();
     return message as MessageShape<Desc>;
@@ -55,8 +55,8 @@ export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown
  */
 export function collectingReader<Desc extends DescMessage>(
   desc: Desc,
-): (json: unknown, at: Faults) => MessageShape<Desc> | undefined {
-  return readerOf(desc) as (json: unknown, at: Faults) => MessageShape<Desc> | undefined;
+): (json: unknown, at: Violations) => MessageShape<Desc> | undefined {
+  return readerOf(desc) as (json: unknown, at: Violations) => MessageShape<Desc> | undefined;
 }
 
 function readerOf(desc: DescMessage): Read {

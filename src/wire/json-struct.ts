@@ -8,8 +8,8 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import type { Faults } from "./faults.js";
 import { isUnicode } from "./json-leaf.js";
+import type { Violations } from "./violations.js";
 
 /**
  * How deep messages may nest, as protobuf counts them: each JSON object or list inside a Value takes two levels.
@@ -30,35 +30,35 @@ export function setOwn(target: Record<string, unknown>, name: string, value: unk
 }
 
 /** A Struct in a field, where the message holds the JSON object itself: looked through, not copied. */
-export function readJsonObject(json: unknown, at: Faults): unknown {
+export function readJsonObject(json: unknown, at: Violations): unknown {
   if (!isJsonObject(json)) return at.add("must be an object");
   return isSound(json, at) ? json : undefined;
 }
 
 /** google.protobuf.Struct as a message. */
-export function readStruct(json: unknown, at: Faults): Struct | undefined {
+export function readStruct(json: unknown, at: Violations): Struct | undefined {
   const object = readJsonObject(json, at);
   return object === undefined ? undefined : toStruct(object as Record<string, unknown>);
 }
 
 /** google.protobuf.ListValue. */
-export function readListValue(json: unknown, at: Faults): ListValue | undefined {
+export function readListValue(json: unknown, at: Violations): ListValue | undefined {
   if (!Array.isArray(json)) return at.add("must be an array");
   return isSound(json, at) ? toListValue(json) : undefined;
 }
 
 /** google.protobuf.Value: any JSON, and `null` is its null value. */
-export function readValue(json: unknown, at: Faults): Value | undefined {
+export function readValue(json: unknown, at: Violations): Value | undefined {
   return isSound(json, at) ? toValue(json) : undefined;
 }
 
-function isSound(json: unknown, at: Faults): boolean {
+function isSound(json: unknown, at: Violations): boolean {
   const before = at.count;
   check(json, at, at.depth + 1);
   return at.count === before;
 }
 
-function check(json: unknown, at: Faults, depth: number): void {
+function check(json: unknown, at: Violations, depth: number): void {
   switch (typeof json) {
     case "string":
       if (!isUnicode(json)) at.add("must consist of Unicode characters");
@@ -76,7 +76,7 @@ function check(json: unknown, at: Faults, depth: number): void {
   }
 }
 
-function checkInside(json: object, at: Faults, depth: number): void {
+function checkInside(json: object, at: Violations, depth: number): void {
   if (depth >= MAX_DEPTH) {
     at.add("is nested too deep");
     return;

@@ -19,7 +19,7 @@ import {
 } from "./field-rules.js";
 import { finite, MAX_NESTING, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
-import { sharedItem } from "./shared.js";
+import { sharedItem } from "./serialization-cache.js";
 
 /** A message as its writer sees it: by property name. */
 type Fields = Record<string, unknown>;

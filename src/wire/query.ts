@@ -1,12 +1,12 @@
 import { type DescField, type DescMessage, type Message, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Faults } from "./faults.js";
 import { accessTo } from "./field-access.js";
 import { type Leaf, leafOf } from "./json-leaf.js";
 import { formatTimestamp } from "./json-time.js";
+import type { Violations } from "./violations.js";
 
 /** Puts the fields that a query string names into a message, and notes what is wrong with it. */
-export type QueryReader = (query: string, message: Message, at: Faults) => void;
+export type QueryReader = (query: string, message: Message, at: Violations) => void;
 
 /** The query string with the fields of a message, without those that the path carries. */
 export type QueryWriter<Desc extends DescMessage> = (
@@ -62,7 +62,7 @@ export function queryReader(desc: DescMessage): QueryReader {
 }
 
 /** Puts what was given for a field into a message; the texts are still encoded. */
-type Put = (message: Message, given: readonly string[], at: Faults) => void;
+type Put = (message: Message, given: readonly string[], at: Violations) => void;
 
 function putter(field: DescField): Put {
   const leaf = field.fieldKind === "map" ? undefined : textLeafOf(field);
@@ -83,7 +83,7 @@ function putter(field: DescField): Put {
   };
 }
 
-function readText(leaf: Leaf, encoded: string, at: Faults): unknown {
+function readText(leaf: Leaf, encoded: string, at: Violations): unknown {
   const text = decode(encoded);
   if (text === undefined) return at.add("must be percent-encoded UTF-8");
   return leaf.read(text) ?? at.add(leaf.expectation);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type AgentsInput, serveAgents } from "../../src/card/agents.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { completed } from "../../src/agent/event.js";
+import { type AgentsInput, registerAgents } from "../../src/card/agents.js";
 import { reservedTenants } from "../../src/card/tenants.js";
 import { anonymous } from "../../src/core/caller.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { completed } from "../../src/engine/event.js";
 
 const wired = { pushNotifications: false, extensions: [] };
 const agent = (name: string, more: Partial<Agent> = {}): Agent => ({
@@ -14,11 +14,11 @@ const agent = (name: string, more: Partial<Agent> = {}): Agent => ({
   ...more,
 });
 const names = (input: AgentsInput, tenants: string[]): (string | undefined)[] => {
-  const directory = serveAgents(input, wired);
+  const directory = registerAgents(input, wired);
   return tenants.map((tenant) => directory.resolve(tenant)?.card.name);
 };
 
-describe("serveAgents()", () => {
+describe("registerAgents()", () => {
   it("leads every tenant to the one agent", () => {
     expect(names({ agent: agent("one") }, ["", "a", "b"])).toEqual(["one", "one", "one"]);
   });
@@ -30,7 +30,7 @@ describe("serveAgents()", () => {
   it("leads exactly the declared tenants to several agents", () => {
     const agents = { billing: agent("B"), support: agent("S") };
     expect(names({ agents }, ["", "billing", "support", "toString"])).toEqual([undefined, "B", "S", undefined]);
-    expect(serveAgents({ agents }, wired).all.map((served) => served.tenant)).toEqual(["billing", "support"]);
+    expect(registerAgents({ agents }, wired).all.map((served) => served.tenant)).toEqual(["billing", "support"]);
   });
 
   it("needs no tenant where one agent is declared with one", () => {
@@ -52,26 +52,26 @@ describe("serveAgents()", () => {
       agents: { tasks: agent("T"), "a/b": agent(""), "": agent("E"), c: {} as Agent },
       tenants: ["x"],
     };
-    expect(() => serveAgents(input, wired)).toThrow(
+    expect(() => registerAgents(input, wired)).toThrow(
       'Invalid agents: tenants goes with agent: agents has its own tenants; the tenant "tasks" is reserved: paths ' +
         'begin with it; the tenant "a/b" contains a slash; a tenant is empty; agents.a/b: card.name is empty; ' +
         "agents.c: the agent has no function execute",
     );
-    expect(() => serveAgents({}, wired)).toThrow("agent is missing");
-    expect(() => serveAgents({ agent: agent("A"), agents: { b: agent("B") } }, wired)).toThrow("exclude each other");
+    expect(() => registerAgents({}, wired)).toThrow("agent is missing");
+    expect(() => registerAgents({ agent: agent("A"), agents: { b: agent("B") } }, wired)).toThrow("exclude each other");
   });
 });
 
 describe("an extended card", () => {
   it("is absent where the agent has none", () => {
-    const [served] = serveAgents({ agent: agent("one") }, wired).all;
+    const [served] = registerAgents({ agent: agent("one") }, wired).all;
     expect(served?.extendedCard).toBeUndefined();
     expect(served?.card.capabilities?.extendedAgentCard).toBe(false);
   });
 
   it("says what it says and the public card the rest", () => {
     const skills = [{ id: "s", name: "S", description: "s", tags: ["s"] }];
-    const [served] = serveAgents({ agent: agent("one", { extendedCard: { skills } }) }, wired).all;
+    const [served] = registerAgents({ agent: agent("one", { extendedCard: { skills } }) }, wired).all;
     expect(served?.card).toMatchObject({ skills: [], capabilities: { extendedAgentCard: true } });
     expect(served?.extendedCard?.(anonymous)).toMatchObject({
       name: "one",
@@ -83,7 +83,7 @@ describe("an extended card", () => {
   it("may differ by caller, or be refused", () => {
     const extendedCard: Agent["extendedCard"] = (caller) =>
       caller.authenticated ? { description: `For ${caller.owner}.` } : undefined;
-    const [served] = serveAgents({ agent: agent("one", { extendedCard }) }, wired).all;
+    const [served] = registerAgents({ agent: agent("one", { extendedCard }) }, wired).all;
     expect(served?.extendedCard?.(anonymous)).toBeUndefined();
     const ann = { ...anonymous, authenticated: true, owner: "ann" };
     expect(served?.extendedCard?.(ann)).toMatchObject({ name: "one", description: "For ann." });
@@ -91,6 +91,8 @@ describe("an extended card", () => {
 
   it("is checked with the public one", () => {
     const extendedCard = { name: " " };
-    expect(() => serveAgents({ agent: agent("one", { extendedCard }) }, wired)).toThrow("extendedCard.name is empty");
+    expect(() => registerAgents({ agent: agent("one", { extendedCard }) }, wired)).toThrow(
+      "extendedCard.name is empty",
+    );
   });
 });

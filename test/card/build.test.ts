@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCapabilitiesSchema, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { buildCard, checkCard, type Wired } from "../../src/card/build.js";
+import type { AgentCardInput } from "../../src/agent/agent.js";
+import { buildCard, checkCard, type ServerCapabilities } from "../../src/card/build.js";
 import { ConfigurationError } from "../../src/card/faults.js";
-import type { AgentCardInput } from "../../src/engine/agent.js";
 
-const nothing: Wired = { pushNotifications: false, extendedAgentCard: false, extensions: [] };
+const nothing: ServerCapabilities = { pushNotifications: false, extendedAgentCard: false, extensions: [] };
 const plain: AgentCardInput = {
   name: "Probe",
   description: "Answers.",

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, invalid } from "../../src/core/error.js";
-import { type AcceptRequest, type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/engine/agent.js";
+import { type AcceptRequest, type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/agent/agent.js";
 import {
   type AgentEvent,
   artifact,
@@ -13,7 +12,8 @@ import {
   rejected,
   reply,
   working,
-} from "../../src/engine/event.js";
+} from "../../src/agent/event.js";
+import { A2AError, invalid } from "../../src/core/error.js";
 import { Gates } from "../support/gates.js";
 
 /** Where agents wait until a case lets them go on. The names are made of each case's own `{run}`. */

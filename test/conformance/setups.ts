@@ -1,8 +1,8 @@
+import type { Agent } from "../../src/agent/agent.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
-import type { Agent } from "../../src/engine/agent.js";
 import type { Interceptor } from "../../src/service/invoke.js";
 import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } from "./agents.js";
 

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { stays } from "../../src/core/departure.js";
+import { type Agent, AgentError } from "../../src/agent/agent.js";
+import * as say from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
-import { type Agent, AgentError } from "../../src/engine/agent.js";
-import * as say from "../../src/engine/event.js";
 import { foldStored } from "../../src/engine/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
@@ -121,7 +121,7 @@ async function follow(bench: Bench, steps: readonly string[]): Promise<string | 
     if (each === "send") call(bench.send("more", { message: { taskId } }).then((held) => held.release()));
     else if (each === "cancel") call(bench.engine.cancel(scope, taskId));
     else if (each === "tick") await new Promise((resolve) => setImmediate(resolve));
-    else await Promise.race([first.task.settled(stays, 20), ...calls]);
+    else await Promise.race([first.task.whenIdle(neverCanceled, 20), ...calls]);
   }
   await Promise.all(calls);
   first.task.release();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Agent, AgentError, type Turn } from "../../src/engine/agent.js";
-import { artifact, completed, working } from "../../src/engine/event.js";
+import { type Agent, AgentError, type Turn } from "../../src/agent/agent.js";
+import { artifact, completed, working } from "../../src/agent/event.js";
 import { Bench, quick, story } from "./support.js";
 
 /** Authors without a type checker write agents that are none. Whatever they do ends their task, and nothing else. */

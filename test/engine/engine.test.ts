@@ -1,9 +1,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { departureOf, stays } from "../../src/core/departure.js";
-import { A2AError } from "../../src/core/error.js";
-import { AgentError, type Turn } from "../../src/engine/agent.js";
+import { AbortReason } from "../../src/agent/abort.js";
+import { AgentError, type Turn } from "../../src/agent/agent.js";
 import {
   type AgentEvent,
   artifact,
@@ -13,8 +12,9 @@ import {
   rejected,
   reply,
   working,
-} from "../../src/engine/event.js";
-import { Interruption } from "../../src/engine/interruption.js";
+} from "../../src/agent/event.js";
+import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
+import { A2AError } from "../../src/core/error.js";
 import { nobody, type TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
@@ -180,7 +180,7 @@ describe("an agent of kind `message`", () => {
       },
     });
     await bench.engine.send(bench.order("x", { client: gone }));
-    expect(reason).toBeInstanceOf(Interruption);
+    expect(reason).toBeInstanceOf(AbortReason);
   });
 });
 
@@ -301,7 +301,7 @@ describe("a task of several turns", () => {
     const task = await bench.send("first");
     const { id: taskId } = task.accepted!.task;
     const told = story(task);
-    await task.passed(1, stays, 5_000);
+    await task.whenPast(1, neverCanceled, 5_000);
     held = true;
     const second = bench.send("second", { message: { taskId } });
     await begun.opened;
@@ -471,7 +471,7 @@ describe("readers of one task", () => {
     const held = await bench.send("x");
     const leaver = new AbortController();
     const leaving = (async () => {
-      for await (const _ of held.events(held.accepted!, departureOf(leaver.signal))) leaver.abort();
+      for await (const _ of held.events(held.accepted!, cancellationOf(leaver.signal))) leaver.abort();
     })();
     const stories = [story(held), story(held), story(held)];
     go.open();
@@ -489,7 +489,7 @@ describe("readers of one task", () => {
     });
     const held = await bench.send("x");
     const numbers: number[] = [];
-    for await (const response of held.events(held.accepted!, stays)) {
+    for await (const response of held.events(held.accepted!, neverCanceled)) {
       if (numbers.length === 1) await settle(held);
       if (response.payload.case === "artifactUpdate") {
         numbers.push(Number(response.payload.value.artifact?.parts[0]?.content.value));
@@ -508,7 +508,7 @@ describe("readers of one task", () => {
     const bench = new Bench(agent, {}, store);
     const held = await bench.send("go");
     expect(await settle(held)).toBe("COMPLETED");
-    const events = held.events({ position: 1, generation: 1 }, stays);
+    const events = held.events({ position: 1, generation: 1 }, neverCanceled);
     expect((await events.next()).done).toBe(false);
     expect(await store.removeFinished({ before: Date.now() + 1, limit: 10 })).toBe(1);
     const rest = (async () => {
@@ -530,12 +530,12 @@ describe("readers of one task", () => {
     });
     const held = await bench.send("x");
     const { id } = held.accepted!.task;
-    await held.passed(20, stays, 5_000);
+    await held.whenPast(20, neverCanceled, 5_000);
     const late = await bench.engine.open(scope, id);
     const now = late.now();
     go.open();
     const seen = now.task.artifacts[0]!.parts.map((p) => p.content.value);
-    for await (const { payload } of late.events(now, stays)) {
+    for await (const { payload } of late.events(now, neverCanceled)) {
       if (payload.case === "artifactUpdate") seen.push(payload.value.artifact?.parts[0]?.content.value);
     }
     expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => `${i}`));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Agent, AgentError } from "../../src/engine/agent.js";
-import { artifact, inputRequired, working } from "../../src/engine/event.js";
+import { type Agent, AgentError } from "../../src/agent/agent.js";
+import { artifact, inputRequired, working } from "../../src/agent/event.js";
 import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../../src/engine/agent.js";
-import type { Sent } from "../../src/engine/engine.js";
-import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
+import type { SendResult } from "../../src/engine/engine.js";
 import { openShared } from "./stores.js";
 import { Bench, gate, scope, settle } from "./support.js";
 
@@ -32,7 +32,7 @@ async function* twoPieces(): AsyncGenerator<AgentEvent> {
   yield completed();
 }
 
-function sendMany(benches: readonly Bench[], count: number): Promise<Sent[]> {
+function sendMany(benches: readonly Bench[], count: number): Promise<SendResult[]> {
   return Promise.all(
     Array.from({ length: count }, (_, i) => {
       const bench = benches[i % benches.length] as Bench;
@@ -42,7 +42,7 @@ function sendMany(benches: readonly Bench[], count: number): Promise<Sent[]> {
 }
 
 /** What became of the sends, each in a word. */
-function idsOf(sent: readonly Sent[]): Set<string> {
+function idsOf(sent: readonly SendResult[]): Set<string> {
   return new Set(sent.map((one) => (one.kind === "task" ? one.task.now().task.id : one.message.messageId)));
 }
 

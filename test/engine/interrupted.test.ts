@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { authRequired, inputRequired, working } from "../../src/agent/event.js";
 import { defaultLimits } from "../../src/core/limits.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { authRequired, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
+import { AbortReason } from "../../src/agent/abort.js";
+import type { Agent, Turn } from "../../src/agent/agent.js";
+import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { silentLogger } from "../../src/core/log.js";
-import type { Agent, Turn } from "../../src/engine/agent.js";
-import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/engine/event.js";
-import { Interruption } from "../../src/engine/interruption.js";
 import { LeaseKeeper } from "../../src/engine/lease.js";
 import { nobody, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
@@ -53,7 +53,7 @@ describe("the lease of a task", () => {
     const next = await bench.send("go on", { message: { taskId } });
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
     letGo.open();
-    await next.passed(2, stays, 5_000);
+    await next.whenPast(2, neverCanceled, 5_000);
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
     goOn.open();
     expect(await settle(next)).toBe("COMPLETED");
@@ -131,7 +131,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
     await expect.poll(taken, patience).toBe(2);
     goOn.open();
     await expect.poll(() => reasons, patience).toHaveLength(1);
-    expect(reasons[0]).toBeInstanceOf(Interruption);
+    expect(reasons[0]).toBeInstanceOf(AbortReason);
     expect(reasons[0]).toMatchObject({ cause: "lease-lost" });
     finish.open();
     expect(await told).toEqual(["artifact of one", "artifact of two 2", "COMPLETED by two"]);

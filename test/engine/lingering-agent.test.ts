@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { stays } from "../../src/core/departure.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, failed, inputRequired, reply, working } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { Bench, quick, scope, settle, story } from "./support.js";
 
 const never = new Promise<never>(() => {});
@@ -150,7 +150,7 @@ describe("an agent that ignores its signal", () => {
     await bench.engine.start();
     const held = await Promise.all(Array.from({ length: count }, () => bench.send("x")));
     for (const each of held) {
-      await each.passed(1, stays, 5_000);
+      await each.whenPast(1, neverCanceled, 5_000);
       const { id } = each.accepted!.task;
       expect((await bench.engine.cancel(scope, id)).task.status?.state).toBe(5);
       each.release();
@@ -170,7 +170,7 @@ describe("an agent that ignores its signal", () => {
       { limits },
     );
     const held = await bench.send("x");
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(bench.engine.executions).toBe(1);
     await bench.engine.drain(0);

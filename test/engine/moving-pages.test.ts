@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
-import { completed, inputRequired } from "../../src/engine/event.js";
+import { completed, inputRequired } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import type { ListRequest } from "../../src/store/task-store.js";
 import { isSlow, stores } from "./stores.js";
 import { Bench, scope } from "./support.js";
@@ -48,7 +48,7 @@ class Tasks {
   async send(text: string, message: { taskId?: string; contextId?: string }): Promise<string> {
     const caller = { owner: this.owner, authenticated: true, scopes: [], claims: {} };
     const held = await this.bench.send(text, { message, caller });
-    await held.settled(stays, 10_000);
+    await held.whenIdle(neverCanceled, 10_000);
     const { id } = held.now().task;
     held.release();
     this.touched.set(id, this.round);

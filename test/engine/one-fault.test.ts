@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { A2AError } from "../../src/core/error.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";

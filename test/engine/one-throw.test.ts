@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
-import type { Agent } from "../../src/engine/agent.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, inputRequired, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { createdDraft, messageDraft, statusDraft } from "../../src/engine/draft.js";
-import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { TaskLog } from "../../src/engine/task-log.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
@@ -81,13 +81,13 @@ describe("a task that cannot be read", () => {
     await Promise.all([one.engine.start(), two.engine.start()]);
     const texts = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? "bad" : "good"));
     const here = await Promise.all(texts.map((text) => one.send(text)));
-    for (const held of here) await held.passed(1, stays, 5_000);
+    for (const held of here) await held.whenPast(1, neverCanceled, 5_000);
     const ids = here.map((held) => held.accepted!.task.id);
     const there = await Promise.all(ids.map((id) => two.engine.open(scope, id)));
     for (const [i, id] of ids.entries()) if (texts[i] === "bad") unreadable.add(id);
     const news = there
       .filter((_, i) => texts[i] === "good")
-      .map((held) => held.passed(held.now().generation, stays, 3_000));
+      .map((held) => held.whenPast(held.now().generation, neverCanceled, 3_000));
     go.open();
     expect(await Promise.all(news)).toEqual(news.map(() => true));
     const told = (): string[] => two.logged.map(({ message }) => message);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { HealthSource } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
@@ -180,7 +180,7 @@ describe("a message that was stored while its caller was refused, and that no ag
         store,
       );
       const held = await bench.send("first");
-      await held.passed(1, stays, 5_000);
+      await held.whenPast(1, neverCanceled, 5_000);
       const { id: taskId } = held.now().task;
       (await bench.send("second", { message: { taskId } })).release();
       fail(how);
@@ -236,13 +236,13 @@ describe("a task that is cut off by its store", () => {
     const bench = await start(agent, store);
     const held = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
     const told = story(held);
-    await held.passed(1, stays, 5_000);
-    const waiting = held.settled(stays, 60_000);
+    await held.whenPast(1, neverCanceled, 5_000);
+    const waiting = held.whenIdle(neverCanceled, 60_000);
     fail("done");
     goOn.open();
     await expect(waiting).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
     const again = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
-    await expect(again.settled(stays, 60_000)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    await expect(again.whenIdle(neverCanceled, 60_000)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     // Who reads waits for what comes.
     expect((await bench.engine.get(scope, again.now().task.id)).task.status?.state).toBe(TaskState.WORKING);
     mend();

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, inputRequired, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { defaultLimits } from "../../src/core/limits.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, inputRequired, working } from "../../src/engine/event.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
@@ -40,7 +40,7 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   const held = await before.send(texts[0] ?? "");
   const { id: taskId } = held.accepted!.task;
   for (const text of texts.slice(1)) await before.send(text, { message: { taskId } });
-  await held.passed(1, stays, 5_000);
+  await held.whenPast(1, neverCanceled, 5_000);
   // Everything yielded so far is stored before the process dies.
   await new Promise((resolve) => setTimeout(resolve, 20));
   first.die();
@@ -75,7 +75,7 @@ describe("recovery", () => {
       },
     });
     const held = await after.engine.open(scope, taskId);
-    await held.passed(2, stays, 10_000);
+    await held.whenPast(2, neverCanceled, 10_000);
     const { task } = held.now();
     expect(task.status?.state).toBe(TaskState.FAILED);
     expect(task.status?.message?.parts[0]?.content.value).toContain("crash");
@@ -92,7 +92,7 @@ describe("recovery", () => {
       },
     });
     const held = await after.engine.open(scope, taskId);
-    for await (const _ of held.events({ position: 0, generation: 0 }, stays)) {
+    for await (const _ of held.events({ position: 0, generation: 0 }, neverCanceled)) {
       // To the end.
     }
     expect(held.now().task.status?.state).toBe(TaskState.COMPLETED);
@@ -114,7 +114,7 @@ describe("recovery", () => {
       ["one", "two", "three"],
     );
     const held = await after.engine.open(scope, taskId);
-    for await (const _ of held.events({ position: 0, generation: 0 }, stays)) {
+    for await (const _ of held.events({ position: 0, generation: 0 }, neverCanceled)) {
       // To the end.
     }
     expect(held.now().task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1", "three 1"]);
@@ -233,7 +233,7 @@ describe("recovery from a file", () => {
     const first = mortal(kept);
     const before = new Bench(agent, { leaseMs: 10_000 }, first.store);
     const held = await before.send("x");
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     first.die();
     await kept.close();
     const store = sqliteStore({ path, shared });
@@ -261,7 +261,7 @@ describe("recovery from a file", () => {
       const other = new Bench(served.agent, { leaseMs: 10_000 }, store);
       await other.engine.start();
       const held = await other.send("x");
-      await held.passed(1, stays, 5_000);
+      await held.whenPast(1, neverCanceled, 5_000);
       const third = new Bench(served.agent, { leaseMs: 10_000 }, store);
       await third.engine.start();
       await third.engine.recovered;
@@ -295,7 +295,7 @@ describe("a task whose events cannot be stored for a while", () => {
     await bench.engine.start();
     const held = await bench.send("x");
     const told = story(held);
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     full = true;
     goOn.open();
     await expect(bench.send("y")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
@@ -321,7 +321,7 @@ describe("a message to a task whose process died a moment ago", () => {
     const before = new Bench(agent, { leaseMs }, first.store);
     const held = await before.send("one");
     const { id: taskId } = held.accepted!.task;
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     first.die();
     // Nobody can tell yet that the process is gone.
     const after = new Bench(agent, { leaseMs }, store);
@@ -395,7 +395,7 @@ describe("two processes on one store", () => {
     const held = await one.send("go");
     const told1 = story(held);
     const { id: taskId } = held.accepted!.task;
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     await two.engine.cancel(scope, taskId);
     expect(await settle(held)).toBe("CANCELED");
     expect((await told1).at(-1)).toBe("CANCELED");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact } from "../../src/agent/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, settle } from "./support.js";
 

@@ -8,15 +8,15 @@ import {
   type StreamResponse,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ServedAgent } from "../../src/card/agents.js";
+import type { Agent } from "../../src/agent/agent.js";
+import type { TurnRequest } from "../../src/agent/turn.js";
+import type { AgentRegistration } from "../../src/card/agents.js";
 import { buildCard } from "../../src/card/build.js";
 import { anonymous } from "../../src/core/caller.js";
-import { stays } from "../../src/core/departure.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { createEngine, type Engine, type EngineOptions, type SendOrder } from "../../src/engine/engine.js";
-import type { HeldTask } from "../../src/engine/held-task.js";
-import type { TurnRequest } from "../../src/engine/turn.js";
+import { createEngine, type Engine, type EngineOptions, type SendCommand } from "../../src/engine/engine.js";
+import type { TaskHandle } from "../../src/engine/task-handle.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 
@@ -36,7 +36,7 @@ export const firstTurn: TurnRequest = {
 };
 
 /** An agent as the engine gets it. */
-export function serve(agent: Omit<Agent, "card">): ServedAgent {
+export function serve(agent: Omit<Agent, "card">): AgentRegistration {
   const card = { name: "Test", description: "An agent under test.", version: "1.0.0", skills: [] };
   const wired = { pushNotifications: false, extendedAgentCard: false, extensions: [] };
   return { tenant: "", agent: { card, ...agent }, card: buildCard(card, wired) };
@@ -46,7 +46,7 @@ export function serve(agent: Omit<Agent, "card">): ServedAgent {
 export class Bench {
   readonly store: TaskStore;
   readonly engine: Engine;
-  readonly served: ServedAgent;
+  readonly served: AgentRegistration;
   readonly logged: { facts: object; message: string }[] = [];
   #messages = 0;
 
@@ -62,7 +62,10 @@ export class Bench {
     this.engine = createEngine({ store, agentOf: () => this.served, logger, ...options });
   }
 
-  order(text: string, more: Partial<SendOrder> & { message?: MessageInitShape<typeof MessageSchema> } = {}): SendOrder {
+  order(
+    text: string,
+    more: Partial<SendCommand> & { message?: MessageInitShape<typeof MessageSchema> } = {},
+  ): SendCommand {
     const { message, ...order } = more;
     return {
       served: this.served,
@@ -88,7 +91,7 @@ export class Bench {
   }
 
   /** Sends and takes hold of the task. */
-  async send(text: string, more: Parameters<Bench["order"]>[1] = {}): Promise<HeldTask> {
+  async send(text: string, more: Parameters<Bench["order"]>[1] = {}): Promise<TaskHandle> {
     const sent = await this.engine.send(this.order(text, { capture: {}, ...more }));
     if (sent.kind === "message") throw new Error("a task was expected");
     return sent.task;
@@ -102,10 +105,10 @@ export class Bench {
 }
 
 /** Everything a stream has to say, from the acceptance of the message on. */
-export async function story(held: HeldTask): Promise<string[]> {
+export async function story(held: TaskHandle): Promise<string[]> {
   const told: string[] = [];
   if (held.accepted === undefined) throw new Error("nothing was captured");
-  for await (const response of held.events(held.accepted, stays)) told.push(tell(response));
+  for await (const response of held.events(held.accepted, neverCanceled)) told.push(tell(response));
   return told;
 }
 
@@ -124,8 +127,8 @@ export function tell({ payload }: StreamResponse): string {
 }
 
 /** Waits until the task is over or waits for the client. */
-export async function settle(held: HeldTask): Promise<string> {
-  await held.settled(stays, 10_000);
+export async function settle(held: TaskHandle): Promise<string> {
+  await held.whenIdle(neverCanceled, 10_000);
   return TaskState[held.now().task.status?.state ?? 0] ?? "?";
 }
 

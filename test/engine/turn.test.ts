@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { LazyAbortController } from "../../src/agent/abort.js";
+import { type Turn, turnWith } from "../../src/agent/agent.js";
+import { makeTurn, type TurnRequest } from "../../src/agent/turn.js";
 import { anonymous } from "../../src/core/caller.js";
-import { type Turn, turnWith } from "../../src/engine/agent.js";
-import { Interruptible } from "../../src/engine/interruption.js";
-import { makeTurn, type TurnRequest } from "../../src/engine/turn.js";
 
 const part = (value: string) => ({ content: { case: "text", value } as const });
 
@@ -26,7 +26,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     traceParent: "",
   };
   const source = { referencedTasks: async () => [referenced] };
-  return { turn: makeTurn(request, { task, interruptible: new Interruptible(), source }), request, task, referenced };
+  return { turn: makeTurn(request, { task, aborter: new LazyAbortController(), source }), request, task, referenced };
 }
 
 /** Everything that an agent can get at, changed. */

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { stays } from "../../src/core/departure.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { isSlow, openShared } from "./stores.js";
 import { Bench, gate, quick, scope, settle } from "./support.js";
@@ -132,7 +132,7 @@ describe("messages that come to both processes at once", () => {
     const { one, two, end } = await twoProcesses(agent, { limits });
     const held = await one.send("first");
     const { id: taskId } = held.accepted!.task;
-    await held.passed(1, stays, 5_000);
+    await held.whenPast(1, neverCanceled, 5_000);
     const sends = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? one : two).send(`${i}`, { message: { taskId } }));
     const outcomes = await Promise.allSettled(sends);
     const refused = outcomes.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { stays } from "../../src/core/departure.js";
-import { artifact } from "../../src/engine/event.js";
+import { artifact } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
 import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, quick, scope, settle } from "./support.js";
@@ -102,7 +102,7 @@ describe("an agent that yields without waiting", () => {
     });
     const held = await bench.send("x");
     const numbers: number[] = [];
-    for await (const { payload } of held.events(held.accepted!, stays)) {
+    for await (const { payload } of held.events(held.accepted!, neverCanceled)) {
       if (payload.case !== "artifactUpdate") continue;
       numbers.push(Number.parseInt(String(payload.value.artifact?.parts[0]?.content.value), 10));
     }

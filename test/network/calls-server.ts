@@ -1,4 +1,4 @@
-import { reply } from "../../src/engine/event.js";
+import { reply } from "../../src/agent/event.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 

@@ -4,14 +4,14 @@ import { ReflectionService } from "@grpc/reflection";
 import { service as health } from "grpc-health-check";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { addablesOf } from "../../src/binding/grpc/addable.js";
+import { grpcServicesOf } from "../../src/binding/grpc/service.js";
 import { connect, http1, http2Client } from "./raw-http.js";
 import { envelope } from "./requests.js";
 import { cleanup, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-const reflections = addablesOf((server) => new ReflectionService({}).addToServer(server)).map(
+const reflections = grpcServicesOf((server) => new ReflectionService({}).addToServer(server)).map(
   ({ definition }) => definition,
 );
 

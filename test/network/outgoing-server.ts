@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { artifact, completed, inputRequired } from "../../src/engine/event.js";
+import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { createServer } from "../../src/server/create-server.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 

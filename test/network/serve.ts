@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import type { Logger } from "../../src/core/log.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/engine/event.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";

@@ -15,8 +15,8 @@ import {
   type StreamResponse,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../../src/engine/agent.js";
-import { artifact, completed, reply, working } from "../../src/engine/event.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, reply, working } from "../../src/agent/event.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";

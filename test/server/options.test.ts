@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../src/engine/agent.js";
-import { completed } from "../../src/engine/event.js";
-import { type ServerOptions, settle } from "../../src/server/options.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { completed } from "../../src/agent/event.js";
+import { resolveOptions, type ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testTls } from "./tls.js";
 
@@ -14,7 +14,7 @@ const agent: Agent = {
 const plain: ServerOptions = { agent, store: memoryStore() };
 const faultsOf = (options: object): string => {
   try {
-    settle({ ...plain, ...options } as ServerOptions);
+    resolveOptions({ ...plain, ...options } as ServerOptions);
     return "";
   } catch (error) {
     return (error as Error).message;
@@ -23,7 +23,7 @@ const faultsOf = (options: object): string => {
 
 describe("settle()", () => {
   it("has a default for everything but the agent and the store", () => {
-    expect(settle(plain)).toMatchObject({
+    expect(resolveOptions(plain)).toMatchObject({
       host: "127.0.0.1",
       port: 8080,
       grpcPort: 50051,
@@ -40,7 +40,7 @@ describe("settle()", () => {
   });
 
   it("takes what is given", () => {
-    const settings = settle({
+    const settings = resolveOptions({
       ...plain,
       limits: { maxParts: 5, shutdownGraceMs: 0 },
       publicUrl: "https://example.org/agents/",
@@ -65,8 +65,8 @@ describe("settle()", () => {
   });
 
   it("trusts every proxy, or none", () => {
-    expect(settle({ ...plain, trustProxy: true }).trust?.("192.0.2.1")).toBe(true);
-    for (const trustProxy of [false, [], ""]) expect(settle({ ...plain, trustProxy }).trust).toBeUndefined();
+    expect(resolveOptions({ ...plain, trustProxy: true }).trust?.("192.0.2.1")).toBe(true);
+    for (const trustProxy of [false, [], ""]) expect(resolveOptions({ ...plain, trustProxy }).trust).toBeUndefined();
   });
 
   it("lets an agent be an object with more in it", () => {
@@ -74,15 +74,16 @@ describe("settle()", () => {
   });
 
   it("knows no ports where nothing listens", () => {
-    expect(() => settle({ ...plain, port: 80 }, false)).toThrow("the option port belongs to createServer");
+    expect(() => resolveOptions({ ...plain, port: 80 }, false)).toThrow("the option port belongs to createServer");
   });
 
   it("says so when there are no options at all", () => {
-    for (const none of [undefined, null, "options"]) expect(() => settle(none as never)).toThrow("there are none");
+    for (const none of [undefined, null, "options"])
+      expect(() => resolveOptions(none as never)).toThrow("there are none");
   });
 
   it("declares the extension that the server brings", () => {
-    const [served] = settle(plain).agents.all;
+    const [served] = resolveOptions(plain).agents.all;
     expect(served?.card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(["urn:parley:ext:resume:v1"]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Arrival } from "../../src/http/arrival.js";
 import { forwardedBy } from "../../src/http/forwarded.js";
+import type { RequestOrigin } from "../../src/http/request-origin.js";
 import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
 
 const none: AddressSources = {
@@ -11,7 +11,7 @@ const none: AddressSources = {
 };
 const trust = (address: string): boolean => address.startsWith("10.");
 
-function arrival(headers: Record<string, string> = {}, more: Partial<Arrival> = {}): Arrival {
+function arrival(headers: Record<string, string> = {}, more: Partial<RequestOrigin> = {}): RequestOrigin {
   return { header: (name) => headers[name], address: "10.0.0.1", encrypted: false, mount: "", ...more };
 }
 
@@ -21,7 +21,7 @@ function listening(sources: Partial<AddressSources>, host = "127.0.0.1", encrypt
   return address;
 }
 
-const both = (address: PublicAddress, from?: Arrival): unknown => [address.url(from), address.grpc(from)];
+const both = (address: PublicAddress, from?: RequestOrigin): unknown => [address.url(from), address.grpc(from)];
 
 describe("PublicAddress", () => {
   it("is where the server listens", () => {

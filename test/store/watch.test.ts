@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { Watch } from "../../src/store/watch.js";
+import { LivenessMonitor } from "../../src/store/liveness.js";
 
 /** An observer whose clock the test moves; a lease lasts 1,000 milliseconds. */
 function observer(): { look: (after: number, beats: Record<string, number | undefined>) => string[] } {
   let now = 5_000;
-  const watch = new Watch(() => now);
+  const watch = new LivenessMonitor(() => now);
   return {
     look(after, beats) {
       now += after;
-      return watch.round(new Map(Object.entries(beats)), 1_000);
+      return watch.check(new Map(Object.entries(beats)), 1_000);
     },
   };
 }

@@ -11,7 +11,7 @@ import {
 import { binaryWriter } from "../../src/wire/binary-writer.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { binaryPieces, jsonPieces, type MeasuredPieces, measuredJson } from "../../src/wire/large/large.js";
-import { share } from "../../src/wire/shared.js";
+import { cacheForms } from "../../src/wire/serialization-cache.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 const whole = (pieces: Iterable<Buffer>): Buffer => Buffer.concat([...pieces]);
@@ -25,7 +25,7 @@ function measured({ length, pieces }: MeasuredPieces): Buffer {
 /** Marks the tasks in a message as shared. */
 function shareTasks(message: Message): void {
   const { task, tasks = [], payload } = message as { task?: Task; tasks?: Task[]; payload?: { value?: Message } };
-  for (const each of [task, payload?.value, ...tasks]) if (each !== undefined) share(each);
+  for (const each of [task, payload?.value, ...tasks]) if (each !== undefined) cacheForms(each);
 }
 
 /** A task of so many parts, with texts and bytes that are longer than a piece, full of what has to be escaped. */
@@ -75,7 +75,7 @@ describe("a large message in pieces", () => {
   });
 
   it("is made once for readers that are close to each other, whatever they read it in", async () => {
-    const task = share(largeTask(6));
+    const task = cacheForms(largeTask(6));
     const answer = create(StreamResponseSchema, { payload: { case: "task", value: task } });
     const page = create(ListTasksResponseSchema, { tasks: [task] });
     const alone = [...jsonPieces(TaskSchema, task)];
@@ -90,13 +90,13 @@ describe("a large message in pieces", () => {
   });
 
   it("is made again for a reader that comes when its pieces are not kept any more", async () => {
-    const task = share(largeTask(6));
+    const task = cacheForms(largeTask(6));
     const first = jsonPieces(TaskSchema, task)[Symbol.iterator]();
     const begin = first.next().value as Buffer;
     // More than is kept of all messages together.
     const contents = Array.from({ length: 24 }, () => ({ content: { case: "text", value: "x".repeat(1024 * 1024) } }));
     const other = create(TaskSchema, { artifacts: [{ artifactId: "a", parts: contents }] } as never);
-    expect(whole(jsonPieces(TaskSchema, share(other))).length).toBeGreaterThan(24 * 1024 * 1024);
+    expect(whole(jsonPieces(TaskSchema, cacheForms(other))).length).toBeGreaterThan(24 * 1024 * 1024);
     const rest: Buffer[] = [begin];
     for (let next = first.next(); next.done !== true; next = first.next()) rest.push(next.value);
     expect(Buffer.concat(rest).equals(whole(jsonPieces(TaskSchema, task)))).toBe(true);
@@ -105,7 +105,7 @@ describe("a large message in pieces", () => {
   it("fails every reader alike where it has no form", () => {
     const broken = create(PartSchema, { content: { case: "text", value: "x" } });
     Object.assign(broken, { filename: 5 });
-    const task = share(create(TaskSchema, { id: "t", artifacts: [{ artifactId: "a", parts: [] }] }));
+    const task = cacheForms(create(TaskSchema, { id: "t", artifacts: [{ artifactId: "a", parts: [] }] }));
     task.artifacts[0]?.parts.push(broken);
     for (let i = 0; i < 2; i++) expect(() => whole(jsonPieces(TaskSchema, task))).toThrow("Internal error");
   });

@@ -9,13 +9,13 @@ import {
   MessageSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../../src/core/error.js";
-import { Faults } from "../../src/wire/faults.js";
 import { accessTo } from "../../src/wire/field-access.js";
 import { queryReader, queryWriter, textLeafOf } from "../../src/wire/query.js";
+import { Violations } from "../../src/wire/violations.js";
 import { anyMessage } from "./arbitrary.js";
 
 function read<Desc extends DescMessage>(desc: Desc, query: string) {
-  const [message, at] = [create(desc), new Faults()];
+  const [message, at] = [create(desc), new Violations()];
   queryReader(desc)(query, message, at);
   at.throwIfAny();
   return message;

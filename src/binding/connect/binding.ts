@@ -21,7 +21,7 @@ import type { HttpResponse } from "../../http/response.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
-import { failureOf, type Place } from "../failure.js";
+import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
@@ -172,7 +172,7 @@ function serverStreaming(method: DescMethod, registration: Registration, options
   const { read, write } = registration;
   return async function* (request, context) {
     const call = begin(context);
-    let begun = false;
+    let hasStarted = false;
     try {
       context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(
@@ -181,8 +181,8 @@ function serverStreaming(method: DescMethod, registration: Registration, options
       );
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
       for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {
-        if (!begun) copyHeaders(call, context);
-        begun = true;
+        if (!hasStarted) copyHeaders(call, context);
+        hasStarted = true;
         yield weightOf(message) === undefined
           ? write(message)
           : await large(message, registration, { call, context, limits: options.limits });
@@ -190,7 +190,7 @@ function serverStreaming(method: DescMethod, registration: Registration, options
     } catch (thrown) {
       throw failureOf(thrown, placeOf(method, call, context.signal, options.logger));
     } finally {
-      if (!begun) copyHeaders(call, context);
+      if (!hasStarted) copyHeaders(call, context);
     }
   };
 }
@@ -226,12 +226,12 @@ function begin(context: HandlerContext): Call {
   return new Call(startOf(context));
 }
 
-function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): Place {
+function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): FailureContext {
   return { client: clientOf(signal), logger, binding: call.binding, method: name, call };
 }
 
 /** Why a call cannot be answered any more: its deadline, or else its client. */
-function clientOf({ aborted, reason }: AbortSignal): Place["client"] {
+function clientOf({ aborted, reason }: AbortSignal): FailureContext["client"] {
   const error = toA2AError(reason);
-  return error.reason === "INTERNAL" ? { gone: aborted } : { gone: aborted, reason: error };
+  return error.reason === "INTERNAL" ? { canceled: aborted } : { canceled: aborted, reason: error };
 }

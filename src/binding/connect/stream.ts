@@ -1,7 +1,7 @@
 import { type Answer, isStream } from "../../service/invoke.js";
 
 /** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
-export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     if (signal.aborted) abort();
@@ -16,10 +16,10 @@ export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Prom
  */
 export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>): Promise<Answer> {
   try {
-    return await unlessAborted(signal, answer);
+    return await raceAbort(signal, answer);
   } catch (error) {
     answer.then(
-      (late) => isStream(late) && leave(late[Symbol.asyncIterator]()),
+      (late) => isStream(late) && closeIterator(late[Symbol.asyncIterator]()),
       () => {},
     );
     throw error;
@@ -38,14 +38,14 @@ export async function* untilAborted<T>(
   const iterator = messages[Symbol.asyncIterator]();
   let open = true;
   const stop = (): void => {
-    if (open) leave(iterator);
+    if (open) closeIterator(iterator);
     open = false;
   };
   signal.addEventListener("abort", stop);
   try {
     signal.throwIfAborted();
     for (;;) {
-      const next = await unlessAborted(signal, iterator.next());
+      const next = await raceAbort(signal, iterator.next());
       if (next.done === true) break;
       yield next.value;
     }
@@ -56,7 +56,7 @@ export async function* untilAborted<T>(
   }
 }
 
-function leave(iterator: AsyncIterator<unknown>): void {
+function closeIterator(iterator: AsyncIterator<unknown>): void {
   // Nobody is left to be told what goes wrong while the iterable cleans up.
   Promise.resolve(iterator.return?.()).catch(() => {});
 }

@@ -122,12 +122,12 @@ class IterableBody implements BodySource {
     let forget = (): void => {};
     // Whoever makes the next chunk may never come to an end when the client is gone.
     const gone = new Promise<void>((resolve) => {
-      forget = this.#answering.request.onGone(resolve);
+      forget = this.#answering.request.onCancel(resolve);
     });
     const pumping = this.#pump(writer);
     try {
       await Promise.race([pumping, gone]);
-      return !writer.isOver && !this.#answering.request.gone;
+      return !writer.isOver && !this.#answering.request.canceled;
     } catch (error) {
       this.#answering.failed(error);
       writer.breakOff("failed");

@@ -11,10 +11,10 @@ import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { noteComplete } from "../../http/node/slow-streams.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
-import { sharedBytes } from "../../wire/shared.js";
+import { cachedBytes } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions } from "../binding.js";
-import { failureOf, type Place } from "../failure.js";
+import { type FailureContext, failureOf } from "../failure.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { statusOf } from "./error.js";
@@ -86,7 +86,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
         await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
-        if (start.gone) return;
+        if (start.canceled) return;
         sendHeaders(grpc, call);
         // How grpc-js wants the status of a stream: it is sent after the messages that were written.
         grpc.emit("error", statusOf(error));
@@ -108,15 +108,15 @@ function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, 
 /** Writes the messages of a stream; the response's headers leave before the first. */
 function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
   const write = binaryWriter(method.output);
-  let begun = false;
+  let hasStarted = false;
   const begin = (): void => {
-    if (!begun) sendHeaders(grpc, call);
-    begun = true;
+    if (!hasStarted) sendHeaders(grpc, call);
+    hasStarted = true;
   };
   return {
     encode: (message) => {
       begin();
-      return sharedBytes(message, write);
+      return cachedBytes(message, write);
     },
     isLarge: (message) => weightOf(message) !== undefined,
     stalledMs: limits.stalledReaderMs,
@@ -163,6 +163,11 @@ function request(grpc: UnaryCall | StreamCall): Message {
   return grpc.request;
 }
 
-function placeOf({ name }: DescMethod, call: Call, client: GrpcCallStart, { logger }: GrpcBindingOptions): Place {
+function placeOf(
+  { name }: DescMethod,
+  call: Call,
+  client: GrpcCallStart,
+  { logger }: GrpcBindingOptions,
+): FailureContext {
   return { client, logger, binding: call.binding, method: name, call };
 }

@@ -1,6 +1,6 @@
 import { Metadata, type MetadataValue, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
 import type { Call, CallStart, Peer } from "../../core/call.js";
-import type { Departure } from "../../core/departure.js";
+import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import type { Incoming } from "./definition.js";
 
@@ -17,7 +17,7 @@ export type StreamCall = ServerWritableStream<Incoming, Buffer>;
  * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the
  * service stands for protocol version 1.0 (specification 3.6.2, 10.1).
  */
-export class GrpcCallStart implements CallStart, Departure {
+export class GrpcCallStart implements CallStart, Cancellation {
   readonly binding = "grpc";
   readonly impliedVersion = "1.0";
   readonly #grpc: UnaryCall | StreamCall;
@@ -44,24 +44,24 @@ export class GrpcCallStart implements CallStart, Departure {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.gone) this.#abort();
+      if (this.canceled) this.#abort();
       else this.#grpc.once("cancelled", () => this.#abort());
     }
     return this.#controller.signal;
   }
 
-  get departure(): Departure {
+  get cancellation(): Cancellation {
     return this;
   }
 
-  onGone(callback: () => void): () => void {
-    if (this.gone) callback();
+  onCancel(callback: () => void): () => void {
+    if (this.canceled) callback();
     else this.#grpc.once("cancelled", callback);
     return () => this.#grpc.off("cancelled", callback);
   }
 
   /** Whether the client is gone, or its deadline has passed, before it had its answer. */
-  get gone(): boolean {
+  get canceled(): boolean {
     return this.#grpc.cancelled && !this.#finished;
   }
 

@@ -1,7 +1,7 @@
 import type { Http2Stream } from "node:http2";
 import type { ServerInterceptingCall, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
+import { type Deferred, defer } from "../../core/defer.js";
 import { A2AError, toA2AError } from "../../core/error.js";
-import { type NextRound, nextRound } from "../../core/next-round.js";
 import type { Account, Arrivals } from "../../http/arrivals.js";
 import { addressOf } from "./call.js";
 import { statusOf } from "./error.js";
@@ -21,7 +21,7 @@ export interface IncomingLimits {
 export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
   const waiting = new Waiting(limits);
   let begun: ServerInterceptingCallInterface[] = [];
-  const round: NextRound = {
+  const round: Deferred = {
     run: () => {
       const calls = begun;
       begun = [];
@@ -36,7 +36,7 @@ export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
     failed: () => {},
   };
   return (method, call) => {
-    if (!method.requestStream && begun.push(call) === 1) nextRound(round);
+    if (!method.requestStream && begun.push(call) === 1) defer(round);
     // Looked at from outside: an intercepting call in between, or anything that lives as long as the stream, would
     // cost more than the rest of the binding.
     return call as ServerInterceptingCall;

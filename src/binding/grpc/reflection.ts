@@ -4,8 +4,8 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
-import { type Addable, addablesOf } from "./addable.js";
 import { nameMapEntries } from "./map-entry.js";
+import { type GrpcService, grpcServicesOf } from "./service.js";
 
 /** Serialized `google.protobuf.FileDescriptorProto`s by file name. */
 type Files = ReadonlyMap<string, Buffer>;
@@ -33,18 +33,18 @@ const errorFiles: readonly DescFile[] = [file_google_rpc_status, file_google_rpc
  * The files are answered as they were compiled. The reflection package would answer with what its own model of a
  * descriptor can hold, which has no custom options: the HTTP rules and the REQUIRED marks would be lost.
  */
-export function reflectionServices(file: DescFile, others: readonly Addable[]): Addable[] {
+export function reflectionServices(file: DescFile, others: readonly GrpcService[]): GrpcService[] {
   const files = new Map<string, Buffer>();
   for (const known of [file, ...errorFiles]) collect(known, files);
   // The package serves itself from a proto file of its own; that file is found in what it would serve.
-  const infrastructure = [...addablesOf((server) => new ReflectionService({}).addToServer(server)), ...others];
+  const infrastructure = [...grpcServicesOf((server) => new ReflectionService({}).addToServer(server)), ...others];
   for (const bytes of infrastructure.flatMap(({ definition }) => filesOf(definition))) {
     const loaded = nameMapEntries(fromBinary(FileDescriptorProtoSchema, bytes));
     files.set(loaded.name, Buffer.from(toBinary(FileDescriptorProtoSchema, loaded)));
   }
   const services = [...file.services.map((s) => s.typeName), ...infrastructure.map((i) => nameOf(i.definition))];
   const reflection = new ReflectionService(packageOf(files), { services });
-  return addablesOf((server) => reflection.addToServer(server)).map(({ definition, implementation }) => ({
+  return grpcServicesOf((server) => reflection.addToServer(server)).map(({ definition, implementation }) => ({
     definition: verbatim(definition, files),
     implementation,
   }));

@@ -5,7 +5,7 @@ import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
-import { Infrastructure } from "./infrastructure.js";
+import { InternalServices } from "./internal-services.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
 import { guardSessions } from "./session-guard.js";
 import { guardStreams } from "./stream-guard.js";
@@ -20,7 +20,7 @@ export interface GrpcServerOptions extends PortOptions {
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
-  readonly infrastructure?: Infrastructure | undefined;
+  readonly infrastructure?: InternalServices | undefined;
 }
 
 /** A gRPC server with a port of its own. */
@@ -43,7 +43,7 @@ const PING_TIMEOUT_MS = 20_000;
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { binding, logger } = options;
   const server = new Server(serverOptions(options));
-  const infrastructure = options.infrastructure ?? new Infrastructure(options);
+  const infrastructure = options.infrastructure ?? new InternalServices(options);
   for (const { definition, implementation } of [...infrastructure.services, binding]) {
     server.addService(definition, implementation);
   }

@@ -91,7 +91,7 @@ export class Batch implements BodySource {
   }
 
   async #run(member: Placed): Promise<void> {
-    if (this.#request.gone && member.isRead) return;
+    if (this.#request.canceled && member.isRead) return;
     const left = this.#isFull && member.isRead;
     const response = left ? this.#tooMuch(member) : await member.run();
     if (response === undefined) return;

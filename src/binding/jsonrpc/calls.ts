@@ -15,12 +15,12 @@ import {
   resultPrefix,
 } from "../../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../../wire/large/large.js";
+import { cachedText } from "../../wire/serialization-cache.js";
 import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { sharedText } from "../../wire/shared.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
-import { failureOf, type Place } from "../failure.js";
+import { type FailureContext, failureOf } from "../failure.js";
 import { methodNotFound } from "./earlier-methods.js";
 import type { RpcMethod } from "./methods.js";
 import { failed, invalidRequest, type RpcResponse } from "./outcome.js";
@@ -134,7 +134,7 @@ export class Calls {
         messages: messagesOf(answer),
         limits,
         format: {
-          data: (message) => `${prefix}${sharedText(message, method.write)}}`,
+          data: (message) => `${prefix}${cachedText(message, method.write)}}`,
           pieces: (message) => framed(prefix, jsonPieces(method.desc.output, message), "}"),
           failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
         },
@@ -145,7 +145,7 @@ export class Calls {
   }
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
-    const place: Place = {
+    const place: FailureContext = {
       client: this.#request,
       logger: this.#options.logger,
       binding: BINDING,

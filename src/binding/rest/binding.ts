@@ -11,7 +11,7 @@ import { jsonPieces } from "../../wire/large/large.js";
 import { restError } from "../../wire/rest-error.js";
 import { type RouteMatch, Router } from "../../wire/router.js";
 import { routesOf } from "../../wire/routes.js";
-import { sharedText } from "../../wire/shared.js";
+import { cachedText } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
@@ -80,7 +80,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
       const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
       return { status: 200, type, headers, body };
     }
-    const data = (message: Message): string => sharedText(message, route.write);
+    const data = (message: Message): string => cachedText(message, route.write);
     const pieces = (message: Message) => jsonPieces(route.method.output, message);
     const format = { data, pieces, failure: (thrown: unknown) => restError(failed(thrown)) };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });

@@ -1,5 +1,4 @@
 import { create, type DescField, type Message } from "@bufbuild/protobuf";
-import { Faults } from "../../wire/faults.js";
 import { accessTo, type FieldAccess } from "../../wire/field-access.js";
 import type { Leaf } from "../../wire/json-leaf.js";
 import { collectingReader } from "../../wire/json-reader.js";
@@ -7,6 +6,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { decodeSegment } from "../../wire/path-template.js";
 import { queryReader, textLeafOf } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
+import { Violations } from "../../wire/violations.js";
 
 /** A route with what reads its requests and writes its answers. */
 export interface Endpoint extends Route {
@@ -41,7 +41,7 @@ export function endpointOf(route: Route): Endpoint {
     isStream,
     write: jsonWriter(output),
     read: ({ values, query, body }) => {
-      const at = new Faults();
+      const at = new Violations();
       const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);
       if (!route.hasBody) readQuery(query, message, at);
       for (const [i, put] of pathFields.entries()) put(message, values[i] ?? "", at);
@@ -51,7 +51,7 @@ export function endpointOf(route: Route): Endpoint {
   };
 }
 
-type PutPathValue = (message: Message, raw: string, at: Faults) => void;
+type PutPathValue = (message: Message, raw: string, at: Violations) => void;
 
 /** Fills a field from the path. The same field in body or query has to agree, for one of them would go unheard. */
 function pathField(field: DescField): PutPathValue {

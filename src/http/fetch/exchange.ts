@@ -3,7 +3,7 @@ import { callAll } from "../../core/call-all.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
-import type { HttpRequest, Target } from "../request.js";
+import type { HttpRequest, RequestTarget } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
 
@@ -17,11 +17,11 @@ export interface FetchOrigin {
 type ResponseBody = ConstructorParameters<typeof Response>[0];
 
 /** Of a request that nobody has dispatched yet. */
-const nowhere: Target = { path: "*", query: "", headers: [] };
+const nowhere: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** One request of the Fetch API and the one response to it. */
 export class FetchExchange implements HttpRequest {
-  target: Target = nowhere;
+  target: RequestTarget = nowhere;
   readonly method: string;
   readonly url: string;
   readonly httpVersion = "";
@@ -61,11 +61,11 @@ export class FetchExchange implements HttpRequest {
   }
 
   /** Whether the client went away before the answer was finished: by its signal, or by leaving the body. */
-  get gone(): boolean {
+  get canceled(): boolean {
     return this.#gone;
   }
 
-  onGone(callback: () => void): () => void {
+  onCancel(callback: () => void): () => void {
     if (this.#gone) callback();
     else this.#callbacks.add(callback);
     return () => this.#callbacks.delete(callback);

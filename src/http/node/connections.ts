@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from "node:net";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { Trust } from "../arrival.js";
+import type { Trust } from "../request-origin.js";
 
 export interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs" | "minReaderBytes">;
@@ -44,7 +44,7 @@ export class Connections {
     this.#open.set(socket, new Connection(socket));
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
     socket.once("close", () => this.#closed(socket, address));
-    this.#sweep ??= setInterval(() => this.#look(), Math.ceil(this.#options.limits.sendTimeoutMs / 4)).unref();
+    this.#sweep ??= setInterval(() => this.#check(), Math.ceil(this.#options.limits.sendTimeoutMs / 4)).unref();
     return true;
   }
 
@@ -73,7 +73,7 @@ export class Connections {
     this.#sweep = undefined;
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     const { limits } = this.#options;
     for (const [socket, connection] of this.#open) {

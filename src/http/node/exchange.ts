@@ -2,11 +2,11 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
 import { callAll } from "../../core/call-all.js";
+import { type Deferred, defer } from "../../core/defer.js";
 import { type Logger, silentLogger } from "../../core/log.js";
-import { type NextRound, nextRound } from "../../core/next-round.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
-import type { HttpRequest, Target } from "../request.js";
+import type { HttpRequest, RequestTarget } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { withBody } from "./parsed-body.js";
 import { peerOf } from "./peer.js";
@@ -14,7 +14,7 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
 /** Of a request that nobody has dispatched yet. */
-const nowhere: Target = { path: "*", query: "", headers: [] };
+const nowhere: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** What a client may still send, in bytes, of a body that nobody wants. */
 const MAX_DISCARDED = 1024 * 1024;
@@ -22,7 +22,7 @@ const MAX_DISCARDED = 1024 * 1024;
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
 export class NodeExchange implements HttpRequest {
   readonly response: NodeServerResponse;
-  target: Target = nowhere;
+  target: RequestTarget = nowhere;
   readonly #logger: Logger;
   #request: NodeServerRequest;
   #controller: AbortController | undefined;
@@ -101,11 +101,11 @@ export class NodeExchange implements HttpRequest {
   }
 
   /** Whether the client went away before the answer was finished. */
-  get gone(): boolean {
+  get canceled(): boolean {
     return this.#gone;
   }
 
-  onGone(callback: () => void): () => void {
+  onCancel(callback: () => void): () => void {
     if (this.#gone) callback();
     else {
       this.#callbacks ??= new Set();
@@ -182,8 +182,8 @@ export class NodeExchange implements HttpRequest {
     this.#ended = true;
     if (typeof body === "string" || body instanceof Uint8Array) {
       head.push("content-length", `${Buffer.byteLength(body)}`);
-      nextRound(new LateReply(this, answer.status, head, this.method === "HEAD" ? undefined : body));
-    } else nextRound(new LateReply(this, answer.status, head, undefined));
+      defer(new LateReply(this, answer.status, head, this.method === "HEAD" ? undefined : body));
+    } else defer(new LateReply(this, answer.status, head, undefined));
     return undefined;
   }
 
@@ -280,7 +280,7 @@ function gone(this: Queued): void {
 function ignore(): void {}
 
 /** An answer that waits for the end of the round. */
-class LateReply implements NextRound {
+class LateReply implements Deferred {
   readonly #exchange: NodeExchange;
   readonly #status: number;
   readonly #head: string[];

@@ -49,7 +49,7 @@ async function reply(
 
 /** Bindings answer their own errors; this is for what they did not foresee. */
 function fail(exchange: NodeExchange, error: unknown, logger: Logger): void {
-  if (!exchange.gone) logger.error({ err: error }, "a request could not be answered");
+  if (!exchange.canceled) logger.error({ err: error }, "a request could not be answered");
   if (exchange.response.headersSent) exchange.response.destroy();
   else exchange.reply({ status: 500 });
 }

@@ -3,9 +3,9 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import type {
   AppendRequest,
+  IdempotencyRecord,
   ListPage,
   ListRequest,
-  RememberedSend,
   StoredSnapshot,
   StoreErrorKind,
   TaskHead,
@@ -43,7 +43,7 @@ interface ModelTask {
 /** The store as simple as it can be said: what every store has to agree with. Its logs are numbered entries. */
 class Model {
   readonly tasks = new Map<string, ModelTask>();
-  readonly #sends = new Map<string, RememberedSend>();
+  readonly #sends = new Map<string, IdempotencyRecord>();
   readonly place: Pick<TaskHead, "tenant" | "owner">;
 
   constructor(tenant: string) {

@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AppendRequest, RememberedSend, SendKey, TaskHead } from "../task-store.js";
+import type { AppendRequest, IdempotencyKey, IdempotencyRecord, TaskHead } from "../task-store.js";
 import { create, followRequest, headOf, numbered, OWNER, readAll, type StoreContract, scenario } from "./setup.js";
 
 /** Sends that are remembered under an idempotency key. */
@@ -52,7 +52,7 @@ function remembering(contract: StoreContract): void {
 
 function duplicates(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const remembered: RememberedSend = { fingerprint: "first", taskId: "a", position: 1 };
+  const remembered: IdempotencyRecord = { fingerprint: "first", taskId: "a", position: 1 };
   const duplicate = { name: "StoreError", kind: "duplicate", remembered };
 
   scenario(contract, "refuses a taken key, says what it stands for, and creates nothing", async (store) => {
@@ -97,18 +97,18 @@ function duplicates(contract: StoreContract): void {
 
 function sendOf(
   key: string,
-  named: Partial<RememberedSend>,
+  named: Partial<IdempotencyRecord>,
   place: Pick<TaskHead, "tenant" | "owner"> = OWNER,
-): SendKey & RememberedSend {
+): IdempotencyKey & IdempotencyRecord {
   return { ...place, key, fingerprint: "fingerprint", taskId: "a", position: 1, ...named };
 }
 
 function creation(
   taskId: string,
   key: string,
-  named: Partial<RememberedSend> = {},
+  named: Partial<IdempotencyRecord> = {},
   place: Pick<TaskHead, "tenant" | "owner"> = OWNER,
-): AppendRequest & { readonly send: SendKey & RememberedSend } {
+): AppendRequest & { readonly send: IdempotencyKey & IdempotencyRecord } {
   return {
     head: headOf({ taskId, ...place }),
     expected: 0,

@@ -6,6 +6,8 @@ import {
   type BeatRequest,
   type ClaimRequest,
   type HeldLease,
+  type IdempotencyKey,
+  type IdempotencyRecord,
   type InterruptedRequest,
   type Lease,
   type LeaseChange,
@@ -14,8 +16,6 @@ import {
   type ListRequest,
   type LoadedTask,
   type PushConfigKey,
-  type RememberedSend,
-  type SendKey,
   type SnapshotPiece,
   type StoredPushConfig,
   type StoredSnapshot,
@@ -68,7 +68,7 @@ class MemoryStore implements TaskStore {
   readonly #finished = new OrderedHeads<Task>();
   readonly #interrupted = new OrderedHeads<Task>();
   readonly #leases: Leases;
-  readonly #sends = new Map<string, RememberedSend>();
+  readonly #sends = new Map<string, IdempotencyRecord>();
   #closed = false;
 
   constructor({ shared = false, clock }: MemoryStoreOptions) {
@@ -152,7 +152,7 @@ class MemoryStore implements TaskStore {
     return this.#owners.get(ownerKey(request))?.page(request) ?? { heads: [], total: 0 };
   }
 
-  async findSend(request: SendKey): Promise<RememberedSend | undefined> {
+  async findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined> {
     this.#check();
     return this.#sends.get(sendKey(request));
   }
@@ -316,6 +316,6 @@ function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: 
   return `${tenant.length}:${tenant}${owner}`;
 }
 
-function sendKey({ tenant, owner, key }: SendKey): string {
+function sendKey({ tenant, owner, key }: IdempotencyKey): string {
   return `${tenant.length}:${owner.length}:${tenant}${owner}${key}`;
 }

@@ -1,4 +1,5 @@
 import { TransientMap } from "../../core/transient.js";
+import { LivenessMonitor } from "../liveness.js";
 import {
   type BeatRequest,
   type ClaimRequest,
@@ -7,7 +8,6 @@ import {
   nobody,
   type TaskHead,
 } from "../task-store.js";
-import { Watch } from "../watch.js";
 import { compareIds } from "./list.js";
 
 /** A task whose head is replaced, never changed. */
@@ -18,14 +18,14 @@ export interface Leased {
 /** The leases of a store in memory: who has which, and who shows signs of life. */
 export class Leases {
   readonly #shared: boolean;
-  readonly #watch: Watch;
+  readonly #watch: LivenessMonitor;
   readonly #held = new Map<string, TransientMap<Leased>>();
   readonly #beats = new Map<string, number>();
   #beat = 0;
 
   constructor(shared: boolean, clock?: () => number) {
     this.#shared = shared;
-    this.#watch = new Watch(clock);
+    this.#watch = new LivenessMonitor(clock);
   }
 
   /** Gives a task a lease, or takes the one it has away. */
@@ -88,7 +88,7 @@ export class Leases {
     if (!this.#shared) return [];
     const holders = new Set(this.#beats.keys());
     for (const [holder, held] of this.#held) if (holder !== nobody && held.size > 0) holders.add(holder);
-    return this.#watch.round(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
+    return this.#watch.check(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
   }
 }
 

@@ -1,5 +1,5 @@
 import { refusal, type StoredTask } from "../check.js";
-import type { Lease, RememberedSend, TaskRow } from "../task-store.js";
+import type { IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
@@ -88,7 +88,7 @@ export class Appender {
     else this.#segment.run(taskId, last, count, NO_BYTES, this.#blob.run(bytes).lastInsertRowid);
   }
 
-  #findSend({ send }: AppendWrite): RememberedSend | undefined {
+  #findSend({ send }: AppendWrite): IdempotencyRecord | undefined {
     if (send === undefined) return undefined;
     const row = this.#remembered.get(send.tenant, send.owner, send.key);
     return row && { fingerprint: row[0], taskId: row[1], position: row[2] };

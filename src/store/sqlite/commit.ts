@@ -71,7 +71,7 @@ export class Committer {
       for (const write of writes) {
         const outcome = this.#one(write);
         if ("error" in outcome && isTrouble(outcome.error)) {
-          this.#takeBack();
+          this.#rollBack();
           return writes.length === 1 ? [outcome] : writes.flatMap((each) => this.commit([each]));
         }
         outcomes.push(outcome);
@@ -80,7 +80,7 @@ export class Committer {
       this.#commit.run();
       return outcomes;
     } catch (thrown) {
-      this.#takeBack();
+      this.#rollBack();
       const error = toStoreError(thrown, "The commit failed");
       return writes.map(() => ({ error }));
     }
@@ -110,7 +110,7 @@ export class Committer {
     throw new StoreError("unavailable", `The schema became version ${version}.`);
   }
 
-  #takeBack(): void {
+  #rollBack(): void {
     this.#counters.clear();
     if (this.#db.inTransaction) this.#rollback.run();
   }

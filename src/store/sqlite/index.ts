@@ -6,15 +6,15 @@ import type { StoreHealth } from "../health.js";
 import { StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
-import { WriterLink, type WriterStatistics } from "./link.js";
+import { identityOf } from "./file-identity.js";
 import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { prepareFile } from "./open.js";
-import { placeOf } from "./place.js";
 import { Reader } from "./reader.js";
+import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
-import { Troubles } from "./troubles.js";
 import { watchPlace, watchSchema } from "./watch.js";
+import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
 /** Where the tasks are kept, and how carefully. */
 export interface SqliteStoreOptions {
@@ -73,12 +73,12 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   try {
     const reader = new Reader(openReader(file.path));
     // The reader has made SQLite's log, which stays as long as anybody has the file open.
-    const place = placeOf(file.path);
-    const troubles = new Troubles();
+    const place = identityOf(file.path);
+    const troubles = new StoreFaults();
     const schema = shared ? SCHEMA_VERSION : undefined;
     const start = (): Worker =>
       startWriter({ path: file.path, synchronous, place, gone: file.gone, schema, driver: driver.name });
-    const writer = new WriterLink({ ...settings, start, troubles });
+    const writer = new WriterClient({ ...settings, start, troubles });
     const unwatchPlace = watchPlace(place, troubles);
     const unwatchSchema = shared ? watchSchema(reader, file.path, troubles) : () => {};
     const unwatch = (): void => {
@@ -121,7 +121,7 @@ function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
 
 interface Parts {
   readonly reader: Reader;
-  readonly writer: WriterLink;
+  readonly writer: WriterClient;
   readonly lock: FileLock;
   readonly health: StoreHealth;
   readonly shared: boolean;

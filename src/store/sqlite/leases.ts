@@ -1,6 +1,6 @@
 import { holds } from "../check.js";
+import { LivenessMonitor } from "../liveness.js";
 import { nobody, type TaskHead } from "../task-store.js";
-import { Watch } from "../watch.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
 import type { WriteRequest, WriteResult } from "./write.js";
@@ -18,7 +18,7 @@ export class Leases {
   readonly #renew: Command<[number, string]>;
   readonly #enter: Command<[string, number]>;
   readonly #forget: Command<[string]>;
-  readonly #watch = new Watch();
+  readonly #watch = new LivenessMonitor();
   /** Holders that others gave up, which they have not been told yet. */
   readonly #lost = new Set<string>();
   /** Whose process is known to be gone, because nobody else can have the file. */
@@ -96,7 +96,7 @@ export class Leases {
     if (this.#dead !== undefined) return [...this.#dead];
     const beats = new Map<string, number | undefined>(this.#beats.all());
     for (const holder of holders(this.#next)) if (!beats.has(holder)) beats.set(holder, undefined);
-    return this.#watch.round(beats, leaseMs);
+    return this.#watch.check(beats, leaseMs);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AppendRequest, Fence, Lease, RememberedSend, SendKey, SnapshotPiece } from "../task-store.js";
+import type { AppendRequest, Fence, IdempotencyKey, IdempotencyRecord, Lease, SnapshotPiece } from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write } from "./write.js";
 
@@ -190,7 +190,7 @@ class Cursor {
     return holder === null ? undefined : { holder, turn, attempt };
   }
 
-  #send(): SendKey & RememberedSend {
+  #send(): IdempotencyKey & IdempotencyRecord {
     return {
       tenant: this.#string(),
       owner: this.#string(),

@@ -1,12 +1,12 @@
 import {
   type HeldLease,
+  type IdempotencyKey,
+  type IdempotencyRecord,
   type InterruptedRequest,
   type ListPage,
   type ListRequest,
   type LoadedTask,
   type PushConfigKey,
-  type RememberedSend,
-  type SendKey,
   type StoredPushConfig,
   type StoredSnapshot,
   StoreError,
@@ -130,7 +130,7 @@ export class Reader {
     return this.#look("listInterrupted", () => this.#interrupted.all(before, statusTime, taskId, limit).map(toHead));
   }
 
-  findSend({ tenant, owner, key }: SendKey): RememberedSend | undefined {
+  findSend({ tenant, owner, key }: IdempotencyKey): IdempotencyRecord | undefined {
     return this.#look("findSend", () => {
       const row = this.#send.get(tenant, owner, key);
       return row && { fingerprint: row[0], taskId: row[1], position: row[2] };

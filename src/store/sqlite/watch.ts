@@ -1,9 +1,9 @@
 import { outgrown } from "./connection.js";
-import { placeTrouble } from "./link.js";
+import { check, type FileIdentity } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
-import { look, type Place } from "./place.js";
 import type { Reader } from "./reader.js";
-import type { Troubles } from "./troubles.js";
+import type { StoreFaults } from "./store-faults.js";
+import { placeTrouble } from "./writer-client.js";
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 500;
@@ -16,7 +16,7 @@ const LATE_TURNS = 3;
  * is written looks by itself.
  * @returns how to end it
  */
-export function watchPlace(place: Place, troubles: Troubles): () => void {
+export function watchPlace(place: FileIdentity, troubles: StoreFaults): () => void {
   let turns = 0;
   let over = false;
   const told = (reason: string | undefined): void => {
@@ -27,7 +27,7 @@ export function watchPlace(place: Place, troubles: Troubles): () => void {
   };
   const timer = setInterval(() => {
     if (turns++ === 0) {
-      void look(place).then(told);
+      void check(place).then(told);
     } else if (turns > LATE_TURNS) {
       troubles.note("place", placeTrouble(`The file system of ${place.all[0]?.name} does not answer.`));
     }
@@ -44,7 +44,7 @@ export function watchPlace(place: Place, troubles: Troubles): () => void {
  * the file alone; but the lock may have been removed, or the file be another program's work.
  * @returns how to end it
  */
-export function watchSchema(reader: Reader, path: string, troubles: Troubles): () => void {
+export function watchSchema(reader: Reader, path: string, troubles: StoreFaults): () => void {
   const timer = setInterval(() => {
     try {
       const version = reader.version();

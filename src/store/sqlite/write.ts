@@ -1,9 +1,9 @@
 import type {
   AppendRequest,
   Fence,
+  IdempotencyKey,
+  IdempotencyRecord,
   Lease,
-  RememberedSend,
-  SendKey,
   StoreErrorKind,
   TaskRow,
   TaskStore,
@@ -58,7 +58,7 @@ export interface AppendWrite {
   readonly fence: Fence | undefined;
   readonly lease: Lease | undefined;
   readonly segments: readonly Segment[];
-  readonly send: (SendKey & RememberedSend) | undefined;
+  readonly send: (IdempotencyKey & IdempotencyRecord) | undefined;
 }
 
 /** One change of the file. */
@@ -68,7 +68,7 @@ export type Write = AppendWrite | OtherWrite;
 export interface CarriedError {
   readonly kind: StoreErrorKind;
   readonly message: string;
-  readonly remembered: RememberedSend | undefined;
+  readonly remembered: IdempotencyRecord | undefined;
 }
 
 /** What became of one write: the method's result, or why it was refused. */

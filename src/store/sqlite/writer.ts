@@ -12,9 +12,9 @@ import {
 import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
+import { checkNow } from "./file-identity.js";
+import { Heartbeat } from "./heartbeat.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
-import { lookNow } from "./place.js";
-import { Pulse } from "./pulse.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 
 /**
@@ -36,7 +36,7 @@ class Writer {
   readonly #data: WriterData;
   readonly #db: Database;
   readonly #committer: Committer;
-  readonly #pulse: Pulse;
+  readonly #pulse: Heartbeat;
   readonly #bulk: Message[] = [];
   /** Bytes of bulk writes in SQLite's log since it was moved into the file. */
   #inLog = 0;
@@ -48,10 +48,10 @@ class Writer {
     this.#port = port;
     this.#data = data;
     this.#db = openWriter(data);
-    const lost = lookNow(data.place);
+    const lost = checkNow(data.place);
     if (lost !== undefined) throw new StoreError("unavailable", lost);
     this.#committer = new Committer(this.#db, data.gone, data.schema);
-    this.#pulse = new Pulse((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
+    this.#pulse = new Heartbeat((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
   }
@@ -117,7 +117,7 @@ class Writer {
     const outcomes = this.#committer.commit(writes);
     const { foreign } = this.#committer;
     if (foreign !== undefined) return refusal(outcomes, { outgrown: this.#outgrown(foreign) });
-    const lost = lookNow(this.#data.place);
+    const lost = checkNow(this.#data.place);
     return lost === undefined ? toReply(outcomes) : refusal(outcomes, { lost });
   }
 

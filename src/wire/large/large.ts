@@ -1,5 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { isShared } from "../shared.js";
+import { cachesForms } from "../serialization-cache.js";
 import { binaryUnits } from "./binary-units.js";
 import { jsonUnits } from "./json-units.js";
 import { lengthOf, PieceList, piecesOf, type Unit, unitsOf } from "./piece-list.js";
@@ -43,7 +43,7 @@ export async function binaryPieces(desc: DescMessage, message: Message): Promise
 const alone = (): undefined => undefined;
 
 function sharedJson(desc: DescMessage, message: Message): PieceList | undefined {
-  if (!isShared(message)) return undefined;
+  if (!cachesForms(message)) return undefined;
   let list = jsonLists.get(message);
   if (list === undefined) {
     // Nothing in it is shared by others, so that these are units and no lists.
@@ -54,7 +54,7 @@ function sharedJson(desc: DescMessage, message: Message): PieceList | undefined 
 }
 
 function sharedBinary(desc: DescMessage, message: Message): Promise<PieceList> | undefined {
-  if (!isShared(message)) return undefined;
+  if (!cachesForms(message)) return undefined;
   let list = binaryLists.get(message);
   if (list === undefined) {
     list = binaryUnits(desc, message, alone).then(({ units, size }) => new PieceList(units as Iterable<Unit>, size));

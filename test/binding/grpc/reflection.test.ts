@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.js";
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { addablesOf } from "../../../src/binding/grpc/addable.js";
+import { grpcServicesOf } from "../../../src/binding/grpc/service.js";
 import { serve, taskEvent } from "./support.js";
 
 interface Answer {
@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /** The two versions of the reflection service, as a client sees them. */
-const versions: [string, ServiceDefinition][] = addablesOf((server) =>
+const versions: [string, ServiceDefinition][] = grpcServicesOf((server) =>
   new ReflectionService({}).addToServer(server),
 ).map(({ definition }) => [Object.values(definition)[0]?.path.split("/")[1] ?? "", definition]);
 

@@ -77,10 +77,10 @@ describe("FetchExchange", () => {
     const exchange = exchangeOf();
     const { signal } = exchange;
     const response = await stream(exchange, messages);
-    expect(exchange.gone).toBe(false);
+    expect(exchange.canceled).toBe(false);
     await response.body?.cancel();
     await rounds();
-    expect([exchange.gone, signal.aborted, seen.left]).toEqual([true, true, true]);
+    expect([exchange.canceled, signal.aborted, seen.left]).toEqual([true, true, true]);
   });
 
   it("takes the request's signal for it, too, and breaks the body off", async () => {
@@ -91,7 +91,7 @@ describe("FetchExchange", () => {
     controller.abort();
     await expect(response.text()).rejects.toThrow();
     await rounds();
-    expect([exchange.gone, seen.left]).toEqual([true, true]);
+    expect([exchange.canceled, seen.left]).toEqual([true, true]);
   });
 
   it("is not gone when the answer was read to its end", async () => {
@@ -103,7 +103,7 @@ describe("FetchExchange", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(response.headers.get("x-of-all")).toBe("1");
     expect((await response.text()).split("\n\n")).toHaveLength(4);
-    expect(exchange.gone).toBe(false);
+    expect(exchange.canceled).toBe(false);
   });
 
   it("cuts off a reader who takes nothing of a large message, and lets go of it", async () => {
@@ -114,7 +114,7 @@ describe("FetchExchange", () => {
     const exchange = exchangeOf();
     const response = exchange.respond({ status: 200, type: "application/json", headers: [], body });
     await expect.poll(() => released).toBe(1);
-    expect(exchange.gone).toBe(true);
+    expect(exchange.canceled).toBe(true);
     await expect(response.arrayBuffer()).rejects.toThrow();
   });
 

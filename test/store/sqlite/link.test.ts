@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../../src/core/log.js";
 import { create, followRequest, headOf, leaseOf, numbered, readAll } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { WriterLink } from "../../../src/store/sqlite/link.js";
-import { Troubles } from "../../../src/store/sqlite/troubles.js";
+import { StoreFaults } from "../../../src/store/sqlite/store-faults.js";
+import { WriterClient } from "../../../src/store/sqlite/writer-client.js";
 import type { AppendRequest } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
@@ -25,13 +25,13 @@ const failed = { name: "StoreError", kind: "failed" };
 const unavailable = { name: "StoreError", kind: "unavailable" };
 
 /** A link whose writer is the given JavaScript instead of the real one. */
-function linkTo(script: string): { link: WriterLink; troubles: Troubles; log: string[] } {
+function linkTo(script: string): { link: WriterClient; troubles: StoreFaults; log: string[] } {
   const log: string[] = [];
   const warn = (_: object, message: string): number => log.push(message);
-  const troubles = new Troubles();
+  const troubles = new StoreFaults();
   const start = (): Worker => new Worker(script, { eval: true });
   const times = { stallMs: 60_000, writeTimeoutMs: 60_000 };
-  return { link: new WriterLink({ ...times, start, troubles, logger: { ...silentLogger, warn } }), troubles, log };
+  return { link: new WriterClient({ ...times, start, troubles, logger: { ...silentLogger, warn } }), troubles, log };
 }
 
 describe("group commit", () => {

@@ -1,0 +1,68 @@
+/**
+ * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone,
+ * another process took the task over, or an event could not be stored. Nothing more of the turn is stored after the
+ * last two.
+ */
+export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed";
+
+/** Why a turn's signal fired. */
+export class AbortReason extends Error {
+  override name = "AbortReason";
+  override readonly cause: AbortCause;
+  constructor(cause: AbortCause) {
+    super(`The execution was interrupted: ${cause}.`);
+    this.cause = cause;
+  }
+}
+
+/** Whoever waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
+export interface Client {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A signal that is made when somebody asks for it: most agents never look, and an AbortSignal is dear to make and to
+ * collect.
+ */
+export class LazyAbortController {
+  #controller: AbortController | undefined;
+  #followed: Client | undefined;
+  #disconnect: (() => void) | undefined;
+  /** Why it was interrupted, or undefined. */
+  reason: AbortReason | undefined;
+
+  /** @param followed a client whose going away interrupts as well; its signal is asked for when this one is */
+  constructor(followed?: Client) {
+    this.#followed = followed;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#follow();
+      if (this.reason !== undefined) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Interrupts it; the first reason stays. */
+  abort(cause: AbortReason["cause"]): void {
+    if (this.reason !== undefined) return;
+    this.reason = new AbortReason(cause);
+    this.#controller?.abort(this.reason);
+  }
+
+  /** From here on the client may go. */
+  unfollow(): void {
+    if (this.#disconnect !== undefined) this.#followed?.signal.removeEventListener("abort", this.#disconnect);
+    this.#followed = undefined;
+  }
+
+  #follow(): void {
+    if (this.#followed === undefined) return;
+    this.#disconnect = () => this.abort("disconnected");
+    const { signal } = this.#followed;
+    if (signal.aborted) this.#disconnect();
+    else signal.addEventListener("abort", this.#disconnect);
+  }
+}

@@ -1,0 +1,105 @@
+import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf";
+import type { AgentCardSchema, Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Caller } from "../core/caller.js";
+import type { AgentEvent } from "./event.js";
+
+/**
+ * What an author writes of the card; the server adds `supportedInterfaces` and the capabilities that are wired.
+ * `defaultInputModes` and `defaultOutputModes` are `["text/plain"]` unless given. Specification 4.4.1.
+ */
+export type AgentCardInput = MessageInitShape<typeof AgentCardSchema>;
+
+/** What a crash or a shutdown means for an execution that was in progress. */
+export type Recovery = "fail" | "restart";
+
+/** An agent: who it is, and what it does with a message. */
+export interface Agent {
+  readonly card: AgentCardInput;
+  /**
+   * Which kind of agent this is. `task` (default): every message belongs to a task, which is stored as SUBMITTED
+   * before the agent runs. `message`: the one `reply(...)` is the answer and nothing is stored. `either`: the first
+   * event decides; a message to an existing task always belongs to that task.
+   */
+  readonly responds?: "task" | "message" | "either";
+  /**
+   * What happens to an execution that a crash or a shutdown cut off: `fail` (default) ends the task with a clear
+   * status, `restart` runs `execute` again for the same message with the task so far. A function decides per turn.
+   */
+  readonly recover?: Recovery | ((turn: Turn) => Recovery);
+  /**
+   * The extended card, for authenticated callers only (specification 3.1.11, 13.3); a function may answer each
+   * caller differently, and undefined refuses it.
+   */
+  readonly extendedCard?: AgentCardInput | ((caller: Caller) => AgentCardInput | undefined);
+  /**
+   * Looks at a message before anything of it is stored, and may refuse it: an `A2AError` that it throws reaches the caller
+   * as it is over every binding, and there is no task, or nothing more in the task that the message was for. Use
+   * CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS with violations (a context that cannot be taken: specification 3.4.1),
+   * PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one. A message that a retry under
+   * the same idempotency key sends again is not looked at again.
+   */
+  accept?(request: AcceptRequest, caller: Caller): void | Promise<void>;
+  /**
+   * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while the log
+   * is too far behind. Returning without a final state completes the task, throwing fails it: an `AgentError` with
+   * its own text, any other error with a reference id and no detail. Where there is no task yet (`message`, and
+   * `either` before its first event) an `A2AError` is the answer to the caller, and nothing is stored.
+   */
+  execute(turn: Turn): AsyncIterable<AgentEvent>;
+}
+
+/**
+ * A message that an agent may still refuse, as the client sent it: its `taskId` and `contextId` are empty unless the
+ * client named them. `task` is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
+ */
+export type AcceptRequest = Omit<Turn, "attempt" | "caller" | "contextId" | "taskId">;
+
+/**
+ * One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. Much of it is
+ * made when it is asked for, so a spread would leave it out: `turnWith` changes a turn for another agent.
+ */
+export interface Turn {
+  /** The message to answer, with `taskId` (unless the answer may be a direct message) and `contextId` filled. */
+  readonly message: Message;
+  /** Its text parts, joined by line feeds. */
+  readonly text: string;
+  /** Its data parts. */
+  readonly data: readonly JsonValue[];
+  /** Id of the task; it becomes real with the first task event where the agent decides between task and message. */
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The task as it stood when the turn began; undefined when there is none yet. */
+  readonly task: Task | undefined;
+  /** Messages of the task before this one, oldest first. */
+  readonly history: readonly Message[];
+  /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
+  referencedTasks(): Promise<Task[]>;
+  /** Who sent the message. */
+  readonly caller: Caller;
+  readonly tenant: string;
+  /** Extensions in force for the request (specification 4.6). */
+  readonly extensions: ReadonlySet<string>;
+  /** Media types the client accepts; empty when it did not say (specification 3.2.2). */
+  readonly acceptedOutputModes: readonly string[];
+  /** Metadata of the request. */
+  readonly metadata: JsonObject;
+  /** 1, or at least 2 after a crash or a shutdown cut an earlier attempt off: what that one stored is in `task`. */
+  readonly attempt: number;
+  /**
+   * Fires on cancel, and on shutdown when the grace for running work is over (`limits.shutdownGraceMs`); at most a
+   * second is left then; and when another process took the task over, because it saw no sign of life of this one:
+   * nothing more is stored then. `signal.reason` is an `AbortReason` with the cause. A client that hangs up does not fire it,
+   * except where the answer is a direct message, which nobody else could read.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** The same turn with other values, to hand it on to another agent. */
+export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
+  return Object.create(turn, Object.getOwnPropertyDescriptors(changes)) as Turn;
+}
+
+/** An error whose text is meant for the client. */
+export class AgentError extends Error {
+  override name = "AgentError";
+}

@@ -1,0 +1,58 @@
+import type { Limits } from "../core/limits.js";
+import { InvalidAgentEvent } from "./checked-copies.js";
+import type { Content } from "./event.js";
+
+/** How much one event of an agent may have: checking, measuring and encoding it is one go, in which nobody else has a turn. */
+export type EventLimits = Pick<Limits, "maxEventParts" | "maxEventValues">;
+
+/** What of an event's content comes in numbers. No type checker stands between the agent and this. */
+interface Counted {
+  readonly parts?: unknown;
+  readonly data?: unknown;
+  readonly metadata?: unknown;
+  readonly extensions?: unknown;
+  readonly text?: unknown;
+}
+
+/** What is nested deeper is refused when it is copied. */
+const MAX_DEPTH = 100;
+
+/**
+ * Refuses an event with too many parts or values, by a look that ends there.
+ * @throws InvalidAgentEvent
+ */
+export function checkValues(content: Content | Counted | undefined, limits: EventLimits): void {
+  if (typeof content !== "object" || content === null) return;
+  const counted: Counted = Array.isArray(content) ? { parts: content } : (content as Counted);
+  const { parts, data, metadata, extensions, text } = counted;
+  // Nearly all events.
+  if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return;
+  const list = Array.isArray(parts) ? (parts as readonly unknown[]) : [];
+  if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > limits.maxEventParts) {
+    throw new InvalidAgentEvent(`an event may have at most ${limits.maxEventParts} parts; more come in further events`);
+  }
+  const most = limits.maxEventValues;
+  let left = less(less(less(most, extensions, 0), metadata, 0), data, 0);
+  for (let at = 0; at < list.length && left >= 0; at++) {
+    const part = list[at] as Counted | null | undefined;
+    left = less(less(left, part?.metadata, 0), part?.data, 0);
+  }
+  if (left >= 0) return;
+  throw new InvalidAgentEvent(`an event may have at most ${most} values (members and elements of JSON, extensions)`);
+}
+
+/** What is left of a number when the members and elements of a value are taken away; negative when there are more. */
+function less(left: number, value: unknown, depth: number): number {
+  if (left < 0 || typeof value !== "object" || value === null || depth > MAX_DEPTH) return left;
+  let rest = left;
+  if (Array.isArray(value)) {
+    rest -= value.length;
+    for (let at = 0; at < value.length && rest >= 0; at++) rest = less(rest, value[at], depth + 1);
+    return rest;
+  }
+  for (const name in value) {
+    rest = less(rest - 1, (value as Record<string, unknown>)[name], depth + 1);
+    if (rest < 0) break;
+  }
+  return rest;
+}

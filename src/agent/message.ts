@@ -1,0 +1,88 @@
+import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  Role,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../core/ids.js";
+import { checkedBytes, checkedJson, checkedList, checkedObject, checkedText, checkedTexts } from "./checked-copies.js";
+import type { ArtifactInput, Content, MessageContent, PartInput } from "./event.js";
+
+/** Where an agent's message belongs. */
+export interface MessageContext {
+  readonly contextId: string;
+  /** Empty for a direct message. */
+  readonly taskId: string;
+}
+
+/** An agent's content as a Message with a new id (specification 4.1.4). */
+export function agentMessage(content: Content, place: MessageContext): Message {
+  const { parts, metadata, extensions } = contentOf(content);
+  const message = create(MessageSchema);
+  message.messageId = newId();
+  message.contextId = place.contextId;
+  message.taskId = place.taskId;
+  message.role = Role.AGENT;
+  message.parts = checkedList("parts", parts).map(partOf);
+  if (metadata !== undefined) message.metadata = checkedObject("metadata", metadata);
+  if (extensions !== undefined) message.extensions = checkedTexts("extensions", extensions);
+  return message;
+}
+
+/** The artifact of an event, under the id that the engine found for it. */
+export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
+  const artifact = create(ArtifactSchema);
+  artifact.artifactId = checkedText("id", artifactId);
+  artifact.name = checkedText("name", input.name ?? "");
+  artifact.description = checkedText("description", input.description ?? "");
+  artifact.parts = [
+    ...checkedList("parts", input.parts ?? []),
+    ...(input.text === undefined ? [] : [{ text: input.text }]),
+    ...(input.data === undefined ? [] : [{ data: input.data }]),
+  ].map(partOf);
+  if (input.metadata !== undefined) artifact.metadata = checkedObject("metadata", input.metadata);
+  if (input.extensions !== undefined) artifact.extensions = checkedTexts("extensions", input.extensions);
+  return artifact;
+}
+
+function contentOf(content: Content): MessageContent {
+  if (typeof content === "string") return { parts: [{ text: content }] };
+  return "parts" in content ? content : { parts: content };
+}
+
+function partOf(input: PartInput): Part {
+  const part = create(PartSchema);
+  part.content = partContent(input);
+  if (input.mediaType !== undefined) part.mediaType = checkedText("mediaType", input.mediaType);
+  if (input.filename !== undefined) part.filename = checkedText("filename", input.filename);
+  if (input.metadata !== undefined) part.metadata = checkedObject("metadata", input.metadata);
+  return part;
+}
+
+function partContent(input: PartInput): Part["content"] {
+  if ("text" in input) return { case: "text", value: checkedText("text", input.text) };
+  if ("raw" in input) return { case: "raw", value: checkedBytes("raw", input.raw) };
+  if ("url" in input) return { case: "url", value: checkedText("url", input.url) };
+  return { case: "data", value: fromJson(ValueSchema, checkedJson("data", input.data)) };
+}
+
+/** Text parts of a message, joined by line feeds. */
+export function textOf(message: Message): string {
+  let text: string | undefined;
+  for (const { content } of message.parts) {
+    if (content.case === "text") text = text === undefined ? content.value : `${text}\n${content.value}`;
+  }
+  return text ?? "";
+}
+
+/** Data parts of a message. */
+export function dataOf(message: Message): JsonValue[] {
+  return message.parts.flatMap((part) =>
+    part.content.case === "data" ? [toJson(ValueSchema, part.content.value)] : [],
+  );
+}

@@ -1,0 +1,143 @@
+import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Caller } from "../core/caller.js";
+import type { LazyAbortController } from "./abort.js";
+import type { Turn } from "./agent.js";
+import { dataOf, textOf } from "./message.js";
+
+/** One accepted message with everything its execution needs. */
+export interface TurnRequest {
+  readonly message: Message;
+  /** Position of the entry that accepted it; 0 while there is no task. */
+  readonly position: number;
+  readonly attempt: number;
+  readonly caller: Caller;
+  readonly tenant: string;
+  readonly extensions: ReadonlySet<string>;
+  readonly acceptedOutputModes: readonly string[];
+  readonly metadata: JsonObject;
+  readonly traceParent: string;
+}
+
+/** What turns need of the engine. */
+export interface TurnSource {
+  /** The tasks that a turn's message refers to, as far as its caller may see them. */
+  referencedTasks(turn: TurnRequest): Promise<Task[]>;
+}
+
+/** What surrounds a turn when it begins. */
+export interface TurnContext {
+  /** The task as it stands, the message of this turn included; undefined when there is none yet. */
+  readonly task: Task | undefined;
+  readonly aborter: LazyAbortController;
+  readonly source: TurnSource;
+}
+
+/** The turn as the agent sees it. */
+export function makeTurn(request: TurnRequest, around: TurnContext): Turn {
+  return new AgentTurn(request, around);
+}
+
+const requestKey: unique symbol = Symbol("request");
+const aroundKey: unique symbol = Symbol("around");
+const copiesKey: unique symbol = Symbol("copies");
+
+/** What was copied so far. */
+interface Copies {
+  message?: Message;
+  data?: JsonValue[];
+  task?: Task | undefined;
+  metadata?: JsonObject;
+  extensions?: ReadonlySet<string>;
+  caller?: Caller;
+}
+
+/**
+ * Nothing in a turn is shared with the log or with anybody else: whatever can be changed is a copy, made when the agent
+ * asks for it, as most agents look at little. It works through `Object.create(turn)` and proxies as well.
+ */
+class AgentTurn implements Turn {
+  readonly text: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly tenant: string;
+  readonly attempt: number;
+  readonly [requestKey]: TurnRequest;
+  readonly [aroundKey]: TurnContext;
+  [copiesKey]: Copies | undefined;
+
+  constructor(request: TurnRequest, around: TurnContext) {
+    const { message } = request;
+    this[requestKey] = request;
+    this[aroundKey] = around;
+    this[copiesKey] = undefined;
+    this.text = textOf(message);
+    this.taskId = message.taskId;
+    this.contextId = message.contextId;
+    this.tenant = request.tenant;
+    this.attempt = request.attempt;
+  }
+
+  get message(): Message {
+    const copies = copiesOf(this);
+    copies.message ??= clone(MessageSchema, this[requestKey].message);
+    return copies.message;
+  }
+
+  get data(): JsonValue[] {
+    const copies = copiesOf(this);
+    copies.data ??= dataOf(this[requestKey].message);
+    return copies.data;
+  }
+
+  get task(): Task | undefined {
+    const { task } = this[aroundKey];
+    const copies = copiesOf(this);
+    copies.task ??= task && clone(TaskSchema, task);
+    return copies.task;
+  }
+
+  get history(): readonly Message[] {
+    const { messageId } = this[requestKey].message;
+    return this.task?.history.filter((earlier) => earlier.messageId !== messageId) ?? [];
+  }
+
+  get caller(): Caller {
+    const { caller } = this[requestKey];
+    const copies = copiesOf(this);
+    copies.caller ??= { ...caller, scopes: [...caller.scopes], claims: { ...caller.claims } };
+    return copies.caller;
+  }
+
+  get extensions(): ReadonlySet<string> {
+    const copies = copiesOf(this);
+    copies.extensions ??= new Set(this[requestKey].extensions);
+    return copies.extensions;
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return [...this[requestKey].acceptedOutputModes];
+  }
+
+  get metadata(): JsonObject {
+    const copies = copiesOf(this);
+    copies.metadata ??= structuredClone(this[requestKey].metadata);
+    return copies.metadata;
+  }
+
+  get signal(): AbortSignal {
+    return this[aroundKey].aborter.signal;
+  }
+
+  /** A function that needs no `this`: it may be taken out of the turn. */
+  get referencedTasks(): () => Promise<Task[]> {
+    const request = this[requestKey];
+    const { source } = this[aroundKey];
+    return async () => (await source.referencedTasks(request)).map((each) => clone(TaskSchema, each));
+  }
+}
+
+function copiesOf(turn: AgentTurn): Copies {
+  turn[copiesKey] ??= {};
+  return turn[copiesKey];
+}

@@ -1,0 +1,41 @@
+import { A2AError } from "../core/error.js";
+import type { SendCommand, SendResult } from "./engine.js";
+
+interface Underway {
+  readonly order: SendCommand;
+  readonly outcome: Promise<SendResult>;
+}
+
+/**
+ * Sends under an idempotency key that are being accepted, or decided by their agent: of several at once in this process
+ * the first one goes ahead, and the others wait for what becomes of it. Between processes the store decides.
+ */
+export class IdempotentSends {
+  /** Not a TransientMap: clients choose these keys. */
+  readonly #underway = new Map<string, Underway>();
+
+  /**
+   * Does `send`, unless one under the same key is being done. Its direct answer is everybody's; after anything else,
+   * the store knows what the key stands for, or nobody does.
+   * @throws A2AError IDEMPOTENCY_KEY_REUSED
+   */
+  async once(key: string, order: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {
+    for (let known = this.#underway.get(key); known !== undefined; known = this.#underway.get(key)) {
+      if (known.order.idempotency?.fingerprint !== order.idempotency?.fingerprint) throw keyReused();
+      const sent = await known.outcome.catch(() => undefined);
+      // An agent that was stopped because its client went may have answered anything.
+      if (sent?.kind === "message" && !known.order.client.signal.aborted) return sent;
+    }
+    const outcome = send();
+    this.#underway.set(key, { order, outcome });
+    try {
+      return await outcome;
+    } finally {
+      this.#underway.delete(key);
+    }
+  }
+}
+
+export function keyReused(): A2AError {
+  return new A2AError("IDEMPOTENCY_KEY_REUSED", "The idempotency key was used for another request.");
+}

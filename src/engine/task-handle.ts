@@ -1,0 +1,100 @@
+import { constants } from "node:buffer";
+import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Cancellation } from "../core/cancellation.js";
+import { A2AError } from "../core/error.js";
+import { responseOf } from "../task/entry.js";
+import type { TaskFold, View } from "../task/fold.js";
+import { viewOf } from "../task/shared-view.js";
+import { taskSize } from "../task/size.js";
+import { isTerminal } from "../task/state.js";
+import { type CursorSource, readLog, waitFor } from "./cursor/reader.js";
+import { unavailable } from "./outage.js";
+
+/** A place in a task's log. */
+export interface LogPosition {
+  readonly position: number;
+  readonly generation: number;
+}
+
+/** A task at one moment: what comes after `position` is not in it. */
+export interface TaskView extends LogPosition {
+  readonly task: Task;
+}
+
+/** A task of more bytes as JSON cannot be shown: it would be longer than the longest text. An older version took it. */
+const MAX_SHOWN_BYTES = constants.MAX_STRING_LENGTH - 16 * 1024 * 1024;
+
+/** The task of a log at this moment. @throws A2AError TASK_TOO_LARGE */
+export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): TaskView {
+  const { position, generation } = fold;
+  const task = viewOf(fold, view);
+  if (fold.size > MAX_SHOWN_BYTES && taskSize(task) > MAX_SHOWN_BYTES) {
+    throw new A2AError("TASK_TOO_LARGE", "The task is too large to be shown as a whole.", {
+      metadata: { taskId: task.id, maxBytes: String(MAX_SHOWN_BYTES) },
+    });
+  }
+  return { position, generation, task };
+}
+
+/**
+ * A task that a call holds on to: `release` it in the end. All answers of a call about a task come from here: the
+ * blocking wait, the stream, the snapshot.
+ */
+export class TaskHandle {
+  readonly #source: CursorSource;
+  readonly #release: () => void;
+  readonly #since: number;
+  /** The task as the message was accepted, where a capture was asked for. */
+  readonly accepted: TaskView | undefined;
+
+  /** @param since position of the accepted message, whose answer `settled` waits for */
+  constructor(source: CursorSource, since: number, accepted: TaskView | undefined, release: () => void) {
+    this.#source = source;
+    this.#since = since;
+    this.accepted = accepted;
+    this.#release = release;
+  }
+
+  /** The task at this moment, with the place where its next events begin. */
+  now(view?: View): TaskView {
+    return taskViewOf(this.#source.log, view);
+  }
+
+  /**
+   * Waits until the task is over or waits for the client (specification 3.2.2); false when the client went or
+   * the time, in milliseconds, ran out first.
+   * @throws A2AError UNAVAILABLE when the store is out of order and nothing executes the task until it is well again.
+   */
+  async whenIdle(client: Cancellation, timeoutMs: number): Promise<boolean> {
+    const { log, outage } = this.#source;
+    const isSettled = (): boolean => log.completedTurn >= this.#since;
+    const isStuck = (): boolean => !log.busy && outage();
+    const done = await waitFor(this.#source, () => isSettled() || isStuck(), { client, timeoutMs });
+    if (done && !isSettled()) throw unavailable(undefined);
+    return done;
+  }
+
+  /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */
+  whenPast(generation: number, client: Cancellation, timeoutMs: number): Promise<boolean> {
+    const { log } = this.#source;
+    const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
+    return waitFor(this.#source, done, { client, timeoutMs });
+  }
+
+  /**
+   * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
+   * note (`generationOf`).
+   */
+  async *events(after: LogPosition, client: Cancellation): AsyncGenerator<StreamResponse> {
+    // A repeated send may find that the turn it asks for is over already.
+    const hasStarted = this.#source.log.completedTurn >= this.#since;
+    for await (const entry of readLog(this.#source, after.position, client, hasStarted)) {
+      const response = entry.generation > after.generation ? responseOf(entry) : undefined;
+      if (response !== undefined) yield response;
+    }
+  }
+
+  release(): void {
+    this.#release();
+  }
+}

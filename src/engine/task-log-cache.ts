@@ -1,0 +1,81 @@
+import { TransientMap } from "../core/transient.js";
+import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { TaskFold } from "../task/fold.js";
+import { foldStored } from "./fold-stored.js";
+import { TaskLog } from "./task-log.js";
+
+/**
+ * The logs in use: one object per task, for as long as somebody holds it. A task that nobody reads, runs or calls
+ * costs no memory.
+ */
+export class TaskLogCache {
+  readonly #store: TaskStore;
+  readonly #logs = new TransientMap<TaskLog>();
+  readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
+
+  readonly #forgotten: (log: TaskLog) => void;
+
+  /** @param forgotten called with each log that is forgotten, for what is to be kept of it */
+  constructor(store: TaskStore, forgotten: (log: TaskLog) => void = () => {}) {
+    this.#store = store;
+    this.#forgotten = forgotten;
+  }
+
+  /** The log of a task that is in use, without taking hold of it. */
+  get(taskId: string): TaskLog | undefined {
+    return this.#logs.get(taskId);
+  }
+
+  /** Every log in use. */
+  all(): Iterable<TaskLog> {
+    return this.#logs.values();
+  }
+
+  /** Takes hold of a task's log, reading it when needed; undefined when there is no such task. */
+  async acquire(taskId: string): Promise<TaskLog | undefined> {
+    const log = this.#logs.get(taskId) ?? (await this.#load(taskId));
+    if (log === undefined) return undefined;
+    log.refCount++;
+    this.#logs.set(taskId, log);
+    return log;
+  }
+
+  /** Puts a new task's log up and takes hold of it. */
+  create(head: TaskHead): TaskLog {
+    const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0 });
+    log.refCount++;
+    this.#logs.set(head.taskId, log);
+    return log;
+  }
+
+  /** Lets go; the last one to do so takes the log from memory. */
+  release(log: TaskLog): void {
+    log.refCount--;
+    this.evict(log);
+  }
+
+  /** Forgets a log that nobody holds, once nothing of it is on its way: whoever reads the task then reads all of it. */
+  evict(log: TaskLog): void {
+    if (log.refCount > 0 || this.#logs.get(log.taskId) !== log) return;
+    if (log.quiet) {
+      this.#logs.delete(log.taskId);
+      this.#forgotten(log);
+    } else void log.stored().then(() => this.evict(log));
+  }
+
+  #load(taskId: string): Promise<TaskLog | undefined> {
+    let loading = this.#loading.get(taskId);
+    if (loading === undefined) {
+      loading = this.#read(taskId).finally(() => this.#loading.delete(taskId));
+      this.#loading.set(taskId, loading);
+    }
+    return loading;
+  }
+
+  async #read(taskId: string): Promise<TaskLog | undefined> {
+    const folded = await foldStored(this.#store, taskId);
+    if (folded === undefined) return undefined;
+    const known = this.#logs.get(taskId);
+    return known ?? new TaskLog({ store: this.#store, ...folded });
+  }
+}

@@ -1,0 +1,136 @@
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Client, LazyAbortController } from "../agent/abort.js";
+import type { Agent } from "../agent/agent.js";
+import { startAgent } from "../agent/agent-calls.js";
+import { InvalidAgentEvent } from "../agent/checked-copies.js";
+import type { Content, ReplyEvent } from "../agent/event.js";
+import { checkValues, type EventLimits } from "../agent/event-values.js";
+import { agentMessage } from "../agent/message.js";
+import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
+import { A2AError } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import { closeIterator, failureText, type PendingTurn } from "./runner.js";
+
+/** A turn that has no task yet. */
+export interface TasklessTurn {
+  readonly agent: Agent;
+  readonly turn: TurnRequest;
+  /** Until there is a task, nobody but this client could read the answer. */
+  readonly client: Client;
+  readonly source: TurnSource;
+}
+
+/** Runs an agent up to its first event, which decides between a direct answer and a task. */
+export async function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
+  const aborter = new LazyAbortController(client);
+  const view = makeTurn(turn, { task: undefined, aborter, source });
+  const iterator = startAgent(agent, view);
+  try {
+    const first = await iterator.next();
+    // A result that throws where it is looked at is as good as none.
+    void first.done;
+    return { iterator, aborter, turn: view, first };
+  } catch (error) {
+    const iterator = { next: (): Promise<never> => Promise.reject(error) };
+    return { iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
+  }
+}
+
+/**
+ * Asks the agent whether it takes a message, where it wants to be asked.
+ * @param task the task that the message goes to, if there is one
+ * @throws A2AError what it refuses the message with; INTERNAL when it failed over that
+ */
+export async function askToAccept(
+  { agent, turn, client, source }: TasklessTurn,
+  logger: Logger,
+  task?: () => Task,
+): Promise<void> {
+  if (agent.accept === undefined) return;
+  const aborter = new LazyAbortController(client);
+  try {
+    await agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller);
+  } catch (error) {
+    const text = (): string => failureText(error, logger, turn.message.taskId);
+    throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
+  } finally {
+    aborter.unfollow();
+  }
+}
+
+/** An error that the agent means for the caller. It may throw anything, also what throws when it is looked at. */
+function refusalOf(error: unknown): A2AError | undefined {
+  try {
+    return error instanceof A2AError ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the agent answers directly. */
+export function isReply(started: PendingTurn): started is Replied {
+  const { first } = started;
+  return first !== undefined && !first.done && isReplyEvent(first.value);
+}
+
+/** An agent that has given a direct answer as its first event. */
+type Replied = PendingTurn & { readonly first: IteratorYieldResult<ReplyEvent> };
+
+/** An agent without a type checker may yield anything, also what throws when it is looked at. */
+function isReplyEvent(value: unknown): value is ReplyEvent {
+  try {
+    return (value as Partial<ReplyEvent> | null | undefined)?.kind === "reply";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The direct answer as a message (specification 3.1.1).
+ * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
+ */
+export async function directReply(started: PendingTurn, contextId: string, source: ReplySource): Promise<Message> {
+  const { logger } = source;
+  const event = isReply(started) ? started.first.value : await replyOf(started, logger);
+  const message = replyMessage(event.content, contextId, source);
+  // As with a task, nobody waits for what the agent does afterwards.
+  void closeIterator(started.iterator, logger);
+  started.aborter.unfollow();
+  if (message.parts.length > 0) return message;
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+}
+
+/** What a direct answer is checked by. */
+interface ReplySource {
+  readonly limits: EventLimits;
+  readonly logger: Logger;
+}
+
+function replyMessage(content: Content, contextId: string, { limits, logger }: ReplySource): Message {
+  try {
+    checkValues(content, limits);
+    return agentMessage(content, { contextId, taskId: "" });
+  } catch (error) {
+    if (!(error instanceof InvalidAgentEvent)) throw error;
+    throw new A2AError("INVALID_AGENT_RESPONSE", failureText(error, logger, ""), { cause: error });
+  }
+}
+
+/** Stops an agent that began for a task which is not its own. */
+export async function giveUp({ iterator, aborter }: PendingTurn, logger: Logger): Promise<void> {
+  aborter.abort("canceled");
+  await closeIterator(iterator, logger);
+}
+
+async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent> {
+  let result = started.first;
+  if (started.refusal !== undefined) throw started.refusal;
+  try {
+    result ??= await started.iterator.next();
+  } catch (error) {
+    throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
+  }
+  if (!result.done && isReplyEvent(result.value)) return result.value;
+  void closeIterator(started.iterator, logger);
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
+}

@@ -1,0 +1,51 @@
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
+import { interfacesOf, withInterfaces } from "../card/interfaces.js";
+import { createCardAnswers, WELL_KNOWN_PATH } from "../card/well-known.js";
+import { forwardedHeaders } from "../http/forwarded.js";
+import type { HttpRequest } from "../http/request.js";
+import type { RequestOrigin } from "../http/request-origin.js";
+import type { StaticRoute } from "./dispatch.js";
+import type { Settings } from "./options.js";
+import type { PublicAddress } from "./public-address.js";
+
+/** The well-known path of the first agent, and that of each one below its tenant (specification 8.2, 8.6). */
+export function createCardRoute(settings: Settings, address: PublicAddress): StaticRoute {
+  const answer = createCardAnswers({
+    maxAgeSeconds: settings.cardMaxAgeSeconds,
+    since: new Date(),
+    vary: settings.trust === undefined ? [] : forwardedHeaders,
+  });
+  return (request) => {
+    const { path, mount = settings.basePath } = request.target;
+    const served = path.endsWith(WELL_KNOWN_PATH) ? shownAt(settings.agents, path) : undefined;
+    if (served === undefined) return undefined;
+    const arrival = arrivalOf(request, mount);
+    const key = JSON.stringify(address.endpoints(served.tenant, arrival));
+    return answer(key, () => cardAt(served, address, arrival), {
+      ifNoneMatch: request.header("if-none-match"),
+      ifModifiedSince: request.header("if-modified-since"),
+    });
+  };
+}
+
+/** The card of an agent with its interfaces as somebody reaches them who came in this way. */
+export function cardAt(served: AgentRegistration, address: PublicAddress, arrival?: RequestOrigin): AgentCard {
+  return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, arrival)));
+}
+
+function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | undefined {
+  if (path === WELL_KNOWN_PATH) return all[0];
+  try {
+    const tenant = decodeURIComponent(path.slice(1, -WELL_KNOWN_PATH.length));
+    return all.find((served) => served.tenant !== "" && served.tenant === tenant);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a request came from, for the addresses that its answer names. */
+export function arrivalOf(request: HttpRequest, mount: string): RequestOrigin {
+  const { address, encrypted } = request.peer;
+  return { header: (name) => request.header(name), address, encrypted, mount };
+}

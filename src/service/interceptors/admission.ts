@@ -1,0 +1,78 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "../../core/call.js";
+import { A2AError, toA2AError } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { type Interceptor, isStream } from "../invoke.js";
+
+/** When a call that was refused may come again. */
+const retryAfterMs = 1_000;
+
+/**
+ * Counts what is under way and refuses what is too much; and sees to it that nothing but an A2AError leaves, so that
+ * an unexpected error is "internal error" on every wire.
+ */
+export function admission(limits: Limits, draining: () => boolean): Interceptor {
+  const open = { calls: 0, streams: 0 };
+  return (next) => async (invocation) => {
+    const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
+    const max = counter === "calls" ? limits.maxCalls : limits.maxStreams;
+    if (draining()) {
+      throw wrapError(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation.call);
+    }
+    if (open[counter] >= max) {
+      const tooMany = `The server has too many ${counter} open.`;
+      throw wrapError(new A2AError("TOO_MANY_REQUESTS", tooMany, { retryAfterMs }), invocation.call);
+    }
+    open[counter]++;
+    let streaming = false;
+    try {
+      const answer = await next(invocation);
+      if (!isStream(answer)) return answer;
+      streaming = true;
+      return guardStream(answer, invocation.call, () => {
+        open[counter]--;
+      });
+    } catch (error) {
+      throw wrapError(error, invocation.call);
+    } finally {
+      if (!streaming) open[counter]--;
+    }
+  };
+}
+
+/** A stream that is never read still has to be ended with `return()`, as every binding does. */
+function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator](): AsyncIterator<Message> {
+      const inner = answer[Symbol.asyncIterator]();
+      let open = true;
+      const close = (): void => {
+        if (open) end();
+        open = false;
+      };
+      return {
+        async next() {
+          try {
+            const result = await inner.next();
+            if (result.done) close();
+            return result;
+          } catch (error) {
+            close();
+            throw wrapError(error, call);
+          }
+        },
+        async return() {
+          close();
+          await inner.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** What the client is told of a failure leads to what the log has about it. */
+function wrapError(error: unknown, call: Call): A2AError {
+  call.responseHeaders.set("x-request-id", call.requestId);
+  return toA2AError(error);
+}

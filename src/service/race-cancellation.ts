@@ -1,0 +1,57 @@
+import type { Cancellation } from "../core/cancellation.js";
+import { type Deferred, defer } from "../core/defer.js";
+import { A2AError } from "../core/error.js";
+import type { SendResult } from "../engine/engine.js";
+
+/**
+ * What became of a message, unless its client leaves before: an agent that ignores its signal would keep the call
+ * open for nobody. A task that comes of it all the same goes on.
+ *
+ * @throws A2AError with reason CANCELLED when the client has left.
+ */
+export function raceCancellation(client: Cancellation, sending: Promise<SendResult>): Promise<SendResult> {
+  return new Promise((resolve, reject) => {
+    const watch = new Watch(client, reject);
+    defer(watch);
+    const answered = (sent: SendResult): void => {
+      watch.end();
+      if (!watch.isGone) resolve(sent);
+      else if (sent.kind === "task") sent.task.release();
+    };
+    sending.then(answered, (error) => {
+      watch.end();
+      reject(error);
+    });
+  });
+}
+
+/** Listens to a client from the next round on: most agents that answer with a message have done so by then. */
+class Watch implements Deferred {
+  isGone = false;
+  readonly #client: Cancellation;
+  readonly #reject: (error: unknown) => void;
+  #isOver = false;
+  #stay: (() => void) | undefined;
+
+  constructor(client: Cancellation, reject: (error: unknown) => void) {
+    this.#client = client;
+    this.#reject = reject;
+  }
+
+  run(): void {
+    if (this.#isOver) return;
+    this.#stay = this.#client.onCancel(() => {
+      this.isGone = true;
+      this.#reject(new A2AError("CANCELLED", "The client went away before the agent answered."));
+    });
+  }
+
+  failed(error: unknown): void {
+    this.#reject(error);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#stay?.();
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { createdDraft } from "../../src/engine/draft.js";
+import { TaskLogCache } from "../../src/engine/task-log-cache.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { AppendRequest } from "../../src/store/task-store.js";
+import { gate, firstTurn as turn } from "./support.js";
+
+describe("Shelf", () => {
+  it("keeps a log that nobody holds until what it accepted is stored", async () => {
+    const letGo = gate();
+    const store = new Proxy(memoryStore(), {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "append") return value.bind(target);
+        return async (request: AppendRequest) => {
+          await letGo.opened;
+          return target.append(request);
+        };
+      },
+    });
+    const shelf = new TaskLogCache(store);
+    const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
+    const log = shelf.create({ taskId: "t", ...place, lease: null });
+    const stored = log.append(createdDraft(turn, 1));
+    shelf.release(log);
+    expect(await shelf.acquire("t")).toBe(log);
+    shelf.release(log);
+    letGo.open();
+    await stored;
+    await expect.poll(() => shelf.get("t")).toBeUndefined();
+    expect((await shelf.acquire("t"))?.fold.position).toBe(1);
+  });
+});
