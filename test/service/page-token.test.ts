@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../src/core/error.js";
-import { type Filters, pageToken, placeOf } from "../../src/service/page-token.js";
+import { type Filters, pageToken, positionOf } from "../../src/service/page-token.js";
 
 const filters = fc.record(
   {
@@ -23,7 +23,7 @@ describe("a page token", () => {
   it("leads back to its place under the same filters", () => {
     fc.assert(
       fc.property(place, filters, (at, list) => {
-        expect(placeOf(pageToken(at, list), { ...list })).toEqual(at);
+        expect(positionOf(pageToken(at, list), { ...list })).toEqual(at);
       }),
     );
   });
@@ -32,7 +32,7 @@ describe("a page token", () => {
     fc.assert(
       fc.property(place, filters, filters, (at, one, other) => {
         fc.pre(key(one) !== key(other));
-        expect(() => placeOf(pageToken(at, one), other)).toThrow(/pageToken/);
+        expect(() => positionOf(pageToken(at, one), other)).toThrow(/pageToken/);
       }),
     );
   });
@@ -46,7 +46,7 @@ describe("a page token", () => {
         ),
         (token) => {
           try {
-            placeOf(token, { tenant: "", owner: "" });
+            positionOf(token, { tenant: "", owner: "" });
             expect.unreachable();
           } catch (error) {
             expect(error).toBeInstanceOf(A2AError);

@@ -4,14 +4,14 @@ import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { type Weight, weightOf } from "../wire/weight.js";
 
-/** Lets go of what was held. May be called more than once. */
+/** Releases what was acquired. Calling it again does nothing. */
 export type Release = () => void;
 
 /** When an answer that was refused may come again. */
 const retryAfterMs = 1_000;
 
-/** What is held, with how many hold it. */
-class Held {
+/** Bytes that are held, and how many answers hold each message. */
+class HeldBytes {
   bytes = 0;
   readonly #holders = new Map<object, number>();
 
@@ -19,7 +19,7 @@ class Held {
     return this.#holders.size === 0;
   }
 
-  /** Whether there is room; one that is larger than all of it fits where nothing else is. */
+  /** Whether there is room. A message that is larger than the maximum fits where nothing else is held. */
   fits({ bytes, source }: Weight, max: number): boolean {
     return this.isEmpty || this.#holders.has(source) || this.bytes + bytes <= max;
   }
@@ -41,9 +41,9 @@ class Held {
   }
 }
 
-/** A task that a stream holds on to, and how it stands. */
-interface Opened {
-  readonly held: { release(): void };
+/** A task that a stream keeps open, and its state. */
+interface OpenedTask {
+  readonly handle: { release(): void };
   readonly now: { readonly task: Message };
 }
 
@@ -51,17 +51,17 @@ interface Opened {
 interface Waiter {
   readonly caller: string;
   readonly weight: Weight;
-  readonly go: (release: Release) => void;
+  readonly proceed: (release: Release) => void;
 }
 
 /**
- * The large tasks and events that are held in memory until their readers have taken them: over all, and for each caller.
- * Small answers do not come here.
+ * Limits the memory that large tasks and events take until their readers have received them: in total, and for each caller.
+ * Small answers are not counted.
  */
-export class Outgoing {
+export class OutgoingBudget {
   readonly #limits: Limits;
-  readonly #all = new Held();
-  readonly #callers = new Map<string, Held>();
+  readonly #all = new HeldBytes();
+  readonly #callers = new Map<string, HeldBytes>();
   readonly #waiters = new Set<Waiter>();
 
   constructor(limits: Limits) {
@@ -75,28 +75,30 @@ export class Outgoing {
   }
 
   /**
-   * The same where a call may wait for room.
-   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWaitMs`; CANCELLED when the client goes.
+   * Counts a large answer, and waits for room if there is none.
+   *
+   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWaitMs`; CANCELLED when the client goes
+   * away.
    */
   async acquire(call: Call, weight: Weight): Promise<Release> {
-    return this.tryAcquire(call, weight) ?? (await this.#wait(call, weight));
+    return this.tryAcquire(call, weight) ?? (await this.#waitForRoom(call, weight));
   }
 
   /**
-   * A large answer, as soon as there is room for it: what was read is dropped while it waits, and `again` reads it anew.
-   * The binding lets go of it (`Call.written`).
+   * Gives a large answer as soon as there is room for it. While it waits, the answer is dropped from memory; `read` reads
+   * it again. The binding releases it when it is written (`Call.written`).
    */
-  whole<M extends Message>(call: Call, answer: M, again: () => Promise<M>): M | Promise<M> {
+  admitAnswer<M extends Message>(call: Call, answer: M, read: () => Promise<M>): M | Promise<M> {
     const weight = weightOf(answer);
     if (weight === undefined) return answer;
     call.written = this.tryAcquire(call, weight);
-    return call.written === undefined ? this.#later(call, weight.bytes, again) : answer;
+    return call.written === undefined ? this.#admitLater(call, weight.bytes, read) : answer;
   }
 
-  async #later<M extends Message>(call: Call, bytes: number, again: () => Promise<M>): Promise<M> {
+  async #admitLater<M extends Message>(call: Call, bytes: number, read: () => Promise<M>): Promise<M> {
     const reserved = await this.acquire(call, { bytes, source: {} });
     try {
-      const answer = await again();
+      const answer = await read();
       const weight = weightOf(answer);
       if (weight !== undefined) call.written = this.#add(callerOf(call), weight);
       return answer;
@@ -105,8 +107,8 @@ export class Outgoing {
     }
   }
 
-  /** A large message of a stream, which is let go of when the next one is asked for, or none any more. */
-  async *inStream<M extends Message>(call: Call, message: M): AsyncGenerator<M, void, undefined> {
+  /** A large message of a stream. It is released when the reader asks for the next one, or stops reading. */
+  async *admitEvent<M extends Message>(call: Call, message: M): AsyncGenerator<M, void, undefined> {
     const weight = weightOf(message);
     const release = weight && (await this.acquire(call, weight));
     try {
@@ -116,19 +118,22 @@ export class Outgoing {
     }
   }
 
-  /** Opens a task that a stream begins with. Where it is large and there is no room, nothing is held meanwhile. */
-  async opened<O extends Opened>(call: Call, open: () => Promise<O>): Promise<O & { readonly release?: Release }> {
+  /** Opens the task that a stream begins with. While a large one waits for room, nothing of it is held. */
+  async admitOpened<O extends OpenedTask>(
+    call: Call,
+    open: () => Promise<O>,
+  ): Promise<O & { readonly release?: Release }> {
     const first = await open();
     const weight = weightOf(first.now.task);
     if (weight === undefined) return first;
     const release = this.tryAcquire(call, weight);
     if (release !== undefined) return { ...first, release };
-    // What waits holds nothing: not even this frame, which ends here.
-    first.held.release();
-    return this.#openedLater(call, weight.bytes, open);
+    // A call that waits holds nothing: not even this stack frame, which ends here.
+    first.handle.release();
+    return this.#openLater(call, weight.bytes, open);
   }
 
-  async #openedLater<O extends Opened>(
+  async #openLater<O extends OpenedTask>(
     call: Call,
     bytes: number,
     open: () => Promise<O>,
@@ -143,18 +148,18 @@ export class Outgoing {
     }
   }
 
-  #wait(call: Call, weight: Weight): Promise<Release> {
+  #waitForRoom(call: Call, weight: Weight): Promise<Release> {
     const caller = callerOf(call);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
-        stay();
+        removeListener();
         this.#waiters.delete(waiter);
       };
       const waiter: Waiter = {
         caller,
         weight,
-        go: (release) => {
+        proceed: (release) => {
           end();
           resolve(release);
         },
@@ -164,8 +169,8 @@ export class Outgoing {
         reject(this.#refusal(caller, weight));
       }, this.#limits.outgoingWaitMs);
       this.#waiters.add(waiter);
-      let stay = (): void => {};
-      stay = call.cancellation.onCancel(() => {
+      let removeListener = (): void => {};
+      removeListener = call.cancellation.onCancel(() => {
         end();
         reject(new A2AError("CANCELLED", "The client went away before its answer."));
       });
@@ -181,26 +186,26 @@ export class Outgoing {
   }
 
   #add(caller: string, weight: Weight): Release {
-    const own = this.#callers.get(caller) ?? new Held();
+    const own = this.#callers.get(caller) ?? new HeldBytes();
     this.#callers.set(caller, own);
     this.#all.add(weight);
     own.add(weight);
-    let held = true;
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
+      if (!isHeld) return;
+      isHeld = false;
       this.#all.remove(weight);
       own.remove(weight);
       if (own.isEmpty) this.#callers.delete(caller);
-      this.#serve();
+      this.#serveWaiters();
     };
   }
 
-  /** Those that wait have their turn in the order in which they came, unless their caller has to wait for itself. */
-  #serve(): void {
+  /** Lets waiting calls go on in the order in which they came; one whose caller has used up its share is passed over. */
+  #serveWaiters(): void {
     for (const waiter of this.#waiters) {
       if (!this.#all.fits(waiter.weight, this.#limits.maxOutgoingBytes)) return;
-      if (this.#fits(waiter.caller, waiter.weight)) waiter.go(this.#add(waiter.caller, waiter.weight));
+      if (this.#fits(waiter.caller, waiter.weight)) waiter.proceed(this.#add(waiter.caller, waiter.weight));
     }
   }
 
@@ -208,14 +213,18 @@ export class Outgoing {
     const own =
       this.#callers.get(caller)?.fits({ bytes, source: {} }, this.#limits.maxOutgoingBytesPerCaller) === false;
     return own
-      ? new A2AError("TOO_MANY_REQUESTS", "Large answers to this caller were not read yet; read those first.", {
-          retryAfterMs,
-        })
+      ? new A2AError(
+          "TOO_MANY_REQUESTS",
+          "Earlier large answers to this caller have not been read yet; read those first.",
+          {
+            retryAfterMs,
+          },
+        )
       : new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
   }
 }
 
-/** Whom bytes count for: an owner who is known, or else the address that the call came from. */
+/** Who the bytes count for: the owner of an authenticated call, otherwise the address that it came from. */
 function callerOf({ caller, peer }: Call): string {
   return caller.authenticated ? `owner ${caller.owner}` : `address ${peer.address}`;
 }

@@ -1,0 +1,53 @@
+import { create, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
+import {
+  type A2AService,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentRegistration } from "../../card/agents.js";
+import type { Call } from "../../core/call.js";
+import type { Scope } from "../../engine/engine.js";
+import { markGeneration } from "../../wire/generation.js";
+import { markWeight, weightOf } from "../../wire/weight.js";
+import type { ServiceOptions } from "../options.js";
+import type { OutgoingBudget } from "../outgoing-budget.js";
+import { withGeneration } from "../resume.js";
+
+/** What every operation gets besides its request. */
+export interface Context {
+  readonly call: Call;
+  readonly served: AgentRegistration;
+}
+
+/** What operations are made of. */
+export interface OperationParts {
+  readonly options: ServiceOptions;
+  readonly budget: OutgoingBudget;
+}
+
+type MethodsOf = (typeof A2AService)["method"];
+
+/** One function per rpc of the contract, by its local name; streaming ones give an iterable. */
+export type ServiceMethods = {
+  readonly [K in keyof MethodsOf]: (
+    request: MessageShape<MethodsOf[K]["input"]>,
+    context: Context,
+  ) => MethodsOf[K] extends DescMethodUnary
+    ? Promise<MessageShape<MethodsOf[K]["output"]>>
+    : AsyncIterable<MessageShape<MethodsOf[K]["output"]>>;
+};
+
+/** The tasks that a call may see: those of its caller under its tenant. */
+export function scopeOf(call: Call): Scope {
+  return { tenant: call.tenant, owner: call.caller.owner };
+}
+
+/** The first message of a stream: the task as it stands. */
+export function taskResponse(call: Call, task: Task, generation: number): StreamResponse {
+  const response = create(StreamResponseSchema);
+  response.payload = { case: "task", value: withGeneration(call, task, generation) };
+  const weight = weightOf(task);
+  if (weight !== undefined) markWeight(response, weight);
+  return markGeneration(response, generation);
+}

@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  SendMessageResponseSchema,
+  StreamResponseSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
+import { A2AError, invalid } from "../../core/error.js";
+import type { SendCommand, SendResult } from "../../engine/engine.js";
+import type { View } from "../../task/fold.js";
+import { markWeight, weightOf } from "../../wire/weight.js";
+import { checkMediaTypes } from "../media-types.js";
+import type { ServiceOptions } from "../options.js";
+import { raceCancellation } from "../race-cancellation.js";
+import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
+import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
+import { pushNotSupported } from "./push.js";
+
+/** Sending a message, with one answer or as a stream (specification 3.1.1, 3.1.2). */
+export function sendOperations({
+  options,
+  budget,
+}: OperationParts): Pick<ServiceMethods, "sendMessage" | "sendStreamingMessage"> {
+  const { limits } = options;
+  return {
+    async sendMessage(request, context) {
+      const sent = await send(options, commandOf(options, request, context), context);
+      const response = create(SendMessageResponseSchema);
+      if (sent.kind === "message") {
+        response.payload = { case: "message", value: sent.message };
+        return response;
+      }
+      try {
+        if (request.configuration?.returnImmediately !== true) {
+          const isIdle = await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs);
+          if (!isIdle) throw gaveUp(context.call);
+        }
+        const { task, generation } = sent.task.now(sendView(request));
+        response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
+        const weight = weightOf(task);
+        if (weight !== undefined) context.call.written = await budget.acquire(context.call, weight);
+        return weight === undefined ? response : markWeight(response, weight);
+      } finally {
+        sent.task.release();
+      }
+    },
+
+    async *sendStreamingMessage(request, context) {
+      const { call } = context;
+      const sent = await send(
+        options,
+        { ...commandOf(options, request, context), capture: sendView(request) },
+        context,
+      );
+      if (sent.kind === "message") {
+        const response = create(StreamResponseSchema);
+        response.payload = { case: "message", value: sent.message };
+        yield response;
+        return;
+      }
+      try {
+        const begin = sent.task.accepted ?? sent.task.now(sendView(request));
+        const first = taskResponse(call, begin.task, begin.generation);
+        if (weightOf(first) === undefined) yield first;
+        else yield* budget.admitEvent(call, first);
+        for await (const event of sent.task.events(begin, call.cancellation)) {
+          const shown = eventWithGeneration(call, event);
+          if (weightOf(shown) === undefined) yield shown;
+          else yield* budget.admitEvent(call, shown);
+        }
+      } finally {
+        sent.task.release();
+      }
+    },
+  };
+}
+
+function sendView(request: SendMessageRequest): View {
+  return { historyLength: request.configuration?.historyLength };
+}
+
+/** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
+function send({ engine }: ServiceOptions, command: SendCommand, { call, served }: Context): Promise<SendResult> {
+  const sending = engine.send(command);
+  const { responds = "task", accept } = served.agent;
+  return responds === "task" && accept === undefined ? sending : raceCancellation(call.cancellation, sending);
+}
+
+function commandOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendCommand {
+  if (request.configuration?.taskPushNotificationConfig !== undefined) {
+    // Section 3.3.2 names this error for every use of push notifications; a send has none of its own.
+    throw pushNotSupported();
+  }
+  if (request.message !== undefined) checkMediaTypes(served.card, request.message);
+  return {
+    served,
+    request,
+    caller: call.caller,
+    tenant: call.tenant,
+    extensions: call.extensions,
+    traceParent: call.traceParent,
+    client: call,
+    idempotency: idempotencyOf(options, request, call),
+    ifGeneration: expectedGeneration(call),
+  };
+}
+
+function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendCommand["idempotency"] {
+  const key = call.header("idempotency-key")?.trim();
+  if (key !== undefined && (key === "" || key.length > options.limits.maxIdLength)) {
+    const description = `must have 1 to ${options.limits.maxIdLength} characters`;
+    throw invalid([{ field: "Idempotency-Key", description }]);
+  }
+  const messageId = options.idempotentMessageIds === true ? request.message?.messageId : undefined;
+  if (key === undefined && messageId === undefined) return undefined;
+  // How the client wants its answer is not part of what it asks for: a retry may stream what the first try waited for.
+  const { configuration: _, ...asked } = request;
+  const fingerprint = createHash("sha256").update(toBinary(SendMessageRequestSchema, asked)).digest("base64url");
+  return { key: key === undefined ? `message:${messageId}` : `key:${key}`, fingerprint };
+}
+
+function gaveUp(call: Call): A2AError {
+  return call.cancellation.canceled
+    ? new A2AError("CANCELLED", "The client went away before the task finished or paused.")
+    : new A2AError("DEADLINE_EXCEEDED", "The task did not finish or pause in time; it continues.");
+}

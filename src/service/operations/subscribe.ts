@@ -1,0 +1,67 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
+import { A2AError, invalid } from "../../core/error.js";
+import type { Engine } from "../../engine/engine.js";
+import type { TaskHandle, TaskView } from "../../engine/task-handle.js";
+import { isTerminal } from "../../task/state.js";
+import { weightOf } from "../../wire/weight.js";
+import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
+import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
+
+/** Following a task that is not over, from its present state or after a generation (specification 3.1.6). */
+export function subscribeOperation({ options, budget }: OperationParts): Pick<ServiceMethods, "subscribeToTask"> {
+  const { engine } = options;
+  return {
+    async *subscribeToTask(request, { call }) {
+      const resume = resumeAfter(call);
+      const { handle, now, release } = await budget.admitOpened(call, () =>
+        beginSubscription(engine, call, request.id, resume),
+      );
+      try {
+        // A client that resumes must find the same place again if this frame is the last one that reaches it.
+        const from = resume === undefined ? now : { position: resume.after, generation: resume.after };
+        yield taskResponse(call, now.task, from.generation);
+        release?.();
+        for await (const event of handle.events(from, call.cancellation)) {
+          const shown = eventWithGeneration(call, event);
+          if (weightOf(shown) === undefined) yield shown;
+          else yield* budget.admitEvent(call, shown);
+        }
+      } finally {
+        release?.();
+        handle.release();
+      }
+    },
+  };
+}
+
+/** Opens a task that a client may subscribe to. @throws A2AError where it is over, or the generation is none of its own. */
+async function beginSubscription(
+  engine: Engine,
+  call: Call,
+  taskId: string,
+  resume: ResumePoint | undefined,
+): Promise<{ readonly handle: TaskHandle; readonly now: TaskView }> {
+  const handle = await engine.open(scopeOf(call), taskId);
+  try {
+    const now = handle.now(resume === undefined ? {} : { historyLength: 0, artifacts: false });
+    const over = isTerminal(now.task.status?.state ?? TaskState.UNSPECIFIED);
+    if (over && (resume === undefined || resume.after === now.generation)) throw alreadyOver(taskId);
+    if (resume !== undefined) checkRange(resume, now.generation);
+    return { handle, now };
+  } catch (error) {
+    handle.release();
+    throw error;
+  }
+}
+
+function alreadyOver(taskId: string): A2AError {
+  return new A2AError("UNSUPPORTED_OPERATION", "The task is over; there is nothing to subscribe to.", {
+    metadata: { taskId },
+  });
+}
+
+function checkRange({ after, field }: ResumePoint, generation: number): void {
+  if (after < 1 || after > generation)
+    throw invalid([{ field, description: `${after} is not from 1 to ${generation}` }]);
+}
