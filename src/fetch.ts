@@ -6,12 +6,22 @@ export { AbortReason } from "./agent/abort.js";
 export {
   type AcceptRequest,
   type Agent,
-  type AgentCardInput,
   AgentError,
   type Recovery,
   type Turn,
   turnWith,
 } from "./agent/agent.js";
+export type {
+  AgentCardInput,
+  ApiKeySecurityScheme,
+  HttpAuthSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2SecurityScheme,
+  OAuthFlows,
+  OpenIdConnectSecurityScheme,
+  SecuritySchemeInput,
+  SecuritySchemes,
+} from "./agent/card-input.js";
 export {
   type AgentEvent,
   type ArtifactEvent,

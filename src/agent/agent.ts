@@ -1,13 +1,8 @@
-import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf";
-import type { AgentCardSchema, Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
+import type { AgentCardInput } from "./card-input.js";
 import type { AgentEvent } from "./event.js";
-
-/**
- * What an author writes of the card; the server adds `supportedInterfaces` and the capabilities that are wired.
- * `defaultInputModes` and `defaultOutputModes` are `["text/plain"]` unless given. Specification 4.4.1.
- */
-export type AgentCardInput = MessageInitShape<typeof AgentCardSchema>;
 
 /** What a crash or a shutdown means for an execution that was in progress. */
 export type Recovery = "fail" | "restart";

@@ -1,6 +1,7 @@
 import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent, AgentCardInput } from "../agent/agent.js";
+import type { Agent } from "../agent/agent.js";
+import type { AgentCardInput } from "../agent/card-input.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/unknown-names.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";

@@ -7,7 +7,7 @@ import {
   AgentCardSchema,
   AgentExtensionSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentCardInput } from "../agent/agent.js";
+import type { AgentCardInput } from "../agent/card-input.js";
 import { ConfigurationError } from "./faults.js";
 import { readInput } from "./input.js";
 import { missingFields } from "./required.js";
@@ -47,7 +47,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
   let card: AgentCard;
   const slips: string[] = [];
   try {
-    const read = readInput(AgentCardSchema, input, slips) as AgentCardInput;
+    const read = readInput(AgentCardSchema, input, slips) as MessageInitShape<typeof AgentCardSchema>;
     // Cloned, because parts of the input may be messages that the author goes on using.
     card = clone(AgentCardSchema, create(AgentCardSchema, read));
     toBinary(AgentCardSchema, card);

@@ -12,10 +12,20 @@ export function readInput(desc: DescMessage, input: unknown, faults: string[], p
   if (desc.typeName.startsWith("google.protobuf.")) return input;
   const read: Record<string, unknown> = {};
   const unknown: string[] = [];
+  // The name that each one-of was written under.
+  const written = new Map<string, string>();
   for (const [name, value] of Object.entries(input)) {
     const at = place === "" ? name : `${place}.${name}`;
     const field = desc.fields.find(({ localName }) => localName === name);
     const oneof = desc.oneofs.find(({ localName }) => localName === name);
+    const group = (oneof ?? field?.oneof)?.localName;
+    if (group !== undefined) {
+      // Absent and undefined are the same here.
+      if (value === undefined) continue;
+      const other = written.get(group);
+      if (other !== undefined) faults.push(`${place} has ${other} and ${name}: give one of them`);
+      written.set(group, name);
+    }
     if (oneof !== undefined) read[name] = readMember(desc, value, faults, place);
     else if (field?.oneof !== undefined) {
       read[field.oneof.localName] = { case: name, value: readField(field, value, faults, at) };

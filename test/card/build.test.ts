@@ -1,7 +1,7 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCapabilitiesSchema, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentCardInput } from "../../src/agent/agent.js";
+import type { AgentCardInput } from "../../src/agent/card-input.js";
 import { buildCard, checkCard, type ServerCapabilities } from "../../src/card/build.js";
 import { ConfigurationError } from "../../src/card/faults.js";
 
@@ -59,7 +59,7 @@ describe("buildCard()", () => {
 
   it("leaves the author's own objects as they are", () => {
     const capabilities = create(AgentCapabilitiesSchema);
-    const input = create(AgentCardSchema, { ...plain, capabilities } as AgentCardInput);
+    const input = create(AgentCardSchema, { ...(plain as MessageInitShape<typeof AgentCardSchema>), capabilities });
     buildCard(input, { ...nothing, extensions: [{ uri: "urn:example:ext:v1" }] });
     expect(input.defaultInputModes).toEqual([]);
     expect(capabilities.streaming).toBeUndefined();

@@ -33,6 +33,24 @@ describe("what an author writes as a card", () => {
     expect(slip.faults[0]).toContain("securitySchemes.bearer.httpAuthSecurityScheme.bearerFormt is not known");
   });
 
+  it("has one kind of security scheme in each, and one flow of OAuth 2.0", () => {
+    const apiKeySecurityScheme = { location: "header", name: "x-key" };
+    const both = { apiKeySecurityScheme, httpAuthSecurityScheme: { scheme: "bearer" } };
+    expect(check({ securitySchemes: { both } }).faults).toEqual([
+      "securitySchemes.both has apiKeySecurityScheme and httpAuthSecurityScheme: give one of them",
+    ]);
+    const value = { scheme: "bearer" };
+    const mixed = { apiKeySecurityScheme, scheme: { case: "httpAuthSecurityScheme", value } };
+    expect(check({ securitySchemes: { mixed } }).faults).toEqual([
+      "securitySchemes.mixed has apiKeySecurityScheme and scheme: give one of them",
+    ]);
+    const flow = { tokenUrl: "https://example.org/token", scopes: {} };
+    const flows = { clientCredentials: flow, password: flow };
+    expect(check({ securitySchemes: { oauth: { oauth2SecurityScheme: { flows } } } }).faults).toEqual([
+      "securitySchemes.oauth.oauth2SecurityScheme.flows has clientCredentials and password: give one of them",
+    ]);
+  });
+
   it("keeps values of its own, such as the parameters of an extension", () => {
     const extensions = [{ uri: "urn:x", params: { anything: { nested: true } } }];
     const { card, faults } = check({ capabilities: { extensions } });

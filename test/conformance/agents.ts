@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type AcceptRequest, type Agent, type AgentCardInput, AgentError, type Turn } from "../../src/agent/agent.js";
+import { type AcceptRequest, type Agent, AgentError, type Turn } from "../../src/agent/agent.js";
+import type { AgentCardInput } from "../../src/agent/card-input.js";
 import {
   type AgentEvent,
   artifact,

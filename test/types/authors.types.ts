@@ -2,12 +2,15 @@
  * What authors and embedders write, held by the compiler alone: `npm run lint` fails when one of these lines has another
  * type, or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
  */
+import { create } from "@bufbuild/protobuf";
 import { expectTypeOf } from "vitest";
+import { AgentCardSchema, SecuritySchemeSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   type A2A,
   A2AError,
   type A2AOptions,
   type Agent,
+  type AgentCardInput,
   type AgentEvent,
   artifact,
   type Caller,
@@ -69,6 +72,45 @@ export const refusing: Agent = {
     if (request.text === "") throw new A2AError("INVALID_PARAMS", "It is empty.");
   },
 };
+
+// Security schemes are written as the specification's JSON has them, or as protobuf's objects do.
+const refreshed = { tokenUrl: "https://example.org/token", scopes: { read: "Reads." } };
+export const secured: AgentCardInput = {
+  ...card,
+  securitySchemes: {
+    key: { apiKeySecurityScheme: { location: "header", name: "x-api-key" } },
+    bearer: { httpAuthSecurityScheme: { scheme: "Bearer", bearerFormat: "JWT" } },
+    oauth: { oauth2SecurityScheme: { flows: { clientCredentials: refreshed } } },
+    signIn: {
+      oauth2SecurityScheme: {
+        flows: { authorizationCode: { ...refreshed, authorizationUrl: "https://example.org/", pkceRequired: true } },
+        oauth2MetadataUrl: "https://example.org/.well-known/oauth-authorization-server",
+      },
+    },
+    openId: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://example.org/.well-known/openid" } },
+    mtls: { mtlsSecurityScheme: { description: "Signed by us." } },
+    objects: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+    message: create(SecuritySchemeSchema, { scheme: { case: "mtlsSecurityScheme", value: {} } }),
+  },
+  securityRequirements: [{ schemes: { oauth: { list: ["read"] } } }],
+};
+expectTypeOf(create(AgentCardSchema, card)).toExtend<AgentCardInput>();
+// @ts-expect-error a scheme has a name that the specification knows
+export const misspelledScheme: AgentCardInput = { securitySchemes: { a: { httpAuthSecurtyScheme: { scheme: "x" } } } };
+export const schemesOfTwoKinds: AgentCardInput = {
+  // @ts-expect-error a scheme is of one kind
+  securitySchemes: { a: { httpAuthSecurityScheme: { scheme: "x" }, mtlsSecurityScheme: {} } },
+};
+export const elsewhere: AgentCardInput = {
+  // @ts-expect-error a key goes into a header, the query or a cookie
+  securitySchemes: { a: { apiKeySecurityScheme: { location: "body", name: "key" } } },
+};
+export const flowsOfTwoKinds: AgentCardInput = {
+  // @ts-expect-error there is one flow
+  securitySchemes: { a: { oauth2SecurityScheme: { flows: { clientCredentials: refreshed, password: refreshed } } } },
+};
+// @ts-expect-error the card has fields that the specification knows
+export const misspelledCard: AgentCardInput = { ...card, descripton: "x" };
 
 // Events are values of one type, made by functions that take a text or more.
 expectTypeOf(working).toBeCallableWith("Reading…");
