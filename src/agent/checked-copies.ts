@@ -1,12 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { EVENT_JSON_LEVELS } from "../core/nesting.js";
 
 /**
  * Values of an agent are checked and copied when it yields them: it may go on using a buffer or an object that it
  * yielded, and no type checker stands between it and the log.
  */
-
-/** Levels of nesting that fit into a stored entry: decoding stops at 100 messages, and a level of JSON takes two. */
-const maxDepth = 40;
 
 /** An agent yielded something that the protocol has no place for; the text is safe to show. */
 export class InvalidAgentEvent extends Error {
@@ -49,7 +47,8 @@ export function checkedJson(what: string, value: JsonValue, depth = 0): JsonValu
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   if (typeof value !== "object") throw new InvalidAgentEvent(`${what} must be JSON`);
-  if (depth >= maxDepth) throw new InvalidAgentEvent(`${what} may be nested at most ${maxDepth} levels deep`);
+  if (depth >= EVENT_JSON_LEVELS)
+    throw new InvalidAgentEvent(`${what} may be nested at most ${EVENT_JSON_LEVELS} levels deep`);
   if (Array.isArray(value)) return value.map((inner) => checkedJson(what, inner, depth + 1));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) throw new InvalidAgentEvent(`${what} must be JSON`);

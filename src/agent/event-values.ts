@@ -1,4 +1,5 @@
 import type { Limits } from "../core/limits.js";
+import { COUNTED_EVENT_LEVELS } from "../core/nesting.js";
 import { InvalidAgentEvent } from "./checked-copies.js";
 import type { Content } from "./event.js";
 
@@ -13,9 +14,6 @@ interface Counted {
   readonly extensions?: unknown;
   readonly text?: unknown;
 }
-
-/** What is nested deeper is refused when it is copied. */
-const MAX_DEPTH = 100;
 
 /**
  * Refuses an event with too many parts or values, by a look that ends there.
@@ -43,7 +41,7 @@ export function checkValues(content: Content | Counted | undefined, limits: Even
 
 /** What is left of a number when the members and elements of a value are taken away; negative when there are more. */
 function less(left: number, value: unknown, depth: number): number {
-  if (left < 0 || typeof value !== "object" || value === null || depth > MAX_DEPTH) return left;
+  if (left < 0 || typeof value !== "object" || value === null || depth > COUNTED_EVENT_LEVELS) return left;
   let rest = left;
   if (Array.isArray(value)) {
     rest -= value.length;

@@ -1,15 +1,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 
 /**
  * Binary requests can carry values that no JSON binding could show: numbers that are not finite, values without a
  * kind, and nesting deeper than a stored entry holds. They are refused on every binding alike (specification 5.1).
  */
 
-/** Levels of nesting; each takes two of the 100 levels of messages that can be decoded. */
-const maxDepth = 43;
-
-const tooDeep = `is nested more than ${maxDepth} levels deep`;
+const tooDeep = `is nested more than ${REQUEST_JSON_LEVELS} levels deep`;
 const notFinite = "has a number that is not finite";
 
 /** What is wrong with a `google.protobuf.Value`, or undefined. */
@@ -21,9 +19,9 @@ export function valueFault(value: Value, depth = 0): string | undefined {
     case "numberValue":
       return Number.isFinite(kind.value) ? undefined : notFinite;
     case "structValue":
-      return depth >= maxDepth ? tooDeep : firstFault(Object.values(kind.value.fields), depth);
+      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstFault(Object.values(kind.value.fields), depth);
     case "listValue":
-      return depth >= maxDepth ? tooDeep : firstFault(kind.value.values, depth);
+      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstFault(kind.value.values, depth);
     default:
       return undefined;
   }
@@ -41,7 +39,7 @@ function firstFault(values: readonly Value[], depth: number): string | undefined
 export function jsonFault(json: JsonValue | undefined, depth = 0): string | undefined {
   if (typeof json === "number") return Number.isFinite(json) ? undefined : notFinite;
   if (typeof json !== "object" || json === null) return undefined;
-  if (depth >= maxDepth) return tooDeep;
+  if (depth >= REQUEST_JSON_LEVELS) return tooDeep;
   for (const inner of Object.values(json)) {
     const fault = jsonFault(inner, depth + 1);
     if (fault !== undefined) return fault;

@@ -8,6 +8,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
+import { STORED_LEVELS } from "../core/nesting.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
 import { cacheForms } from "../wire/serialization-cache.js";
@@ -57,8 +58,8 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
 /** The bytes that are stored; they never change afterwards. */
 export const encodeEntry: (entry: LogEntry) => Uint8Array = binaryWriter(LogEntrySchema);
 
-/** What was stored can be read again: a request's limit of 100 levels counts from the request, not from its entry. */
-export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: 200 };
+/** How what was stored is read. */
+export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: STORED_LEVELS };
 
 /** A stored entry. */
 export function decodeEntry(bytes: Uint8Array): LogEntry {

@@ -1,5 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { MESSAGE_LEVELS } from "../core/nesting.js";
 
 /** Requests of fewer bytes cannot hold enough values to be a burden. */
 const harmless = 64 * 1024;
@@ -65,16 +66,13 @@ function innerOf({ fieldKind, message }: DescField): Shape | undefined {
   return fieldKind === "map" ? { fields: [{ number: 2, inner: () => value }] } : value;
 }
 
-/** Deeper messages are refused when they are decoded. */
-const maxDepth = 100;
-
 function countFields(shape: Shape, reader: BinaryReader, { end, depth, max }: Budget): number {
   let count = 0;
   while (reader.pos < end && count <= max) {
     const [number, wireType] = reader.tag();
     count++;
     const inner = shape.fields.find((field) => field.number === number)?.inner();
-    if (wireType !== WireType.LengthDelimited || inner === undefined || depth >= maxDepth) {
+    if (wireType !== WireType.LengthDelimited || inner === undefined || depth >= MESSAGE_LEVELS) {
       reader.skip(wireType, number);
       continue;
     }

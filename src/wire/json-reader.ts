@@ -8,17 +8,10 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { REQUEST_LEVELS } from "../core/nesting.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
-import {
-  isJsonObject,
-  MAX_DEPTH,
-  readJsonObject,
-  readListValue,
-  readStruct,
-  readValue,
-  setOwn,
-} from "./json-struct.js";
+import { isJsonObject, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
 import { Violations } from "./violations.js";
 
 /** A JSON object, or a message by property name. */
@@ -71,7 +64,7 @@ function readerOf(desc: DescMessage): Read {
   const blank = blankOf(desc);
   const read: Read = (json, at) => {
     if (!isJsonObject(json)) return at.add("must be an object");
-    if (at.depth >= MAX_DEPTH) return at.add("is nested too deep");
+    if (at.depth >= REQUEST_LEVELS) return at.add("is nested too deep");
     const message = blank();
     at.depth++;
     for (const name of Object.keys(json)) members.get(name)?.(message, json[name], at, json);

@@ -8,15 +8,9 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
+import { REQUEST_LEVELS } from "../core/nesting.js";
 import { isUnicode } from "./json-leaf.js";
 import type { Violations } from "./violations.js";
-
-/**
- * How deep messages may nest, as protobuf counts them: each JSON object or list inside a Value takes two levels.
- * Binary readers stop at 100, and what is read here becomes part of larger messages on its way into the log and to
- * gRPC clients. With ten levels kept free for those, whatever is accepted can be carried everywhere.
- */
-export const MAX_DEPTH = 90;
 
 /** A JSON object, and neither null nor a list. */
 export function isJsonObject(json: unknown): json is Record<string, unknown> {
@@ -77,7 +71,7 @@ function check(json: unknown, at: Violations, depth: number): void {
 }
 
 function checkInside(json: object, at: Violations, depth: number): void {
-  if (depth >= MAX_DEPTH) {
+  if (depth >= REQUEST_LEVELS) {
     at.add("is nested too deep");
     return;
   }

@@ -1,7 +1,5 @@
 import { A2AError } from "../core/error.js";
-
-/** How deep Struct, Value and ListValue may nest, in either direction: deeper input is refused, not followed. */
-export const MAX_NESTING = 100;
+import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 
 // Texts that may stand in a JSON string as they are (RFC 8259, section 7), and where nobody sees a line's end. Surrogates
 // are left out, so that JSON.stringify, which escapes a lone one, decides about every text that has any. Matching the
@@ -53,7 +51,7 @@ export function writeJsonValue(value: unknown, depth = 0): string {
       return value ? "true" : "false";
     case "object":
       if (value === null) return "null";
-      if (depth >= MAX_NESTING) throw unwritable(`nesting deeper than ${MAX_NESTING}`);
+      if (depth >= WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
       return Array.isArray(value)
         ? writeArray(value, depth + 1)
         : writeObject(value as Record<string, unknown>, depth + 1);

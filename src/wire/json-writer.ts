@@ -9,6 +9,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 import {
   hasImplicitPresence,
   holdsJsonObject,
@@ -17,7 +18,7 @@ import {
   unwrapped,
   zeroTest,
 } from "./field-rules.js";
-import { finite, MAX_NESTING, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
+import { finite, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
 import { sharedItem } from "./serialization-cache.js";
 
@@ -274,7 +275,7 @@ function writeValue({ kind }: Value, depth: number): string {
 }
 
 function writeStruct(struct: Struct, depth: number): string {
-  if (depth > MAX_NESTING) throw unwritable(`nesting deeper than ${MAX_NESTING}`);
+  if (depth > WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
   let out = "";
   for (const name of Object.keys(struct.fields)) {
     out += `${out === "" ? "" : ","}${quote(name)}:${writeValue(struct.fields[name] as Value, depth)}`;
@@ -283,7 +284,7 @@ function writeStruct(struct: Struct, depth: number): string {
 }
 
 function writeListValue(list: ListValue, depth: number): string {
-  if (depth > MAX_NESTING) throw unwritable(`nesting deeper than ${MAX_NESTING}`);
+  if (depth > WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
   let out = "";
   for (const value of list.values) out += `${out === "" ? "" : ","}${writeValue(value, depth)}`;
   return `[${out}]`;

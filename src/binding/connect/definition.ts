@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Limits } from "../../core/limits.js";
+import { UNCHECKED_JSON_LEVELS } from "../../core/nesting.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, type MeasuredPieces, measuredJson } from "../../wire/large/large.js";
@@ -28,16 +29,10 @@ export interface Registration {
   readonly placeholder: Message;
 }
 
-/**
- * How deep JSON may nest before it is looked at. The limit that counts is the JSON codec's, which says where the
- * fault is; this one has to be far enough behind it, and near enough for the stack.
- */
-const MAX_JSON_DEPTH = 400;
-
 /** Reads JSON of this binding: as generous as the codec, which decides about what it is given. */
 export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
   ignoreUnknownFields: true,
-  recursionLimit: MAX_JSON_DEPTH,
+  recursionLimit: UNCHECKED_JSON_LEVELS,
 };
 
 /** The method for binary messages: Connect's own codec is the one that everybody has. */
