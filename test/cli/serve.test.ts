@@ -215,9 +215,8 @@ describe("parley serve and a file that another server has open", () => {
     const first = await serve(store);
     const second = parley(["serve", probe, ...anyPort, ...store]);
     expect(await second.exited).toBe(2);
-    expect(second.stderr()).toMatch(
-      /^parley: Cannot open \S+tasks\.db: another process, or another store of this one, has it open for itself.*--shared`\)\.\n$/,
-    );
+    expect(second.stderr()).toMatch(/^parley: Cannot open \S+tasks\.db: process \d+ has it open .*--shared`\)\.\n$/);
+    expect(second.stderr()).toContain(`process ${first.child.pid} `);
     expect((await send(first.url, "echo hello")).state).toBe("TASK_STATE_COMPLETED");
     first.child.kill("SIGKILL");
     await first.exited;
