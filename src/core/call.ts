@@ -8,6 +8,11 @@ export interface Peer {
   readonly address: string;
   /** Whether the connection is encrypted. */
   readonly encrypted: boolean;
+  /**
+   * Port of the other end, which tells its connections apart. Undefined where that is not known, or where a trusted proxy
+   * is the other end: its connections carry the calls of many clients.
+   */
+  readonly port?: number;
 }
 
 /** What a binding knows about a call before the interceptors run. */

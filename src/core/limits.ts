@@ -46,6 +46,8 @@ export interface Limits {
   readonly maxOutgoingBytes: number;
   /** The same for one caller: an authenticated owner, or else an address. Default 64 MiB. */
   readonly maxOutgoingBytesPerCaller: number;
+  /** The same for one connection, of a client or of a proxy that is not trusted. Default 32 MiB. */
+  readonly maxOutgoingBytesPerConnection: number;
   /** How long a large answer waits for room among the others before it is refused, in milliseconds. Default 10 seconds. */
   readonly outgoingWaitMs: number;
   /**
@@ -160,6 +162,7 @@ export const defaultLimits: Limits = {
   maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,
   maxOutgoingBytesPerCaller: 64 * 1024 * 1024,
+  maxOutgoingBytesPerConnection: 32 * 1024 * 1024,
   outgoingWaitMs: 10_000,
   stalledReaderMs: 60_000,
   minReaderBytes: 32 * 1024,

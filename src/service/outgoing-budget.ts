@@ -47,21 +47,30 @@ interface OpenedTask {
   readonly now: { readonly task: Message };
 }
 
+/** Whom the bytes of an answer count for. */
+interface Reader {
+  /** The owner of an authenticated call, otherwise the address that it came from. */
+  readonly caller: string;
+  /** Undefined where connections are not told apart. */
+  readonly connection: string | undefined;
+}
+
 /** A call that waits for room. */
 interface Waiter {
-  readonly caller: string;
+  readonly reader: Reader;
   readonly weight: Weight;
   readonly proceed: (release: Release) => void;
 }
 
 /**
- * Limits the memory that large tasks and events take until their readers have received them: in total, and for each caller.
- * Small answers are not counted.
+ * Limits the memory that large tasks and events take until their readers have received them: in total, for each caller,
+ * and for each connection. Small answers are not counted.
  */
 export class OutgoingBudget {
   readonly #limits: Limits;
   readonly #all = new HeldBytes();
   readonly #callers = new Map<string, HeldBytes>();
+  readonly #connections = new Map<string, HeldBytes>();
   readonly #waiters = new Set<Waiter>();
 
   constructor(limits: Limits) {
@@ -70,8 +79,8 @@ export class OutgoingBudget {
 
   /** Counts a large answer for its caller; undefined where there is no room. */
   tryAcquire(call: Call, weight: Weight): Release | undefined {
-    const caller = callerOf(call);
-    return this.#fits(caller, weight) ? this.#add(caller, weight) : undefined;
+    const reader = readerOf(call);
+    return this.#fits(reader, weight) ? this.#add(reader, weight) : undefined;
   }
 
   /**
@@ -100,7 +109,7 @@ export class OutgoingBudget {
     try {
       const answer = await read();
       const weight = weightOf(answer);
-      if (weight !== undefined) call.written = this.#add(callerOf(call), weight);
+      if (weight !== undefined) call.written = this.#add(readerOf(call), weight);
       return answer;
     } finally {
       reserved();
@@ -142,14 +151,14 @@ export class OutgoingBudget {
     try {
       const opened = await open();
       const weight = weightOf(opened.now.task);
-      return weight === undefined ? opened : { ...opened, release: this.#add(callerOf(call), weight) };
+      return weight === undefined ? opened : { ...opened, release: this.#add(readerOf(call), weight) };
     } finally {
       reserved();
     }
   }
 
   #waitForRoom(call: Call, weight: Weight): Promise<Release> {
-    const caller = callerOf(call);
+    const reader = readerOf(call);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -157,7 +166,7 @@ export class OutgoingBudget {
         this.#waiters.delete(waiter);
       };
       const waiter: Waiter = {
-        caller,
+        reader,
         weight,
         proceed: (release) => {
           end();
@@ -166,7 +175,7 @@ export class OutgoingBudget {
       };
       const timer = setTimeout(() => {
         end();
-        reject(this.#refusal(caller, weight));
+        reject(this.#refusal(reader, weight));
       }, this.#limits.outgoingWaitMs);
       this.#waiters.add(waiter);
       let removeListener = (): void => {};
@@ -177,54 +186,67 @@ export class OutgoingBudget {
     });
   }
 
-  #fits(caller: string, weight: Weight): boolean {
-    const { maxOutgoingBytes, maxOutgoingBytesPerCaller } = this.#limits;
-    const own = this.#callers.get(caller);
+  #fits(reader: Reader, weight: Weight): boolean {
+    return this.#all.fits(weight, this.#limits.maxOutgoingBytes) && this.#fitsShare(reader, weight);
+  }
+
+  /** Whether the shares of the reader's caller and connection have room for it. */
+  #fitsShare({ caller, connection = "" }: Reader, weight: Weight): boolean {
+    const { maxOutgoingBytesPerCaller, maxOutgoingBytesPerConnection } = this.#limits;
+    const fits = (held: HeldBytes | undefined, max: number): boolean => held === undefined || held.fits(weight, max);
     return (
-      this.#all.fits(weight, maxOutgoingBytes) && (own === undefined || own.fits(weight, maxOutgoingBytesPerCaller))
+      fits(this.#callers.get(caller), maxOutgoingBytesPerCaller) &&
+      fits(this.#connections.get(connection), maxOutgoingBytesPerConnection)
     );
   }
 
-  #add(caller: string, weight: Weight): Release {
-    const own = this.#callers.get(caller) ?? new HeldBytes();
-    this.#callers.set(caller, own);
+  #add({ caller, connection }: Reader, weight: Weight): Release {
     this.#all.add(weight);
-    own.add(weight);
+    addTo(this.#callers, caller, weight);
+    if (connection !== undefined) addTo(this.#connections, connection, weight);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#all.remove(weight);
-      own.remove(weight);
-      if (own.isEmpty) this.#callers.delete(caller);
+      removeFrom(this.#callers, caller, weight);
+      if (connection !== undefined) removeFrom(this.#connections, connection, weight);
       this.#serveWaiters();
     };
   }
 
-  /** Lets waiting calls go on in the order in which they came; one whose caller has used up its share is passed over. */
+  /** Lets waiting calls go on in the order in which they came; one whose reader has used up its share is passed over. */
   #serveWaiters(): void {
-    for (const waiter of this.#waiters) {
-      if (!this.#all.fits(waiter.weight, this.#limits.maxOutgoingBytes)) return;
-      if (this.#fits(waiter.caller, waiter.weight)) waiter.proceed(this.#add(waiter.caller, waiter.weight));
+    for (const { reader, weight, proceed } of this.#waiters) {
+      if (!this.#all.fits(weight, this.#limits.maxOutgoingBytes)) return;
+      if (this.#fitsShare(reader, weight)) proceed(this.#add(reader, weight));
     }
   }
 
-  #refusal(caller: string, { bytes }: Weight): A2AError {
-    const own =
-      this.#callers.get(caller)?.fits({ bytes, source: {} }, this.#limits.maxOutgoingBytesPerCaller) === false;
-    return own
-      ? new A2AError(
-          "TOO_MANY_REQUESTS",
-          "Earlier large answers to this caller have not been read yet; read those first.",
-          {
-            retryAfterMs,
-          },
-        )
-      : new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
+  #refusal(reader: Reader, { bytes }: Weight): A2AError {
+    if (this.#fitsShare(reader, { bytes, source: {} })) {
+      return new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
+    }
+    const message = "Earlier large answers to this caller have not been read yet; read those first.";
+    return new A2AError("TOO_MANY_REQUESTS", message, { retryAfterMs });
   }
 }
 
-/** Who the bytes count for: the owner of an authenticated call, otherwise the address that it came from. */
-function callerOf({ caller, peer }: Call): string {
-  return caller.authenticated ? `owner ${caller.owner}` : `address ${peer.address}`;
+function addTo(all: Map<string, HeldBytes>, key: string, weight: Weight): void {
+  const held = all.get(key) ?? new HeldBytes();
+  all.set(key, held);
+  held.add(weight);
+}
+
+function removeFrom(all: Map<string, HeldBytes>, key: string, weight: Weight): void {
+  const held = all.get(key);
+  held?.remove(weight);
+  if (held?.isEmpty === true) all.delete(key);
+}
+
+function readerOf({ caller, peer }: Call): Reader {
+  return {
+    caller: caller.authenticated ? `owner ${caller.owner}` : `address ${peer.address}`,
+    connection: peer.port === undefined ? undefined : `${peer.address} ${peer.port}`,
+  };
 }

@@ -1,6 +1,6 @@
 import type * as http from "node:http";
 import { get } from "node:http";
-import { constants } from "node:http2";
+import { type ClientHttp2Session, constants } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -221,6 +221,30 @@ function deaf({ port }: Child, id: string, localAddress = "127.0.0.1"): Promise<
   });
 }
 
+/** Asks for a task and takes next to nothing of it: 200 when it comes, else the status of HTTP, or of gRPC. */
+function firstHeaders(session: ClientHttp2Session, isGrpc: boolean, id: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = session.request(
+      isGrpc
+        ? { ":method": "POST", ":path": rpcPath("GetTask"), "content-type": "application/grpc", te: "trailers" }
+        : { ":path": `/tasks/${id}` },
+    );
+    request.on("response", (headers) => {
+      if (!isGrpc) resolve(String(headers[":status"]));
+      else if (headers["grpc-status"] !== undefined) resolve(String(headers["grpc-status"]));
+    });
+    request.on("trailers", (trailers) => resolve(String(trailers["grpc-status"])));
+    // The first of it comes, and no more is taken.
+    if (isGrpc)
+      request.once("data", () => {
+        request.pause();
+        resolve("200");
+      });
+    request.on("error", reject);
+    request.end(isGrpc ? envelope(bytesOf({ rpc: "GetTask", request: { id } })) : undefined);
+  });
+}
+
 async function statusOf({ port }: Child, id: string): Promise<number> {
   const answer = await http1(port)({ method: "GET", path: `/tasks/${id}?historyLength=0` });
   return answer.status;
@@ -241,6 +265,21 @@ describe("what waits for slow readers", () => {
     first.destroy();
     second.destroy();
     await until(async () => (await statusOf(served, tasks[1] ?? "")) === 200);
+  });
+
+  it("has room for so much of one connection, whatever its caller has left", async () => {
+    const served = await child(512, { maxOutgoingBytesPerConnection: 24 * MIB, outgoingWaitMs: 300 });
+    const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
+    const ports = [served.port, served.grpcPort];
+    for (const port of ports) {
+      const session = connect(port);
+      const deafTo = (id: string): Promise<string> => firstHeaders(session, port === served.grpcPort, id);
+      expect(await deafTo(tasks[0] ?? "")).toBe("200");
+      // gRPC tells by its own status: RESOURCE_EXHAUSTED.
+      expect(await deafTo(tasks[1] ?? "")).toBe(port === served.grpcPort ? "8" : "429");
+      expect(await statusOf(served, tasks[1] ?? "")).toBe(200);
+      session.destroy();
+    }
   });
 
   it.runIf(process.platform === "linux")("has room for so much of all callers together, whoever they are", async () => {

@@ -38,7 +38,9 @@ export class GrpcCallStart implements CallStart, Cancellation {
   }
 
   get peer(): Peer {
-    return { address: addressOf(this.#grpc.getPeer()), encrypted: this.#encrypted };
+    const peer = this.#grpc.getPeer();
+    const port = /:(\d+)$/.exec(peer)?.[1];
+    return { address: addressOf(peer), encrypted: this.#encrypted, ...(port !== undefined && { port: Number(port) }) };
   }
 
   get signal(): AbortSignal {

@@ -17,5 +17,6 @@ function readPeer(socket: Socket): Peer {
   return Object.freeze({
     address: address.startsWith("::ffff:") ? address.slice(7) : address,
     encrypted: "encrypted" in socket && socket.encrypted === true,
+    ...(socket.remotePort !== undefined && { port: socket.remotePort }),
   });
 }

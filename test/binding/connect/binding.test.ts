@@ -52,7 +52,7 @@ describe.each(wires)("%s", (_name, wire, transportTo) => {
     expect(seen[0]?.method).toBe(A2AService.method.getTask);
     expect(seen[0]?.request).toMatchObject({ $typeName: "lf.a2a.v1.GetTaskRequest", id: "t-1", historyLength: 0 });
     expect(seen[0]?.call).toMatchObject({ binding: wire.binding, impliedVersion: "1.0" });
-    expect(seen[0]?.call.peer).toEqual({ address: "127.0.0.1", encrypted: false });
+    expect(seen[0]?.call.peer).toEqual({ address: "127.0.0.1", encrypted: false, port: expect.any(Number) });
     expect(seen[0]?.call.header("a2a-extensions")).toBe("urn:a");
     expect(seen[0]?.call.header("a2a-version")).toBe("");
     expect(seen[0]?.call.header("authorization")).toBeUndefined();

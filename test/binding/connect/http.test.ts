@@ -315,7 +315,7 @@ describe("ConnectBinding.routes", () => {
       });
     }
     expect(calls.map(({ peer }) => peer)).toEqual([
-      { address: "127.0.0.1", encrypted: false },
+      { address: "127.0.0.1", encrypted: false, port: expect.any(Number) },
       { address: "", encrypted: false },
     ]);
   });

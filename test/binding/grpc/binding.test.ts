@@ -40,7 +40,7 @@ describe("createGrpcBinding()", () => {
     expect(seen[0]?.method).toBe(unary);
     expect(seen[0]?.request).toMatchObject({ $typeName: unary.input.typeName, id: "t-1" });
     expect(seen[0]?.call).toMatchObject({ binding: "grpc", impliedVersion: "1.0" });
-    expect(peers).toEqual([{ address: "127.0.0.1", encrypted: false }]);
+    expect(peers).toEqual([{ address: "127.0.0.1", encrypted: false, port: expect.any(Number) }]);
   });
 
   it("reads headers from metadata, telling absent from empty (SRV-GRPC-03)", async () => {

@@ -58,7 +58,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     const { request, call } = served.calls[0] ?? {};
     expect((request as SendMessageRequest).message?.parts[0]?.content).toEqual({ case: "text", value: "hi" });
     expect(call).toMatchObject({ binding: "rest", impliedVersion: "1.0" });
-    expect(call?.peer).toEqual({ address: "127.0.0.1", encrypted: false });
+    expect(call?.peer).toEqual({ address: "127.0.0.1", encrypted: false, port: expect.any(Number) });
   });
 
   it("takes a request from path and query", async () => {
