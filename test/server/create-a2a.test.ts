@@ -126,6 +126,16 @@ describe("createA2A()", () => {
     expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);
   });
 
+  it("is where Express mounts it behind a wildcard, as NestJS does, and leaves the rest to the host", async () => {
+    const app = express().use("/agents{/*splat}", make().handler);
+    app.all("/agents/own", (_request, response) => void response.send("The host's."));
+    const url = await serve(app);
+    expect(await urlsAt(`${url}/agents`)).toEqual(bothAt(`${url}/agents`));
+    for (const method of ["GET", "POST"]) {
+      expect(await (await fetch(`${url}/agents/own`, { method })).text()).toBe("The host's.");
+    }
+  });
+
   it("is where each of its callers found it, however long the authenticator of another one takes", async () => {
     const { authenticator, entered, go } = crossing();
     const a2a = make({ authenticator });

@@ -8,6 +8,7 @@ import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
 import type { HttpRequest, RequestTarget } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
+import { mountOf } from "./mount.js";
 import { withBody } from "./parsed-body.js";
 import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -59,7 +60,7 @@ export class NodeExchange implements HttpRequest {
   }
 
   get url(): string {
-    return this.#request.url ?? "/";
+    return mountOf(this.#request).url;
   }
 
   get hasTrailers(): boolean {
@@ -70,10 +71,9 @@ export class NodeExchange implements HttpRequest {
     return this.#request.httpVersion;
   }
 
-  /** Express tells what it took away from the path. */
+  /** What a framework took away from the path. */
   get baseUrl(): string {
-    const { baseUrl } = this.#request as { baseUrl?: unknown };
-    return typeof baseUrl === "string" ? baseUrl : "";
+    return mountOf(this.#request).path;
   }
 
   get peer(): Peer {
