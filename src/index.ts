@@ -1,4 +1,5 @@
-// For those who serve agents.
+// For those who write agents, serve them and embed them. Beside it: `parley-a2a/fetch` and `parley-a2a/fastify` for other
+// runtimes and frameworks, `parley-a2a/testing`, the stores, and for other libraries `parley-a2a/extend` and `parley-a2a/store`.
 
 export { AbortReason } from "./agent/abort.js";
 export {
@@ -41,13 +42,7 @@ export {
 } from "./agent/event.js";
 export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
 export type { Authenticator } from "./auth/authenticator.js";
-// For other libraries: what stores, bindings and interceptors of their own are made against.
-export type { BindingOptions, HttpBinding } from "./binding/binding.js";
-export type { GrpcBinding } from "./binding/grpc/binding.js";
-export { type AgentDirectory, type AgentRegistration, type AgentsInput, registerAgents } from "./card/agents.js";
-export { buildCard, type ServerCapabilities } from "./card/build.js";
 export { ConfigurationError } from "./card/faults.js";
-export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
 export { Call, type CallStart, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
 export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
@@ -58,15 +53,12 @@ export type { FetchHandler } from "./http/fetch/handler.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/listen.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
-export type { HttpRequest, RequestTarget } from "./http/request.js";
-export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { Readiness } from "./server/health.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";
 export {
   type Answer,
-  chain,
   type Interceptor,
   type Invocation,
   type Invoke,
@@ -75,5 +67,4 @@ export {
   type Next,
 } from "./service/invoke.js";
 export { RESUME_EXTENSION } from "./service/resume.js";
-export { alwaysHealthy, HealthSource, type StoreHealth, type StoreStatus } from "./store/health.js";
-export * from "./store/task-store.js";
+export type { TaskStore } from "./store/task-store.js";

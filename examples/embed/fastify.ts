@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import fastify from "fastify";
 import { createA2A } from "parley-a2a";
+import { parleyFastify } from "parley-a2a/fastify";
 import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
@@ -10,15 +11,7 @@ export async function start(port: number): Promise<Running> {
   await a2a.start();
   const app = fastify();
   app.get("/", async () => "An app of its own.");
-  app.register(async (scope) => {
-    // Parley reads bodies itself; what is set here does not reach the routes outside.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", (_request, _body, done) => done(null));
-    scope.all("/*", (request, reply) => {
-      reply.hijack();
-      a2a.handler(request.raw, reply.raw);
-    });
-  });
+  app.register(parleyFastify, { a2a });
   await app.listen({ port });
   return {
     port: (app.server.address() as AddressInfo).port,

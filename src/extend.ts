@@ -1,0 +1,11 @@
+// `parley-a2a/extend`: for other libraries, what bindings and servers of their own are made of. Authors of agents and those who
+// embed them find what they need in `parley-a2a`.
+
+export type { BindingOptions, HttpBinding } from "./binding/binding.js";
+export type { GrpcBinding } from "./binding/grpc/binding.js";
+export { type AgentDirectory, type AgentRegistration, type AgentsInput, registerAgents } from "./card/agents.js";
+export { buildCard, type ServerCapabilities } from "./card/build.js";
+export { CONNECT_BINDING, type Endpoints, interfacesOf, PROTOCOL_VERSION, withInterfaces } from "./card/interfaces.js";
+export type { HttpRequest, RequestTarget } from "./http/request.js";
+export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
+export { chain } from "./service/invoke.js";

@@ -1,0 +1,57 @@
+// `parley-a2a/fastify`: agents beside the routes of a Fastify app. What it needs of Fastify is its types alone.
+
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
+import type { A2A } from "./server/create-a2a.js";
+
+/** What the plugin is registered with, beside Fastify's own `prefix`. */
+export interface ParleyFastifyOptions {
+  readonly a2a: Pick<A2A, "handler">;
+}
+
+/**
+ * Serves agents in a Fastify app: `app.register(parleyFastify, { a2a })`, below a path with `{ a2a, prefix: "/agents" }`.
+ * The app's own routes win over it; what is for nobody here goes to the not-found handler of the app. The app's parsers
+ * of bodies are left alone, and so are its other plugins: nothing that is set here is seen outside. Hooks of the app run
+ * up to `preHandler`, and `onResponse`. Starting and closing `a2a` is its owner's part.
+ *
+ * @throws from `ready()` or `listen()`, where the prefix has parameters, or the app has a route of `/*` at the same place.
+ */
+export const parleyFastify: FastifyPluginCallback<ParleyFastifyOptions> = (scope, { a2a }, done) => {
+  if (typeof a2a?.handler !== "function") return done(new TypeError("parleyFastify needs { a2a }, made by createA2A"));
+  const { prefix } = scope;
+  if (/[:*]/.test(prefix)) return done(new TypeError(`the prefix ${prefix} has parameters: the card cannot name it`));
+  // The handler reads bodies itself, with its own limits.
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+  const handle = (request: FastifyRequest, reply: FastifyReply): void => serve(a2a, prefix, request, reply);
+  scope.all("/*", handle);
+  // JSON-RPC is spoken at the prefix itself.
+  if (prefix !== "") scope.route({ method: ["POST", "OPTIONS"], url: "", handler: handle });
+  done();
+};
+
+/** What a framework tells the handler of a path that it took away, as Express does. */
+interface Mounted {
+  url?: string | undefined;
+  originalUrl?: string;
+  baseUrl?: string;
+}
+
+function serve(a2a: ParleyFastifyOptions["a2a"], prefix: string, request: FastifyRequest, reply: FastifyReply): void {
+  const raw: FastifyRequest["raw"] & Mounted = request.raw;
+  const { url = "/" } = raw;
+  if (prefix !== "") {
+    const below = url.slice(prefix.length);
+    raw.originalUrl = url;
+    raw.baseUrl = prefix;
+    raw.url = below.startsWith("/") ? below : `/${below}`;
+  }
+  let isOurs = true;
+  a2a.handler(raw, reply.raw, () => {
+    isOurs = false;
+    raw.url = url;
+    reply.callNotFound();
+  });
+  // From here on Fastify sends nothing itself.
+  if (isOurs) reply.hijack();
+}
