@@ -15,6 +15,7 @@ import { cachedBytes } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
+import { answerDirectly } from "./answer.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
 import { grpcServiceDefinition, type Incoming } from "./definition.js";
 import { statusOf } from "./error.js";
@@ -60,9 +61,11 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
         }
         const bytes = write(answer as Message);
         sendHeaders(grpc, call);
-        // grpc-js ends the stream when the message has left, which may be never.
-        noteComplete(streamOf(grpc));
-        callback(null, bytes);
+        if (!answerDirectly(grpc, bytes)) {
+          // grpc-js ends the stream when the message has left, which may be never.
+          noteComplete(streamOf(grpc));
+          callback(null, bytes);
+        }
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         sendHeaders(grpc, call);

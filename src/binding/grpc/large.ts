@@ -5,11 +5,9 @@ import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import { binaryPieces } from "../../wire/large/large.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
+import { PREFIX_BYTES } from "./answer.js";
 import type { StreamCall, UnaryCall } from "./call.js";
 import { streamOf } from "./http2-stream.js";
-
-/** What stands before a message: a flag for compression, and its length (PROTOCOL-HTTP2, "Length-Prefixed-Message"). */
-const PREFIX_BYTES = 5;
 
 export interface LargeOptions {
   readonly limits: Limits;

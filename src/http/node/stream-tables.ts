@@ -14,8 +14,8 @@ interface State {
  * Keeps the streams of a session that are over from living on as garbage. Node notes the open ones in a Map and a Set, whose
  * tables are replaced by the dozen as streams come and go, and each refers to the next one (`core/transient.ts` says why).
  * A full collection makes the table of that moment old; from then on all that follow, with every other stream of the
- * connection, wait for the next full collection, which again leaves an old table behind. It was a quarter of a gRPC
- * call's CPU time. A new Map and Set, now and then, are referred to by no old table.
+ * connection, wait for the next full collection, which again leaves an old table behind. It was about a seventh of a
+ * call's CPU time for bare grpc-js. A new Map and Set, now and then, are referred to by no old table.
  *
  * Where another version of Node keeps its streams elsewhere, nothing happens.
  */
