@@ -75,12 +75,37 @@ function planOf({ options: { quick, seconds } }: Bench): Plan {
   return { rounds, roundMs: (seconds * 1_000) / rounds, warmUpMs: quick ? 200 : 1_000 };
 }
 
+/** How often `measureFresh()` starts its servers, and how many rounds of each lane it measures of one process. */
+const FRESH = 3;
+const ROUNDS_OF_FRESH = 3;
+
+/** The rounds of each lane by its name, all of the same processes. */
+type Rounds = ReadonlyMap<string, readonly Round[]>;
+
 /** The rounds of a group of lanes, measured by turns: a machine that is slow for a moment is slow for all of them. */
 export class Rates {
-  readonly #rounds: ReadonlyMap<string, readonly Round[]>;
+  /** By the processes that were measured; each has the same lanes. */
+  readonly #sets: readonly Rounds[];
 
-  private constructor(rounds: ReadonlyMap<string, readonly Round[]>) {
-    this.#rounds = rounds;
+  private constructor(sets: readonly Rounds[]) {
+    this.#sets = sets;
+  }
+
+  /**
+   * As `measure()`, with servers that are started anew several times: what the compiler makes of a program, and what its
+   * garbage collector keeps, differs from one process to the next, most of all with gRPC, and stays so while it lives.
+   */
+  static async measureFresh(bench: Bench, start: () => Promise<readonly Lane[]>): Promise<Rates> {
+    const once = planOf(bench);
+    const { quick } = bench.options;
+    const plan = quick ? once : { ...once, rounds: ROUNDS_OF_FRESH, warmUpMs: 2 * once.warmUpMs };
+    const sets: Rounds[] = [];
+    for (let count = 0; count < (quick ? 1 : FRESH); count++) {
+      const lanes = await start();
+      sets.push(...(await Rates.measure(bench, lanes, ownGenerator, plan)).#sets);
+      await Promise.all(lanes.map(({ server }) => server.end()));
+    }
+    return new Rates(sets);
   }
 
   static async measure(
@@ -99,7 +124,7 @@ export class Rates {
       const order = round % 2 === 0 ? lanes : [...lanes].reverse();
       for (const lane of order) rounds.get(lane.name)?.push(await measureOnce(bench, lane, generate, roundMs));
     }
-    return new Rates(rounds);
+    return new Rates([rounds]);
   }
 
   /** Calls a second. */
@@ -113,9 +138,18 @@ export class Rates {
     return median(this.#of(name).map((round, index) => round.perSecond / (others[index]?.perSecond ?? Number.NaN)));
   }
 
-  /** CPU time of the server for a call, in microseconds, of the least disturbed round: what else the machine does only ever adds. */
+  /**
+   * CPU time of the server for a call, in microseconds, of the least disturbed round: what else the machine does only ever
+   * adds. Of several processes, the one in the middle.
+   */
   cpuMicros(name: string): number {
-    return least(this.#of(name).map((round) => round.cpuMicros));
+    return median(this.#leastMicros(name));
+  }
+
+  /** How many times as little CPU time as another lane: the median over the processes. */
+  cpuRatio(name: string, of: string): number {
+    const mine = this.#leastMicros(name);
+    return median(this.#leastMicros(of).map((other, index) => other / (mine[index] ?? Number.NaN)));
   }
 
   /** Bytes of body of one answer. */
@@ -131,7 +165,7 @@ export class Rates {
       "calls/s": this.perSecond(name),
       [`x ${column}`]: ratio,
       "server us CPU/call": this.cpuMicros(name),
-      "x by CPU": this.cpuMicros(of) / this.cpuMicros(name),
+      "x by CPU": this.cpuRatio(name, of),
       "server % CPU": 100 * median(rounds.map((round) => round.serverBusy)),
       "generator % CPU": 100 * median(rounds.map((round) => round.generatorBusy)),
       "answer bytes": this.answerBytes(name),
@@ -146,7 +180,12 @@ export class Rates {
   }
 
   #of(name: string): readonly Round[] {
-    return this.#rounds.get(name) ?? [];
+    return this.#sets.flatMap((rounds) => rounds.get(name) ?? []);
+  }
+
+  /** By process. */
+  #leastMicros(name: string): number[] {
+    return this.#sets.map((rounds) => least((rounds.get(name) ?? []).map((round) => round.cpuMicros)));
   }
 }
 

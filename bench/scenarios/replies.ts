@@ -54,15 +54,11 @@ export const httpReplies: Scenario = {
 export const grpcReplies: Scenario = {
   name: "grpc-replies",
   async run(bench) {
-    const bare = await bench.start("bare-rpc");
-    const parley = await bench.start("parley", "message");
-    const either = await bench.start("parley", "either");
-    const peer = await bench.start("peer", "message");
-    const rates = await Rates.measure(bench, [
-      replyLane(GRPC, bare, grpcSend),
-      replyLane("Parley, gRPC", parley, grpcSend),
-      replyLane(EITHER, either, grpcSend),
-      replyLane("peer, gRPC", peer, grpcSend),
+    const rates = await Rates.measureFresh(bench, async () => [
+      replyLane(GRPC, await bench.start("bare-rpc"), grpcSend),
+      replyLane("Parley, gRPC", await bench.start("parley", "message"), grpcSend),
+      replyLane(EITHER, await bench.start("parley", "either"), grpcSend),
+      replyLane("peer, gRPC", await bench.start("peer", "message"), grpcSend),
     ]);
     return {
       title: "Message replies over gRPC",

@@ -11,6 +11,8 @@ import { RESULT_TEXT } from "../servers/answers.js";
 const PEER = "peer, in memory";
 
 interface TasksOf {
+  /** Whether each lane is measured in several processes, one after the other. Default false. */
+  readonly fresh?: boolean;
   readonly name: string;
   readonly title: string;
   readonly memory: GoalName;
@@ -18,7 +20,7 @@ interface TasksOf {
   send(server: TestServer, text: string, expect: string): WireCall;
 }
 
-function tasks({ name, title, memory, sqlite, send }: TasksOf): Scenario {
+function tasks({ name, title, memory, sqlite, send, fresh = false }: TasksOf): Scenario {
   return {
     name,
     async run(bench) {
@@ -28,11 +30,12 @@ function tasks({ name, title, memory, sqlite, send }: TasksOf): Scenario {
         call: send(server, "task", RESULT_TEXT),
         check: isCompletedTask,
       });
-      const rates = await Rates.measure(bench, [
+      const start = async () => [
         lane(PEER, await bench.start("peer", "task")),
         lane("Parley, in memory", await bench.start("parley", "task", "memory")),
         lane("Parley, SQLite FULL", await bench.start("parley", "task", bench.database())),
-      ]);
+      ];
+      const rates = await (fresh ? Rates.measureFresh(bench, start) : Rates.measure(bench, await start()));
       return {
         title: `Four-event tasks over ${title}`,
         rows: [
@@ -64,6 +67,7 @@ export const restTasks: Scenario = tasks({
 export const grpcTasks: Scenario = tasks({
   name: "grpc-tasks",
   title: "gRPC",
+  fresh: true,
   memory: "grpcTaskMemory",
   sqlite: "grpcTaskSqlite",
   send: grpcSend,

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => void process.off("uncaughtException", note).off("unhandledRejection", note));
 
-/** The largest length that fits one frame. */
+/** More than one frame holds. */
 const LONG = "t".repeat(40_000);
 
 /** A server of somebody else with our service. */
