@@ -1,0 +1,69 @@
+import { renameSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { type A2A, createA2A, type Readiness } from "../../src/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { obedient } from "../conformance/agents.js";
+import { temporaryFile } from "../store/sqlite/files.js";
+
+const open: A2A[] = [];
+
+afterEach(async () => {
+  // A store whose file is gone cannot be closed in full.
+  for (const a2a of open.splice(0)) await a2a.close({ graceMs: 0 }).catch(() => {});
+});
+
+function embed(path: string, limits: object = {}): { a2a: A2A; heard: Readiness[] } {
+  const a2a = createA2A({ agent: obedient("embedded"), store: sqliteStore(path), limits });
+  open.push(a2a);
+  const heard: Readiness[] = [];
+  a2a.onReadiness((readiness) => heard.push(readiness));
+  return { a2a, heard };
+}
+
+describe("the health of an embedded handler", () => {
+  it("goes from starting to ready, and from ready to draining", async () => {
+    const { a2a, heard } = embed(temporaryFile());
+    expect(a2a.readiness).toBe("starting");
+    await a2a.start();
+    expect(a2a.readiness).toBe("ready");
+    await a2a.close();
+    expect([a2a.readiness, heard]).toEqual(["draining", ["ready", "draining"]]);
+  });
+
+  it("stops telling a listener that was taken away", async () => {
+    const { a2a } = embed(temporaryFile());
+    const heard: Readiness[] = [];
+    a2a.onReadiness((readiness) => heard.push(readiness))();
+    await a2a.start();
+    expect(heard).toEqual([]);
+  });
+
+  it("is unavailable once the store's file is gone, and then says that the store has to be opened anew", async () => {
+    const path = temporaryFile();
+    const { a2a, heard } = embed(path, { storeRecoveryMs: 300 });
+    await a2a.start();
+    let failure: Error | undefined;
+    void a2a.failure.then((error) => {
+      failure = error;
+    });
+    renameSync(path, `${path}.elsewhere`);
+    await expect.poll(() => a2a.readiness, { timeout: 20_000 }).toBe("unavailable");
+    expect(heard).toEqual(["ready", "unavailable"]);
+    await expect.poll(() => failure?.message, { timeout: 20_000 }).toContain(path);
+  });
+
+  it("is ready again when the file is back in time, and no failure is told", async () => {
+    const path = temporaryFile();
+    const { a2a, heard } = embed(path, { storeRecoveryMs: 600_000 });
+    await a2a.start();
+    let isFailed = false;
+    void a2a.failure.then(() => {
+      isFailed = true;
+    });
+    renameSync(path, `${path}.elsewhere`);
+    await expect.poll(() => a2a.readiness, { timeout: 20_000 }).toBe("unavailable");
+    renameSync(`${path}.elsewhere`, path);
+    await expect.poll(() => a2a.readiness, { timeout: 20_000 }).toBe("ready");
+    expect([heard, isFailed]).toEqual([["ready", "unavailable", "ready"], false]);
+  });
+});
