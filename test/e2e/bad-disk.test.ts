@@ -2,10 +2,10 @@ import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { credentials, Client as GrpcClient, type requestCallback } from "@grpc/grpc-js";
-import { service as healthService } from "grpc-health-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
+import { healthService } from "../support/grpc-services.js";
 import { expectSoundFile } from "../support/sound-file.js";
 import { Disk, type DiskState, noDisk } from "./support/disk.js";
 import { Home, type ServerProcess, within } from "./support/server-process.js";
@@ -48,7 +48,6 @@ const unavailable = ["503 unavailable", "NOT_SERVING", "NOT_SERVING"];
 
 function health(service: string): Promise<unknown> {
   const method = healthService.Check;
-  if (method === undefined) throw new Error("the health service has no Check");
   const client = new GrpcClient(`localhost:${server.grpcPort}`, credentials.createInsecure());
   return new Promise((resolve) => {
     const answered: requestCallback<object> = (error, answer) => {

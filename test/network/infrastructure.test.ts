@@ -1,19 +1,13 @@
 import * as http2 from "node:http2";
-import { Client, credentials, type ServiceDefinition, type ServiceError, status } from "@grpc/grpc-js";
-import { ReflectionService } from "@grpc/reflection";
-import { service as health } from "grpc-health-check";
+import { Client, credentials, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { grpcServicesOf } from "../../src/binding/grpc/service.js";
+import { healthService as health, reflectionVersions } from "../support/grpc-services.js";
 import { connect, http1, http2Client } from "./raw-http.js";
 import { envelope } from "./requests.js";
 import { cleanup, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 30_000 });
-
-const reflections = grpcServicesOf((server) => new ReflectionService({}).addToServer(server)).map(
-  ({ definition }) => definition,
-);
 
 function clientOf(port: number): Client {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
@@ -22,7 +16,7 @@ function clientOf(port: number): Client {
 }
 
 function check(client: Client, service: string): Promise<string | number> {
-  const method = health.Check as NonNullable<(typeof health)["Check"]>;
+  const method = health.Check;
   return new Promise((resolve) => {
     const done = (error: ServiceError | null, value?: { status?: string }): void =>
       resolve(error?.code ?? value?.status ?? "nothing");
@@ -31,9 +25,11 @@ function check(client: Client, service: string): Promise<string | number> {
 }
 
 /** Asks several questions on one stream, each when the one before has its answer. */
-async function ask(client: Client, definition: ServiceDefinition, questions: readonly object[]): Promise<object[]> {
-  const [method] = Object.values(definition);
-  if (method === undefined) throw new Error("a service without a method");
+async function ask(
+  client: Client,
+  method: MethodDefinition<object, object>,
+  questions: readonly object[],
+): Promise<object[]> {
   const stream = client.makeBidiStreamRequest(method.path, method.requestSerialize, method.responseDeserialize);
   const answers: object[] = [];
   for (const question of questions) {
@@ -48,34 +44,31 @@ async function ask(client: Client, definition: ServiceDefinition, questions: rea
 }
 
 describe.each([["port"], ["grpcPort"]] as const)("health and reflection, on the %s", (port) => {
-  it.each(reflections.map((definition) => [Object.values(definition)[0]?.path ?? "", definition] as const))(
-    "are described by %s",
-    async (_path, definition) => {
-      const served = await serve();
-      const [list, file, none] = await ask(clientOf(served[port]), definition, [
-        { listServices: "*" },
-        { fileContainingSymbol: A2AService.typeName },
-        { fileContainingSymbol: "no.such.Service" },
-      ]);
-      const { service } = (list as { listServicesResponse: { service: { name: string }[] } }).listServicesResponse;
-      expect(service.map(({ name }) => name).toSorted()).toEqual([
-        "grpc.health.v1.Health",
-        "grpc.reflection.v1.ServerReflection",
-        "grpc.reflection.v1alpha.ServerReflection",
-        A2AService.typeName,
-      ]);
-      expect(file).toHaveProperty("fileDescriptorResponse");
-      expect(none).toMatchObject({ errorResponse: { errorCode: status.NOT_FOUND } });
-      await quiet(served);
-    },
-  );
+  it.each(reflectionVersions)("are described by %s", async (_name, method) => {
+    const served = await serve();
+    const [list, file, none] = await ask(clientOf(served[port]), method, [
+      { listServices: "*" },
+      { fileContainingSymbol: A2AService.typeName },
+      { fileContainingSymbol: "no.such.Service" },
+    ]);
+    const { service } = (list as { listServicesResponse: { service: { name: string }[] } }).listServicesResponse;
+    expect(service.map(({ name }) => name).toSorted()).toEqual([
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+      A2AService.typeName,
+    ]);
+    expect(file).toHaveProperty("fileDescriptorResponse");
+    expect(none).toMatchObject({ errorResponse: { errorCode: status.NOT_FOUND } });
+    await quiet(served);
+  });
 
   it("say how the server is", async () => {
     const served = await serve();
     const client = clientOf(served[port]);
     for (const service of ["", A2AService.typeName]) expect(await check(client, service)).toBe("SERVING");
     expect(await check(client, "other")).toBe(status.NOT_FOUND);
-    const { path, requestSerialize, responseDeserialize } = health.Watch as NonNullable<(typeof health)["Watch"]>;
+    const { path, requestSerialize, responseDeserialize } = health.Watch;
     const watch = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: "" });
     const seen: string[] = [];
     watch.on("data", (value: { status: string }) => seen.push(value.status)).on("error", () => {});

@@ -1,10 +1,16 @@
-import type { DescService } from "@bufbuild/protobuf";
-import type { ServerWritableStream, UntypedHandleCall } from "@grpc/grpc-js";
-import { HealthImplementation } from "grpc-health-check";
+import { type DescMethod, type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import type {
+  MethodDefinition,
+  ServerDuplexStream,
+  ServerWritableStream,
+  ServiceDefinition,
+  sendUnaryData,
+  UntypedHandleCall,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import { Health } from "./health.js";
+import { type InternalMethod, type InternalService, Refusal } from "./internal-service.js";
 import { reflectionServices } from "./reflection.js";
-import { type GrpcService, grpcServicesOf } from "./service.js";
-
-type OpenCall = Pick<ServerWritableStream<unknown, unknown>, "end" | "once">;
 
 export interface InfrastructureOptions {
   readonly service: DescService;
@@ -12,48 +18,106 @@ export interface InfrastructureOptions {
   readonly reflection?: boolean | undefined;
 }
 
+/** A service ready to be added to a server of grpc-js. */
+export interface GrpcService {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
 /**
  * The services that serve the server itself: its health, and its descriptors by reflection. Clients keep their streams
  * open for as long as they are connected, so a server that waited for them would never drain.
  */
 export class InternalServices {
-  /** To be added to a server; their streams are noted while they are open. */
-  readonly services: readonly GrpcService[];
-  readonly #open = new Set<OpenCall>();
-  readonly #health: HealthImplementation;
-  readonly #name: string;
+  readonly services: readonly InternalService[];
+  readonly #open = new Set<() => void>();
+  readonly #health: Health;
 
   constructor({ service, reflection = true }: InfrastructureOptions) {
-    this.#name = service.typeName;
-    this.#health = new HealthImplementation({ "": "SERVING", [service.typeName]: "SERVING" });
-    const own = grpcServicesOf((target) => this.#health.addToServer(target));
-    if (reflection) own.push(...reflectionServices(service.file, own));
-    this.services = own.map((addable) => this.#watched(addable));
+    this.#health = new Health(["", service.typeName]);
+    const health = this.#health.service;
+    this.services = [health, ...(reflection ? reflectionServices([service, health.service]) : [])];
   }
 
   /** What the health service says of the server as a whole and of its service. It begins with true. */
   setServing(serving: boolean): void {
-    for (const name of ["", this.#name]) this.#health.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
+    this.#health.setServing(serving);
+  }
+
+  /** Notes a stream that is open, by what ends it, until what this returns is called. */
+  opened(end: () => void): () => void {
+    this.#open.add(end);
+    return () => void this.#open.delete(end);
   }
 
   /** Ends all open streams. */
   end(): void {
-    for (const call of this.#open) call.end();
+    for (const end of [...this.#open]) end();
   }
 
-  #watched({ definition, implementation }: GrpcService): GrpcService {
-    const handlers = Object.entries(implementation).map(([name, handler]) => [name, this.#noted(handler)]);
-    return { definition, implementation: Object.fromEntries(handlers) };
+  /** To be added to a server of grpc-js. */
+  forGrpc(): GrpcService[] {
+    return this.services.map(({ service, methods }) => ({
+      definition: Object.fromEntries(service.methods.map((method) => [method.name, definitionOf(method)])),
+      implementation: Object.fromEntries(
+        Object.entries(methods).map(([name, method]) => [name, handlerOf(method, this)]),
+      ),
+    }));
   }
+}
 
-  #noted(handler: UntypedHandleCall): (call: OpenCall, ...rest: unknown[]) => void {
-    return (call, ...rest) => {
-      if ("end" in call) {
-        this.#open.add(call);
-        // grpc-js says so at the end of every call, however it ended.
-        call.once("cancelled", () => this.#open.delete(call));
-      }
-      Reflect.apply(handler, undefined, [call, ...rest]);
-    };
+function definitionOf(method: DescMethod): MethodDefinition<Message, Message> {
+  const { input, output, methodKind: kind } = method;
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: kind === "client_streaming" || kind === "bidi_streaming",
+    responseStream: kind === "server_streaming" || kind === "bidi_streaming",
+    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
+  };
+}
+
+function handlerOf(method: InternalMethod, all: InternalServices): UntypedHandleCall {
+  switch (method.kind) {
+    case "unary":
+      return ({ request }: { request: Message }, callback: sendUnaryData<Message>) => {
+        try {
+          callback(null, method.answer(request));
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error;
+          callback({ code: error.code, details: error.message });
+        }
+      };
+    case "server_streaming":
+      return (call: ServerWritableStream<Message, Message>) => {
+        const stop = method.watch(call.request, (answer) => call.write(answer));
+        untilOver(call, all, stop);
+      };
+    case "bidi_streaming":
+      return (call: ServerDuplexStream<Message, Message>) => {
+        call.on("data", (request: Message) => {
+          // The next question is taken when this answer has left.
+          if (call.write(method.answer(request))) return;
+          call.pause();
+          call.once("drain", () => call.resume());
+        });
+        call.on("end", () => call.end());
+        untilOver(call, all);
+      };
   }
+}
+
+function untilOver(
+  call: { end(): void; once(event: "cancelled", then: () => void): void },
+  all: InternalServices,
+  stop?: () => void,
+): void {
+  const close = all.opened(() => call.end());
+  // grpc-js says so at the end of every call, however it ended.
+  call.once("cancelled", () => {
+    close();
+    stop?.();
+  });
 }

@@ -1,94 +1,168 @@
-import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, type DescFile, type DescService, type Message, toBinary } from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { ReflectionService } from "@grpc/reflection";
+import { status } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
-import { nameMapEntries } from "./map-entry.js";
-import { type GrpcService, grpcServicesOf } from "./service.js";
-
-/** Serialized `google.protobuf.FileDescriptorProto`s by file name. */
-type Files = ReadonlyMap<string, Buffer>;
-
-/** The part of a reflection answer that holds files. */
-interface ReflectionResponse {
-  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly Uint8Array[] };
-}
-
-/** What proto-loader leaves in a method beside what grpc-js needs. */
-interface LoadedMethod {
-  readonly requestType?: { readonly fileDescriptorProtos?: readonly Uint8Array[] };
-}
-
-/** What the package wants of proto-loader: the files, wherever they hang. */
-type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "../../../gen/grpc/reflection/v1/reflection_pb.js";
+import {
+  ServerReflection as ServerReflectionAlpha,
+  ServerReflectionResponseSchema as ServerReflectionResponseAlphaSchema,
+} from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { type InternalService, Refusal } from "./internal-service.js";
 
 /** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
 const errorFiles: readonly DescFile[] = [file_google_rpc_status, file_google_rpc_error_details];
 
+type Answer = ServerReflectionResponse["messageResponse"];
+
 /**
- * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the services of
- * `file`, the `others` and itself.
- *
- * The files are answered as they were compiled. The reflection package would answer with what its own model of a
- * descriptor can hold, which has no custom options: the HTTP rules and the REQUIRED marks would be lost.
+ * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the `services` and
+ * itself. Files are answered as they were compiled, with the HTTP rules and the REQUIRED marks.
  */
-export function reflectionServices(file: DescFile, others: readonly GrpcService[]): GrpcService[] {
-  const files = new Map<string, Buffer>();
-  for (const known of [file, ...errorFiles]) collect(known, files);
-  // The package serves itself from a proto file of its own; that file is found in what it would serve.
-  const infrastructure = [...grpcServicesOf((server) => new ReflectionService({}).addToServer(server)), ...others];
-  for (const bytes of infrastructure.flatMap(({ definition }) => filesOf(definition))) {
-    const loaded = nameMapEntries(fromBinary(FileDescriptorProtoSchema, bytes));
-    files.set(loaded.name, Buffer.from(toBinary(FileDescriptorProtoSchema, loaded)));
-  }
-  const services = [...file.services.map((s) => s.typeName), ...infrastructure.map((i) => nameOf(i.definition))];
-  const reflection = new ReflectionService(packageOf(files), { services });
-  return grpcServicesOf((server) => reflection.addToServer(server)).map(({ definition, implementation }) => ({
-    definition: verbatim(definition, files),
-    implementation,
+export function reflectionServices(services: readonly DescService[]): InternalService[] {
+  const listed = [...services, ServerReflection, ServerReflectionAlpha];
+  let known: KnownFiles | undefined;
+  const answer = (request: Message): Answer => {
+    known ??= new KnownFiles(listed);
+    // Both versions have the same fields.
+    return answerTo(request as ServerReflectionRequest, known);
+  };
+  const versions = [
+    [ServerReflection, ServerReflectionResponseSchema],
+    [ServerReflectionAlpha, ServerReflectionResponseAlphaSchema],
+  ] as const;
+  return versions.map(([service, schema]) => ({
+    service,
+    methods: {
+      ServerReflectionInfo: {
+        kind: "bidi_streaming",
+        answer: (request) => {
+          const originalRequest = request as ServerReflectionRequest;
+          const fields = { validHost: originalRequest.host, originalRequest, messageResponse: answer(request) };
+          return create(schema as typeof ServerReflectionResponseSchema, fields);
+        },
+      },
+    },
   }));
 }
 
-function collect(file: DescFile, files: Map<string, Buffer>): void {
-  if (files.has(file.proto.name)) return;
-  files.set(file.proto.name, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)));
-  for (const dependency of file.dependencies) collect(dependency, files);
+function answerTo({ messageRequest: question }: ServerReflectionRequest, known: KnownFiles): Answer {
+  try {
+    switch (question.case) {
+      case "listServices":
+        return answerOf("listServicesResponse", { service: known.services.map((name) => ({ name })) });
+      case "fileByFilename":
+        return filesAnswer(known, known.named(question.value));
+      case "fileContainingSymbol":
+        return filesAnswer(known, known.symbol(question.value));
+      case "fileContainingExtension":
+        return filesAnswer(known, known.extension(question.value.containingType, question.value.extensionNumber));
+      case "allExtensionNumbersOfType": {
+        const extensionNumber = known.extensionNumbers(question.value);
+        return answerOf("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
+      }
+      default:
+        throw new Refusal(status.UNIMPLEMENTED, "the question is none that this server knows");
+    }
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return answerOf("errorResponse", { errorCode: refusal.code, errorMessage: refusal.message });
+  }
 }
 
-function packageOf(files: Files): PackageDefinition {
-  return {
-    all: { format: "Protocol Buffer 3 DescriptorProto", type: {}, fileDescriptorProtos: [...files.values()] },
-  };
+/** One of the answers; `create()` makes messages of plain objects. */
+function answerOf(name: Exclude<Answer["case"], undefined>, value: object): Answer {
+  return { case: name, value } as Answer;
 }
 
-/** The files that proto-loader leaves in a service definition. */
-export function filesOf(definition: ServiceDefinition): readonly Uint8Array[] {
-  return Object.values(definition).flatMap(
-    (method: object & LoadedMethod) => method.requestType?.fileDescriptorProtos ?? [],
-  );
+/** A file, and behind it all that it needs, so that no client has to ask for each. */
+function filesAnswer(known: KnownFiles, file: DescFile): Answer {
+  return answerOf("fileDescriptorResponse", { fileDescriptorProto: known.withImports(file) });
 }
 
-/** Full name of a service, from the path of its first method. */
-function nameOf(definition: ServiceDefinition): string {
-  return Object.values(definition)[0]?.path.split("/")[1] ?? "";
+/** The files of services and all that they import, by what a client may ask for. */
+class KnownFiles {
+  /** Full names of the services. */
+  readonly services: readonly string[];
+  readonly #files = new Map<string, DescFile>();
+  readonly #bytes = new Map<DescFile, Uint8Array>();
+  readonly #symbols = new Map<string, DescFile>();
+  /** By extended message, then by number. Every message has an entry. */
+  readonly #extensions = new Map<string, Map<number, DescFile>>();
+
+  constructor(services: readonly DescService[]) {
+    this.services = services.map(({ typeName }) => typeName);
+    for (const file of [...services.map((service) => service.file), ...errorFiles]) this.#add(file);
+  }
+
+  named(name: string): DescFile {
+    return found(this.#files.get(name), `File not found: ${name}`);
+  }
+
+  symbol(name: string): DescFile {
+    return found(this.#symbols.get(name), `Symbol not found: ${name}`);
+  }
+
+  extension(type: string, number: number): DescFile {
+    return found(this.#extensions.get(type)?.get(number), `Extension not found: ${number} of ${type}`);
+  }
+
+  extensionNumbers(type: string): number[] {
+    return [...found(this.#extensions.get(type), `Type not found: ${type}`).keys()];
+  }
+
+  withImports(file: DescFile): Uint8Array[] {
+    const all = new Set([file]);
+    for (const each of all) {
+      // What is added meanwhile is visited as well.
+      for (const dependency of each.dependencies) all.add(dependency);
+    }
+    return [...all].map((each) => this.#bytesOf(each));
+  }
+
+  #bytesOf(file: DescFile): Uint8Array {
+    const bytes = this.#bytes.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+    this.#bytes.set(file, bytes);
+    return bytes;
+  }
+
+  #add(file: DescFile): void {
+    if (this.#files.has(file.proto.name)) return;
+    this.#files.set(file.proto.name, file);
+    for (const dependency of file.dependencies) this.#add(dependency);
+    for (const type of nestedTypes(file)) {
+      this.#symbols.set(type.typeName, file);
+      if (type.kind === "extension") this.#numbersOf(type.extendee.typeName).set(type.number, file);
+      if (type.kind === "message") this.#numbersOf(type.typeName);
+      for (const name of membersOf(type)) this.#symbols.set(name, file);
+    }
+  }
+
+  #numbersOf(type: string): Map<number, DescFile> {
+    const numbers = this.#extensions.get(type) ?? new Map<number, DescFile>();
+    this.#extensions.set(type, numbers);
+    return numbers;
+  }
 }
 
-/** The same service, whose answers carry the files as they were given and not as the package re-encodes them. */
-function verbatim(definition: ServiceDefinition, files: Files): ServiceDefinition {
-  return Object.fromEntries(
-    Object.entries(definition).map(([name, method]: [string, MethodDefinition<object, ReflectionResponse>]) => [
-      name,
-      { ...method, responseSerialize: (response) => method.responseSerialize(withFiles(response, files)) },
-    ]),
-  );
+type Named = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
+
+/** Full names of fields, oneofs, methods, and values, which stand beside their enum and not in it. */
+function membersOf(type: Named): string[] {
+  if (type.kind === "message") return [...type.fields, ...type.oneofs].map(({ name }) => `${type.typeName}.${name}`);
+  if (type.kind === "service") return type.methods.map(({ name }) => `${type.typeName}.${name}`);
+  if (type.kind !== "enum") return [];
+  const scope = type.typeName.slice(0, type.typeName.lastIndexOf(".") + 1);
+  return type.values.map(({ name }) => scope + name);
 }
 
-function withFiles(response: ReflectionResponse, files: Files): ReflectionResponse {
-  const encoded = response.fileDescriptorResponse?.fileDescriptorProto;
-  if (encoded === undefined) return response;
-  const fileDescriptorProto = encoded.map(
-    (bytes) => files.get(fromBinary(FileDescriptorProtoSchema, bytes).name) ?? bytes,
-  );
-  return { ...response, fileDescriptorResponse: { fileDescriptorProto } };
+function found<T>(thing: T | undefined, otherwise: string): T {
+  if (thing === undefined) throw new Refusal(status.NOT_FOUND, otherwise);
+  return thing;
 }

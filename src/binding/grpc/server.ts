@@ -44,7 +44,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { binding, logger } = options;
   const server = new Server(serverOptions(options));
   const infrastructure = options.infrastructure ?? new InternalServices(options);
-  for (const { definition, implementation } of [...infrastructure.services, binding]) {
+  for (const { definition, implementation } of [...infrastructure.forGrpc(), binding]) {
     server.addService(definition, implementation);
   }
   guardStreams(server, logger);

@@ -1,32 +1,27 @@
 import { fromBinary, getExtension } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { type Client, type ServiceDefinition, status } from "@grpc/grpc-js";
-import { ReflectionService } from "@grpc/reflection";
+import { type Client, type MethodDefinition, status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.js";
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { grpcServicesOf } from "../../../src/binding/grpc/service.js";
+import { reflectionVersions } from "../../support/grpc-services.js";
 import { serve, taskEvent } from "./support.js";
 
 interface Answer {
   readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
-  /** Bytes one by one, as the package has its messages loaded. */
-  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly (readonly number[])[] };
+  /** In base64. */
+  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly string[] };
+  readonly allExtensionNumbersResponse?: { readonly extensionNumber: readonly number[] };
   readonly errorResponse?: { readonly errorCode: number };
 }
 
-/** The two versions of the reflection service, as a client sees them. */
-const versions: [string, ServiceDefinition][] = grpcServicesOf((server) =>
-  new ReflectionService({}).addToServer(server),
-).map(({ definition }) => [Object.values(definition)[0]?.path.split("/")[1] ?? "", definition]);
+type Question = MethodDefinition<object, object>;
 
 /** Asks the reflection service one question. */
-function ask(client: Client, definition: ServiceDefinition, question: object): Promise<Answer> {
-  const method = Object.values(definition)[0];
-  if (method === undefined) throw new Error("a service without a method");
+function ask(client: Client, method: Question, question: object): Promise<Answer> {
   const { path, requestSerialize, responseDeserialize } = method;
-  const stream = client.makeBidiStreamRequest<object, Answer>(path, requestSerialize, responseDeserialize);
+  const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
   return new Promise((resolve, reject) => {
     stream.on("data", resolve);
     stream.on("error", reject);
@@ -34,22 +29,18 @@ function ask(client: Client, definition: ServiceDefinition, question: object): P
   });
 }
 
-async function filesFor(
-  client: Client,
-  definition: ServiceDefinition,
-  question: object,
-): Promise<FileDescriptorProto[]> {
-  const { fileDescriptorResponse } = await ask(client, definition, question);
+async function filesFor(client: Client, method: Question, question: object): Promise<FileDescriptorProto[]> {
+  const { fileDescriptorResponse } = await ask(client, method, question);
   const files = fileDescriptorResponse?.fileDescriptorProto ?? [];
-  return files.map((file) => fromBinary(FileDescriptorProtoSchema, Uint8Array.from(file)));
+  return files.map((file) => fromBinary(FileDescriptorProtoSchema, Uint8Array.from(Buffer.from(file, "base64"))));
 }
 
 const answering = () => taskEvent("0");
 
-describe.each(versions)("%s", (_name, definition) => {
+describe.each(reflectionVersions)("%s", (_name, method) => {
   it("lists our service, health and itself, and nothing else", async () => {
     const { client } = await serve(answering);
-    const { listServicesResponse } = await ask(client, definition, { listServices: "*" });
+    const { listServicesResponse } = await ask(client, method, { listServices: "*" });
     expect(listServicesResponse?.service.map(({ name }) => name).sort()).toEqual([
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",
@@ -60,11 +51,11 @@ describe.each(versions)("%s", (_name, definition) => {
 
   it("gives the contract as it is, with HTTP rules and REQUIRED marks (SRV-GRPC-02)", async () => {
     const { client } = await serve(answering);
-    const files = await filesFor(client, definition, { fileContainingSymbol: A2AService.typeName });
+    const files = await filesFor(client, method, { fileContainingSymbol: A2AService.typeName });
     const contract = files.find((file) => file.name === A2AService.file.proto.name);
     expect(contract).toEqual(A2AService.file.proto);
-    const method = contract?.service[0]?.method.find(({ name }) => name === A2AService.method.getTask.name);
-    expect(method?.options && getExtension(method.options, http).pattern).toEqual({
+    const getTask = contract?.service[0]?.method.find(({ name }) => name === A2AService.method.getTask.name);
+    expect(getTask?.options && getExtension(getTask.options, http).pattern).toEqual({
       case: "get",
       value: "/tasks/{id=*}",
     });
@@ -75,7 +66,7 @@ describe.each(versions)("%s", (_name, definition) => {
   it("gives every file that another one imports", async () => {
     const { client } = await serve(answering);
     const missing = ["lf.a2a.v1.Task", "google.rpc.ErrorInfo", "grpc.health.v1.Health", "google.rpc.Status"].map(
-      async (symbol) => filesFor(client, definition, { fileContainingSymbol: symbol }),
+      async (symbol) => filesFor(client, method, { fileContainingSymbol: symbol }),
     );
     const seen = new Set<string>();
     const queue = (await Promise.all(missing)).flat();
@@ -83,7 +74,7 @@ describe.each(versions)("%s", (_name, definition) => {
     for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
       seen.add(file.name);
       for (const name of file.dependency.filter((dependency) => !seen.has(dependency))) {
-        const [imported] = await filesFor(client, definition, { fileByFilename: name });
+        const [imported] = await filesFor(client, method, { fileByFilename: name });
         expect(imported?.name).toBe(name);
         if (imported !== undefined) queue.push(imported);
       }
@@ -92,9 +83,25 @@ describe.each(versions)("%s", (_name, definition) => {
     expect(seen).toContain("google/protobuf/struct.proto");
   });
 
+  it("finds members of types and what extends a message", async () => {
+    const { client } = await serve(answering);
+    const symbols = ["SendMessage", "Task.status", "Part.content", "TASK_STATE_WORKING"].map((name) =>
+      name === "SendMessage" ? `${A2AService.typeName}.${name}` : `lf.a2a.v1.${name}`,
+    );
+    for (const fileContainingSymbol of symbols) {
+      expect((await filesFor(client, method, { fileContainingSymbol }))[0]?.name).toBe(A2AService.file.proto.name);
+    }
+    const type = { allExtensionNumbersOfType: "google.protobuf.MethodOptions" };
+    const { allExtensionNumbersResponse } = await ask(client, method, type);
+    expect(allExtensionNumbersResponse?.extensionNumber).toContain(http.number);
+    const fileContainingExtension = { containingType: "google.protobuf.MethodOptions", extensionNumber: http.number };
+    const [file] = await filesFor(client, method, { fileContainingExtension });
+    expect(file?.name).toBe("google/api/annotations.proto");
+  });
+
   it("names the entries of maps as the compiler does", async () => {
     const { client } = await serve(answering);
-    const [health] = await filesFor(client, definition, { fileContainingSymbol: "grpc.health.v1.Health" });
+    const [health] = await filesFor(client, method, { fileContainingSymbol: "grpc.health.v1.Health" });
     const entries = health?.messageType
       .flatMap(({ nestedType }) => nestedType)
       .filter(({ options }) => options?.mapEntry);
@@ -103,12 +110,12 @@ describe.each(versions)("%s", (_name, definition) => {
 
   it("says so when it does not know a symbol", async () => {
     const { client } = await serve(answering);
-    const { errorResponse } = await ask(client, definition, { fileContainingSymbol: "lf.a2a.v1.Nothing" });
+    const { errorResponse } = await ask(client, method, { fileContainingSymbol: "lf.a2a.v1.Nothing" });
     expect(errorResponse?.errorCode).toBe(status.NOT_FOUND);
   });
 
   it("can be switched off", async () => {
     const { client } = await serve(answering, { reflection: false });
-    await expect(ask(client, definition, { listServices: "*" })).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+    await expect(ask(client, method, { listServices: "*" })).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
   });
 });

@@ -1,0 +1,67 @@
+import { create } from "@bufbuild/protobuf";
+import { status } from "@grpc/grpc-js";
+import {
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  Health as HealthContract,
+  HealthListResponseSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+} from "../../../gen/grpc/health/v1/health_pb.js";
+import { type InternalService, Refusal } from "./internal-service.js";
+
+/** The standard health service (grpc.health.v1) of a server and its services. They begin as serving. */
+export class Health {
+  readonly #status: Map<string, Serving>;
+  readonly #watchers = new Set<(name: string) => void>();
+
+  /** @param names of services; the empty one is the server as a whole */
+  constructor(names: readonly string[]) {
+    this.#status = new Map(names.map((name) => [name, Serving.SERVING]));
+  }
+
+  /** Says the same of all, and tells those who watch what is new to them. */
+  setServing(serving: boolean): void {
+    const status = serving ? Serving.SERVING : Serving.NOT_SERVING;
+    for (const [name, before] of this.#status) {
+      if (before === status) continue;
+      this.#status.set(name, status);
+      for (const tell of this.#watchers) tell(name);
+    }
+  }
+
+  get service(): InternalService {
+    return {
+      service: HealthContract,
+      methods: {
+        Check: { kind: "unary", answer: (request) => this.#check((request as HealthCheckRequest).service) },
+        List: { kind: "unary", answer: () => create(HealthListResponseSchema, { statuses: this.#all() }) },
+        Watch: {
+          kind: "server_streaming",
+          watch: (request, tell) => this.#watch((request as HealthCheckRequest).service, tell),
+        },
+      },
+    };
+  }
+
+  #check(name: string): HealthCheckResponse {
+    const known = this.#status.get(name);
+    if (known === undefined) throw new Refusal(status.NOT_FOUND, `Health status unknown for service ${name}`);
+    return create(HealthCheckResponseSchema, { status: known });
+  }
+
+  #all(): Record<string, HealthCheckResponse> {
+    const all = [...this.#status].map(([name, known]) => [name, create(HealthCheckResponseSchema, { status: known })]);
+    return Object.fromEntries(all);
+  }
+
+  #watch(name: string, tell: (answer: HealthCheckResponse) => void): () => void {
+    const show = (changed: string): void => {
+      if (changed !== name) return;
+      tell(create(HealthCheckResponseSchema, { status: this.#status.get(name) ?? Serving.SERVICE_UNKNOWN }));
+    };
+    this.#watchers.add(show);
+    show(name);
+    return () => void this.#watchers.delete(show);
+  }
+}

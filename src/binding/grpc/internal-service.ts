@@ -1,0 +1,35 @@
+import type { DescService, Message } from "@bufbuild/protobuf";
+
+/** A method of a service that serves the server itself, as every binding that carries it needs it. It waits for nothing. */
+export type InternalMethod =
+  | {
+      readonly kind: "unary";
+      /** @throws Refusal */
+      answer(request: Message): Message;
+    }
+  | {
+      readonly kind: "server_streaming";
+      /** Tells the state of things now and whenever it changes, until what it returns is called. */
+      watch(request: Message, tell: (answer: Message) => void): () => void;
+    }
+  | {
+      /** One answer to each question. */
+      readonly kind: "bidi_streaming";
+      answer(request: Message): Message;
+    };
+
+/** A service that serves the server itself, with its methods by the names of the rpcs. */
+export interface InternalService {
+  readonly service: DescService;
+  readonly methods: Readonly<Record<string, InternalMethod>>;
+}
+
+/** An answer that is an error; `code` is one of gRPC. */
+export class Refusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
