@@ -33,6 +33,10 @@ export default defineConfig({
   },
   test: {
     globalSetup: [at("test/support/bundle-writer.ts")],
+    // Nothing is asserted about times: these end what hangs, on a machine that is busy with other things as well.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     projects: [
       { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
       // What is about SQLite runs on both drivers where there are two.

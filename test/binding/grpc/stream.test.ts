@@ -90,13 +90,15 @@ describe("a stream over gRPC", () => {
   });
 
   it("leaves the service's stream when the client vanishes while nothing happens", async () => {
-    const seen = { left: false, aborted: false };
+    const seen = { asked: false, left: false, aborted: false };
     const { client } = await serve(({ call }) => ({
       [Symbol.asyncIterator]: () => ({
-        next: () =>
-          new Promise((resolve) =>
+        next: () => {
+          seen.asked = true;
+          return new Promise((resolve) =>
             call.signal.addEventListener("abort", () => resolve({ done: true, value: undefined })),
-          ),
+          );
+        },
         return: async () => {
           seen.left = true;
           seen.aborted = call.signal.aborted;
@@ -106,7 +108,7 @@ describe("a stream over gRPC", () => {
     }));
     const stream = callStream(client);
     stream.on("error", () => {});
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => seen.asked);
     expect(seen.left).toBe(false);
     client.close();
     stream.cancel();

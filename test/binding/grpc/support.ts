@@ -178,7 +178,7 @@ export function detailsOf(error: ServiceError | null | undefined) {
 
 /** Resolves when the condition holds; fails the test after two seconds. */
 export async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 2_000;
+  const end = Date.now() + 15_000;
   while (!condition()) {
     if (Date.now() > end) throw new Error("it did not come to that in time");
     await new Promise((resolve) => setTimeout(resolve, 5));

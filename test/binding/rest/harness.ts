@@ -212,7 +212,7 @@ export function feed(): {
 
 /** Waits until something holds, or fails after two seconds. */
 export async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 2_000;
+  const end = Date.now() + 15_000;
   while (!holds()) {
     if (Date.now() > end) throw new Error("waited in vain");
     await new Promise((resolve) => setTimeout(resolve, 5));

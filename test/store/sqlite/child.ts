@@ -86,6 +86,7 @@ function openUntilTold(): void {
   const stay = setInterval(() => {}, 1_000);
   process.once("SIGTERM", () => {
     clearInterval(stay);
+    say("ending");
     setTimeout(async () => {
       await store.close();
       say("closed");
@@ -100,6 +101,7 @@ function shareUntilTold(): void {
   const stay = setInterval(() => {}, 1_000);
   process.once("SIGTERM", () => {
     clearInterval(stay);
+    say("ending");
     setTimeout(() => lock.release(), 300);
   });
   say("shared");

@@ -95,10 +95,11 @@ describe("a file that another process has open", () => {
     const child = startChild("open and close when told", path);
     await child.said(1);
     child.process.kill("SIGTERM");
+    await child.said(2);
     const store = sqliteStore(path);
     await store.close();
     expect(await child.ended).toBe(0);
-    expect(child.lines).toEqual(["opened", "closed"]);
+    expect(child.lines).toEqual(["opened", "ending", "closed"]);
   }, 60_000);
 });
 

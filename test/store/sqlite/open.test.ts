@@ -161,7 +161,7 @@ describe("sqliteStore() and a damaged file", () => {
     await expect(store.load({ taskId: "task-7" })).rejects.toMatchObject(damaged);
     expect(await readAll(store, "task-8")).toEqual(countTo(20));
     await store.close();
-  });
+  }, 60_000);
 });
 
 describe("sqliteStore() and somebody else's file", () => {

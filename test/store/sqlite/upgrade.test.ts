@@ -66,6 +66,7 @@ describe("a shared file of an older version", { timeout: 60_000 }, () => {
     const child = startChild("share until told", path);
     await child.said(1);
     child.process.kill("SIGTERM");
+    await child.said(2);
     open(path);
     expect(await child.ended).toBe(0);
     expect(versionOf(path)).toBe(SCHEMA_VERSION);
