@@ -1,5 +1,5 @@
 import { A2AError } from "../core/error.js";
-import type { SendCommand, SendResult } from "./engine.js";
+import type { SendCommand, SendResult } from "./send.js";
 
 interface Underway {
   readonly order: SendCommand;

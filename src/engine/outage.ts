@@ -17,3 +17,10 @@ export function isOutage(error: unknown): boolean {
 export function logTrouble(logger: Logger, error: unknown, facts: object, message: string): void {
   logger[isOutage(error) ? "debug" : "error"]({ err: error, ...facts }, message);
 }
+
+/** What a caller is to see of an error: trouble with the store is logged, and is "unavailable" to callers. */
+export function toCallerError(logger: Logger, error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  logTrouble(logger, error, {}, "the task store failed");
+  return unavailable(error);
+}

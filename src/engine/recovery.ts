@@ -11,8 +11,8 @@ import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
+import type { Execution, ExecutionSource } from "./execution.js";
 import { type LeaseKeeper, LeaseLost } from "./lease.js";
-import type { Execution, RunnerSource } from "./runner.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -25,7 +25,7 @@ export interface Recovery {
   readonly store: TaskStore;
   readonly served: AgentRegistration | undefined;
   readonly maxRestarts: number;
-  readonly runner: RunnerSource;
+  readonly source: ExecutionSource;
   readonly logger: Logger;
   readonly begin: (served: AgentRegistration, lease: Lease) => Execution;
 }
@@ -67,7 +67,7 @@ function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: Tur
   const turn = makeTurn(ranBefore(request, attempt), {
     task: viewTask(recovery.log.fold.task),
     aborter: new LazyAbortController(),
-    source: recovery.runner,
+    source: recovery.source,
   });
   return recoveryOf(served.agent, turn) === "restart";
 }
@@ -77,11 +77,11 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
 
-async function fail({ log, lease, runner }: Recovery): Promise<void> {
+async function fail({ log, lease, source }: Recovery): Promise<void> {
   const place = { taskId: log.taskId, contextId: log.head.contextId };
   const why = "The agent was stopped by a crash of the server before it finished.";
   try {
-    await log.append(statusDraft(place, State.FAILED, why, runner.now()), { fence: lease });
+    await log.append(statusDraft(place, State.FAILED, why, source.now()), { fence: lease });
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
     const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";

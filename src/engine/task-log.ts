@@ -20,7 +20,7 @@ import { isFenced, LeaseLost } from "./lease.js";
 import { unavailable } from "./outage.js";
 import { Plan, type SizeLimits } from "./plan.js";
 import { saveSnapshot, snapshotPays } from "./snapshots.js";
-import { type AppendOptions, type Batch, Unstored } from "./unstored.js";
+import { type AppendOptions, type Batch, type Pending, Unstored } from "./unstored.js";
 
 /** How often an append is tried again that meets a conflict of which nothing is to be seen. */
 const maxConflicts = 8;
@@ -126,18 +126,32 @@ export class TaskLog {
    * `duplicate` when the send is remembered already.
    */
   append(draft: Draft, options: AppendOptions = {}): Promise<LogEntry> {
-    if (options.fence !== undefined && options.fence === this.#cutOff) {
-      return Promise.reject(unavailable(new Error("An entry before this one could not be stored.")));
-    }
+    return new Promise<LogEntry>((resolve, reject) => this.#accept({ draft, options, resolve, reject }));
+  }
+
+  /**
+   * As `append`, and resolves with what `onStored` returns. That runs when the entry is stored and folded, before the
+   * next one is: what it reads is the task at that entry.
+   */
+  appendAnd<T>(draft: Draft, options: AppendOptions, onStored: (entry: LogEntry) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#accept({ draft, options, resolve: (entry) => resolve(onStored(entry)), reject });
+    });
+  }
+
+  #accept(pending: Pending): void {
+    const { draft, options } = pending;
     try {
+      if (options.fence !== undefined && options.fence === this.#cutOff) {
+        throw unavailable(new Error("An entry before this one could not be stored."));
+      }
       this.#plan.add(draft, options, this.#turnAtWork);
     } catch (error) {
-      return Promise.reject(error);
+      pending.reject(error);
+      return;
     }
-    return new Promise<LogEntry>((resolve, reject) => {
-      this.#unstored.push({ draft, options, resolve, reject });
-      if (!this.#writing) this.#schedule(draft);
-    });
+    this.#unstored.push(pending);
+    if (!this.#writing) this.#schedule(draft);
   }
 
   /** Refuses what would make the task too large, before it is appended. @throws A2AError TASK_TOO_LARGE */
@@ -364,15 +378,14 @@ export class TaskLog {
 
   #stored({ pending, entries, bytes }: Batch): void {
     this.#unstored.drop(pending.length);
-    pending.forEach(({ draft, options, resolve, reject }, index) => {
+    pending.forEach(({ draft, resolve, reject }, index) => {
       const entry = entries[index];
       if (entry === undefined) return;
       this.#publish(entry, bytes[index]?.length ?? 0, draft.size);
       try {
-        options.onStored?.(entry);
         resolve(entry);
       } catch (error) {
-        // It concerns whoever wanted to know, not the entries behind this one.
+        // It concerns the caller of `append`, not the entries behind this one.
         reject(error);
       }
     });

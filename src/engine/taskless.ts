@@ -9,7 +9,7 @@ import { agentMessage } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { closeIterator, failureText, type PendingTurn } from "./runner.js";
+import { closeIterator, failureText, type PendingTurn } from "./execution.js";
 
 /** A turn that has no task yet. */
 export interface TasklessTurn {

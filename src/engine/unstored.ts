@@ -15,14 +15,13 @@ export interface AppendOptions extends Conditions {
   readonly lease?: ((position: number) => Lease) | undefined;
   /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
   readonly fence?: Fence | undefined;
-  /** Runs when the entry is stored and folded, before the next one is: what it reads is the task at that entry. */
-  readonly onStored?: ((entry: LogEntry) => void) | undefined;
 }
 
 /** An entry that was accepted and is not stored yet. */
 export interface Pending {
   readonly draft: Draft;
   readonly options: AppendOptions;
+  /** Called when the entry is stored and folded, before the next one is. */
   readonly resolve: (entry: LogEntry) => void;
   readonly reject: (error: unknown) => void;
 }

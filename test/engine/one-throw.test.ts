@@ -24,12 +24,10 @@ const head = {
 const working1 = () => statusDraft({ taskId: "t", contextId: "c" }, TaskState.WORKING, undefined, 1);
 
 describe("a task log", () => {
-  it("stores and shows what is behind an entry of which somebody did not want to hear", async () => {
+  it("stores and shows what is behind an entry whose caller throws when it is stored", async () => {
     const log = new TaskLog({ store: memoryStore(), head, fold: new TaskFold(), snapshotAt: 0 });
-    const first = log.append(createdDraft(turn, 1), {
-      onStored: () => {
-        throw new Error("not now");
-      },
+    const first = log.appendAnd(createdDraft(turn, 1), {}, () => {
+      throw new Error("not now");
     });
     const second = log.append(working1());
     await expect(first).rejects.toThrow("not now");

@@ -25,7 +25,7 @@ import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 
 /** What executions need of the engine. */
-export interface RunnerSource extends TurnSource {
+export interface ExecutionSource extends TurnSource {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
@@ -61,7 +61,7 @@ export class Execution {
   readonly agent: Agent;
   /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
   readonly done: Promise<void>;
-  readonly #source: RunnerSource;
+  readonly #source: ExecutionSource;
   /** What is known here of messages, hardly ever more than one; of others the log tells. */
   readonly #requests: TurnRequest[] = [];
   #started: PendingTurn | undefined;
@@ -84,7 +84,7 @@ export class Execution {
   /** The lease that came with a message, when the one of the turn before had been let go. */
   #taken: Lease | undefined;
 
-  constructor(source: RunnerSource, log: TaskLog, agent: Agent, lease: Lease) {
+  constructor(source: ExecutionSource, log: TaskLog, agent: Agent, lease: Lease) {
     this.#source = source;
     this.#relying = { fence: lease };
     this.log = log;

@@ -1,0 +1,104 @@
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnRequest } from "../agent/turn.js";
+import type { AgentRegistration } from "../card/agents.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { TransientMap } from "../core/transient.js";
+import { type Lease, nobody } from "../store/task-store.js";
+import { Execution, type ExecutionSource, type PendingTurn } from "./execution.js";
+import type { LeaseKeeper } from "./lease.js";
+import type { TaskLog } from "./task-log.js";
+import type { TaskLogCache } from "./task-log-cache.js";
+
+/** What the executions of a process need of its engine. */
+export interface ExecutionsSource {
+  /** What runs in this process, by task. */
+  readonly running: TransientMap<Execution>;
+  readonly leases: LeaseKeeper;
+  readonly logs: TaskLogCache;
+  /** The name under which this process has its leases. */
+  readonly holder: string;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Logs a line for each execution that ends, at `info`. */
+  readonly logsEnds: boolean;
+  readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
+  /** Claims what is up for a claim now, not in the next round. */
+  readonly claimSoon: () => void;
+}
+
+/** The executions of this process: begins them, hands them their messages, and clears up behind them. */
+export class Executions {
+  /** What every execution needs of this engine. */
+  readonly source: ExecutionSource;
+  readonly #source: ExecutionsSource;
+
+  constructor(source: ExecutionsSource) {
+    const { limits, logger, now, leases, referencedTasks } = source;
+    this.#source = source;
+    this.source = {
+      limits,
+      logger,
+      now,
+      lease: (turn) => leases.lease(turn),
+      notBegun: (taskId, after, next) => leases.unheard(taskId, after, next),
+      referencedTasks,
+      ended: (execution) => this.#ended(execution),
+    };
+  }
+
+  /** How many tasks have an execution here. */
+  get size(): number {
+    return this.#source.running.size;
+  }
+
+  get(taskId: string): Execution | undefined {
+    return this.#source.running.get(taskId);
+  }
+
+  has(taskId: string): boolean {
+    return this.#source.running.has(taskId);
+  }
+
+  /** The executions of this moment. */
+  values(): readonly Execution[] {
+    return this.#source.running.values();
+  }
+
+  /** Makes the execution of a task under a lease; it runs when it has its first turn. */
+  create(log: TaskLog, served: AgentRegistration, lease: Lease): Execution {
+    const execution = new Execution(this.source, log, served.agent, lease);
+    this.#source.running.set(log.taskId, execution);
+    this.#source.leases.begun(log.taskId);
+    return execution;
+  }
+
+  run(execution: Execution, turn: TurnRequest, started?: PendingTurn): void {
+    execution.add(turn, started === undefined ? {} : { started });
+    void execution.run(turn.position - 1);
+  }
+
+  /**
+   * Gives a stored message its turn, if this process has the lease. Behind a turn that another process has in work, or
+   * died over, the message waits: the process that has that lease, or claims it, comes to the message.
+   */
+  queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest): void {
+    const { lease } = log.head;
+    const own = lease?.holder === this.#source.holder && lease.turn === turn.position;
+    const running = this.get(log.taskId);
+    if (running !== undefined) running.add(turn, own ? { lease } : {});
+    else if (own) this.run(this.create(log, served, lease), turn);
+    else if (lease?.holder === nobody) this.#source.claimSoon();
+  }
+
+  #ended(execution: Execution): void {
+    const { running, leases, logs, logger, logsEnds } = this.#source;
+    const { taskId, plannedState } = execution.log;
+    if (running.get(taskId) === execution) running.delete(taskId);
+    leases.ended(taskId);
+    logs.evict(execution.log);
+    if (logsEnds) logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
+  }
+}

@@ -1,0 +1,274 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  type SendMessageRequest,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Client } from "../agent/abort.js";
+import type { TurnRequest } from "../agent/turn.js";
+import type { AgentRegistration } from "../card/agents.js";
+import type { Caller } from "../core/caller.js";
+import { A2AError, invalid } from "../core/error.js";
+import { newId } from "../core/ids.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { type IdempotencyKey, type IdempotencyRecord, StoreError, type TaskStore } from "../store/task-store.js";
+import { type View, viewTask } from "../task/fold.js";
+import { isTerminal } from "../task/state.js";
+import { createdDraft, messageDraft } from "./draft.js";
+import type { PendingTurn } from "./execution.js";
+import type { Executions } from "./executions.js";
+import { IdempotentSends, keyReused } from "./idempotent-sends.js";
+import type { LeaseKeeper } from "./lease.js";
+import { isOutage, toCallerError } from "./outage.js";
+import type { Shutdown } from "./shutdown.js";
+import { type TaskHandle, taskViewOf } from "./task-handle.js";
+import type { TaskLog } from "./task-log.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./taskless.js";
+import type { Scope, Tasks } from "./tasks.js";
+
+/** One message to be sent, with what the interceptors found out about its call. */
+export interface SendCommand {
+  readonly served: AgentRegistration;
+  readonly request: SendMessageRequest;
+  readonly caller: Caller;
+  readonly tenant: string;
+  readonly extensions: ReadonlySet<string>;
+  readonly traceParent: string;
+  /** Its signal fires when the client is gone: a direct answer is then not worth finishing. */
+  readonly client: Client;
+  /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
+  readonly capture?: View | undefined;
+  /** Key and fingerprint under which the send is remembered. */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** Refuses the send unless its task is at this generation. */
+  readonly ifGeneration?: number | undefined;
+}
+
+/** What became of a message: a direct answer, or a task that goes on. */
+export type SendResult =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "task"; readonly task: TaskHandle };
+
+/** What sending needs of the engine. */
+export interface SenderSource {
+  readonly store: TaskStore;
+  readonly tasks: Tasks;
+  readonly executions: Executions;
+  readonly leases: LeaseKeeper;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly shutdown: Shutdown;
+}
+
+/** Accepts messages: it asks the agent where that is needed, stores the message, and gives it its turn. */
+export class Sender {
+  readonly #source: SenderSource;
+  readonly #keyed = new IdempotentSends();
+
+  constructor(source: SenderSource) {
+    this.#source = source;
+  }
+
+  /** See `Engine.send`. */
+  async send(command: SendCommand): Promise<SendResult> {
+    this.#checkOpen();
+    const { idempotency, tenant, caller } = command;
+    if (idempotency === undefined) return this.#send(command);
+    const key = JSON.stringify([tenant, caller.owner, idempotency.key]);
+    return this.#keyed.once(key, command, async () => {
+      const known = await this.#remembered(command);
+      return known === undefined
+        ? this.#send(command)
+        : { kind: "task", task: await this.#openRemembered(command, known) };
+    });
+  }
+
+  async #send(command: SendCommand): Promise<SendResult> {
+    const message = command.request.message ?? create(MessageSchema);
+    if (message.taskId !== "") return { kind: "task", task: await this.#followUp(command, message) };
+    const kind = command.served.agent.responds ?? "task";
+    if (command.ifGeneration !== undefined) {
+      throw invalid([
+        { field: "message.taskId", description: "a generation can be expected of an existing task only" },
+      ]);
+    }
+    if (command.served.agent.accept !== undefined) await this.#ask(command, message);
+    const taskId = kind === "message" ? "" : newId();
+    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() });
+    if (kind === "task") return { kind: "task", task: await this.#create(command, turn) };
+    const started = await firstEvent(this.#taskless(command, turn));
+    if (kind === "message" || isReply(started)) {
+      const reply = await directReply(started, turn.message.contextId, this.#source);
+      return { kind: "message", message: reply };
+    }
+    if (started.refusal !== undefined) throw started.refusal;
+    started.aborter.unfollow();
+    if (this.#source.shutdown.draining) {
+      void giveUp(started, this.#source.logger);
+      throw shuttingDown();
+    }
+    return { kind: "task", task: await this.#create(command, turn, started) };
+  }
+
+  /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
+  async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
+    await askToAccept(this.#taskless(command, turnOf(command, message)), this.#source.logger, task);
+    this.#checkOpen();
+  }
+
+  #taskless(command: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
+    return { agent: command.served.agent, turn, client: command.client, source: this.#source.executions.source };
+  }
+
+  #checkOpen(): void {
+    if (this.#source.shutdown.draining) throw shuttingDown();
+  }
+
+  async #create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
+    const { tasks, executions, leases, logger, now } = this.#source;
+    const time = now();
+    const log = tasks.logs.create({
+      taskId: turn.message.taskId,
+      tenant: command.tenant,
+      owner: command.caller.owner,
+      contextId: turn.message.contextId,
+      state: TaskState.UNSPECIFIED,
+      statusTime: time,
+      position: 0,
+      generation: 0,
+      lease: null,
+    });
+    const execution = executions.create(log, command.served, leases.lease(1));
+    // The agent that decided for a task has said something already: it goes into the same commit. Under a key it does
+    // not go on before the store has said that this is the key's task.
+    const runs = started !== undefined && command.idempotency === undefined;
+    try {
+      const accepting = this.#accept(log, createdDraft(turn, time), command);
+      if (runs) executions.run(execution, turn, started);
+      const task = await accepting;
+      if (!runs) executions.run(execution, turn, started);
+      return task;
+    } catch (error) {
+      execution.abandon("canceled");
+      if (!runs && started !== undefined) void giveUp(started, logger);
+      if (started === undefined && isOutage(error)) leases.unheard(log.taskId, 0);
+      tasks.logs.release(log);
+      return this.#repeated(command, error);
+    }
+  }
+
+  async #followUp(command: SendCommand, message: Message): Promise<TaskHandle> {
+    const { tasks, executions, leases, now } = this.#source;
+    const log = await tasks.acquire(scopeOf(command), message.taskId);
+    try {
+      if (isTerminal(log.plannedState)) await log.stored();
+      const { contextId } = log.head;
+      if (message.contextId !== "" && message.contextId !== contextId) {
+        throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
+      }
+      if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
+        await this.#ask(command, message, () => viewTask(log.fold.task));
+      }
+      const turn = turnOf(command, { ...message, contextId });
+      return await this.#accept(log, messageDraft(turn, now()), command, turn);
+    } catch (error) {
+      // An execution that lives here finds the message by itself.
+      if (isOutage(error) && !executions.has(log.taskId)) leases.unheard(log.taskId, log.fold.position);
+      tasks.logs.release(log);
+      // What is refused now may be what was accepted a moment ago, at another process.
+      const known = isRefusal(error) ? await this.#remembered(command) : undefined;
+      return known === undefined ? this.#repeated(command, error) : this.#openRemembered(command, known);
+    }
+  }
+
+  /** Stores a message. For a follow-up its turn is queued in the same moment, so that no pause comes between. */
+  async #accept(
+    log: TaskLog,
+    draft: ReturnType<typeof createdDraft>,
+    command: SendCommand,
+    followUp?: TurnRequest,
+  ): Promise<TaskHandle> {
+    const { limits, leases, tasks, executions } = this.#source;
+    const { caller, tenant, idempotency, ifGeneration } = command;
+    if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
+    const options = {
+      sizes: limits,
+      ifGeneration,
+      ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
+      ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
+      // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
+      // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
+      lease: (position: number) => leases.lease(position),
+    };
+    return log.appendAnd(draft, options, ({ position }) => {
+      const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+      const task = tasks.handle(log, position, accepted);
+      if (followUp !== undefined) executions.queue(log, command.served, { ...followUp, position });
+      return task;
+    });
+  }
+
+  async #remembered(command: SendCommand): Promise<IdempotencyRecord | undefined> {
+    const { idempotency, tenant, caller } = command;
+    if (idempotency === undefined) return undefined;
+    const { store, logger } = this.#source;
+    const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
+    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
+    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused();
+    return known;
+  }
+
+  /** The same send came twice at once: the second one gets the task of the first one. */
+  #repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
+    const { remembered } = error instanceof StoreError ? error : {};
+    if (remembered === undefined) throw toCallerError(this.#source.logger, error);
+    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused();
+    return this.#openRemembered(command, remembered);
+  }
+
+  async #openRemembered(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
+    const { tasks } = this.#source;
+    const log = await tasks.acquire(scopeOf(command), known.taskId);
+    const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+    // A retry waits for what its first attempt waited for.
+    return tasks.handle(log, known.position, accepted);
+  }
+}
+
+function scopeOf({ tenant, caller }: SendCommand): Scope {
+  return { tenant, owner: caller.owner };
+}
+
+function turnOf(command: SendCommand, message: Message): TurnRequest {
+  return {
+    message,
+    position: 1,
+    attempt: 1,
+    caller: command.caller,
+    tenant: command.tenant,
+    extensions: command.extensions,
+    acceptedOutputModes: command.request.configuration?.acceptedOutputModes ?? [],
+    metadata: command.request.metadata ?? {},
+    traceParent: command.traceParent,
+  };
+}
+
+/** Whether a message was refused for what became of its task. */
+function isRefusal(error: unknown): boolean {
+  const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
+  return error instanceof A2AError && refusals.includes(error.reason);
+}
+
+function shuttingDown(): A2AError {
+  return new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
+}
+
+function messageTooLarge(maxMessageBytes: number): A2AError {
+  const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
+  return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { maxMessageBytes: String(maxMessageBytes) } });
+}

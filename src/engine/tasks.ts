@@ -1,0 +1,137 @@
+import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnRequest } from "../agent/turn.js";
+import { taskNotFound } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import type { ListRequest, TaskHead, TaskStore } from "../store/task-store.js";
+import { type TaskFold, type View, viewTask } from "../task/fold.js";
+import type { CursorSource } from "./cursor/reader.js";
+import { toCallerError } from "./outage.js";
+import type { Shutdown } from "./shutdown.js";
+import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
+import type { TaskLog } from "./task-log.js";
+import { TaskLogCache } from "./task-log-cache.js";
+import { type TaskPage, TaskReader } from "./task-reader.js";
+
+/** The tasks that a call may see. All others do not exist for it (specification 13.1). */
+export interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** What the tasks of an engine are read with. */
+export interface TasksSource {
+  readonly store: TaskStore;
+  readonly logger: Logger;
+  readonly shutdown: Shutdown;
+  /** A page of huge tasks ends early, after about this many bytes. */
+  readonly maxPageBytes: number;
+}
+
+/** Finds tasks for calls: in memory or in the store, and only those that the call may see. */
+export class Tasks {
+  /** The logs of the tasks in use. */
+  readonly logs: TaskLogCache;
+  readonly #reader: TaskReader;
+  readonly #source: TasksSource;
+
+  constructor(source: TasksSource) {
+    const { store, logger, maxPageBytes } = source;
+    this.#source = source;
+    this.logs = new TaskLogCache(store, (log) => this.#reader.keepLarge(log));
+    this.#reader = new TaskReader({
+      store,
+      logger,
+      live: (taskId, position) => this.#live(taskId, position),
+      caughtUp: (taskId, position) => this.#caughtUp(taskId, position),
+      maxPageBytes,
+    });
+  }
+
+  /** Opens a task for a call, to follow it. The caller releases the handle. @throws A2AError TASK_NOT_FOUND */
+  async open(scope: Scope, taskId: string): Promise<TaskHandle> {
+    const log = await this.acquire(scope, taskId);
+    // No message of this call is to be answered.
+    return this.handle(log, Number.POSITIVE_INFINITY);
+  }
+
+  /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
+  async get(scope: Scope, taskId: string, view?: View): Promise<TaskView> {
+    return taskViewOf(await this.#visible(scope, taskId), view);
+  }
+
+  /** A page of the scope's tasks, newest status first (specification 3.1.4). */
+  list(request: ListRequest, view: View): Promise<TaskPage> {
+    return this.#reader.list(request, view).catch(this.#fail);
+  }
+
+  /** The tasks that a message refers to, as far as its sender may see them. */
+  async referenced(turn: TurnRequest): Promise<Task[]> {
+    const scope = { tenant: turn.tenant, owner: turn.caller.owner };
+    const found = await Promise.all(
+      turn.message.referenceTaskIds.map((taskId) => this.#visible(scope, taskId).catch(() => undefined)),
+    );
+    // A copy of its own: what large tasks show is shared by calls, and an agent may do with this what it likes.
+    return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
+  }
+
+  /** The log of a task that the scope may see. The caller releases it. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
+    let log: TaskLog | undefined;
+    try {
+      log = await this.logs.acquire(taskId);
+      if (log === undefined) throw taskNotFound(taskId);
+      // The caller may have read in the store what this process has not been notified of yet.
+      if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
+      else if (this.#source.store.shared || log.uncertain) await log.refresh();
+      // A log without a stored entry belongs to a task that no client knows of yet.
+      if (log.fold.position > 0 && isOf(log.head, scope)) return log;
+      throw taskNotFound(taskId);
+    } catch (error) {
+      if (log !== undefined) this.logs.release(log);
+      throw toCallerError(this.#source.logger, error);
+    }
+  }
+
+  /**
+   * A handle on a log that was acquired; releasing the handle releases the log.
+   * @param since position of the accepted message whose answer is waited for
+   */
+  handle(log: TaskLog, since: number, accepted?: TaskView): TaskHandle {
+    const source: CursorSource = { log, draining: this.#draining, closing: this.#closing, outage: this.#outage };
+    return new TaskHandle(source, since, accepted, () => this.logs.release(log));
+  }
+
+  /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
+  async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
+    const found = await this.#reader.get(taskId).catch(this.#fail);
+    if (found === undefined || found.fold.position === 0 || !isOf(found.head, scope)) throw taskNotFound(taskId);
+    return found;
+  }
+
+  /** A task in memory, unless it is behind a position that the store has: the answer to its append comes a moment later. */
+  #live(taskId: string, position: number): TaskLog | undefined {
+    const log = this.#source.store.shared ? undefined : this.logs.get(taskId);
+    return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
+  }
+
+  /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
+  async #caughtUp(taskId: string, position: number): Promise<TaskLog | undefined> {
+    const log = this.#outage() ? undefined : this.logs.get(taskId);
+    if (log === undefined || !(await log.caughtUp(position))) return undefined;
+    return this.#live(taskId, position);
+  }
+
+  readonly #draining = (): boolean => this.#source.shutdown.draining;
+
+  readonly #closing = (): boolean => this.#source.shutdown.closing;
+
+  readonly #outage = (): boolean => !this.#source.store.health.status.healthy;
+
+  readonly #fail = (error: unknown): never => {
+    throw toCallerError(this.#source.logger, error);
+  };
+}
+
+function isOf(head: TaskHead, scope: Scope): boolean {
+  return head.tenant === scope.tenant && head.owner === scope.owner;
+}
