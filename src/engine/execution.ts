@@ -1,6 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AbortCause, LazyAbortController } from "../agent/abort.js";
-import { type Agent, AgentError, type Turn } from "../agent/agent.js";
+import type { Agent, Turn } from "../agent/agent.js";
 import { recoveryOf, startAgent } from "../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { AgentEvent, Content } from "../agent/event.js";
@@ -8,7 +8,6 @@ import { checkValues } from "../agent/event-values.js";
 import type { MessageContext } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
-import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { within } from "../core/within.js";
@@ -17,12 +16,17 @@ import type { Lease } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
+import { closeIterator, failureText, isEvent } from "./agent-output.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { MessageWaits } from "./plan.js";
-import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
+import type { PendingTurn } from "./taskless.js";
+import { TurnQueue } from "./turn-queue.js";
+
+/** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
+const MAX_ROUND_BYTES = 256 * 1024;
 
 /** What executions need of the engine. */
 export interface ExecutionSource extends TurnSource {
@@ -40,21 +44,10 @@ export interface ExecutionSource extends TurnSource {
   readonly ended: (execution: Execution) => void;
 }
 
-/** A turn whose agent runs already, because its first event decided that there is a task. */
-export interface PendingTurn {
-  readonly iterator: AsyncIterator<AgentEvent>;
-  readonly aborter: LazyAbortController;
-  readonly turn: Turn;
-  /** Its first event; undefined when the agent threw before it. */
-  readonly first: IteratorResult<AgentEvent> | undefined;
-  /** What the agent refuses the message with, where it may: nothing is stored then. */
-  readonly refusal?: A2AError | undefined;
-}
-
 /**
- * Runs an agent on one task: one turn at a time, later messages wait for theirs, whichever process accepted them: the
- * log says which come next. It ends when nothing waits any more or the task is over. What the agent yields is accepted into the log at once; only a log that is too far behind
- * makes it wait.
+ * Runs an agent on one task, one turn at a time. Later messages wait for their turn, whichever process accepted them:
+ * the log says which comes next. The execution ends when no message waits or the task is over. What the agent yields is
+ * accepted into the log at once; only a log that is too far behind makes the agent wait.
  */
 export class Execution {
   readonly log: TaskLog;
@@ -62,8 +55,7 @@ export class Execution {
   /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: ExecutionSource;
-  /** What is known here of messages, hardly ever more than one; of others the log tells. */
-  readonly #requests: TurnRequest[] = [];
+  readonly #queue: TurnQueue;
   #started: PendingTurn | undefined;
   readonly #ids: ArtifactIds;
   readonly #place: MessageContext;
@@ -76,41 +68,41 @@ export class Execution {
   /** Of the events since the last round of the event loop that was waited for. */
   #acceptedBytes = 0;
   /** The agent has cleaned up after its last event. */
-  #hasLeft = false;
+  #agentReturned = false;
   /** What all that this execution stores relies on. */
-  #relying: { readonly fence: Lease };
+  #fenced: { readonly fence: Lease };
   /** Position of the turn that could not be begun, because its lease was not stored. */
-  #comes: number | undefined;
+  #unstartedTurn: number | undefined;
   /** The lease that came with a message, when the one of the turn before had been let go. */
-  #taken: Lease | undefined;
+  #leaseOfMessage: Lease | undefined;
 
   constructor(source: ExecutionSource, log: TaskLog, agent: Agent, lease: Lease) {
     this.#source = source;
-    this.#relying = { fence: lease };
+    this.#fenced = { fence: lease };
     this.log = log;
     this.agent = agent;
+    this.#queue = new TurnQueue(log);
     this.#ids = new ArtifactIds(log.fold);
     this.#place = { taskId: log.taskId, contextId: log.head.contextId };
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
-    log.busy = true;
-    log.refCount++;
+    log.beginExecution();
   }
 
   /** Tells of a message that is stored; `started` when its agent runs already, `lease` when it came with one. */
   add(request: TurnRequest, more: { readonly started?: PendingTurn; readonly lease?: Lease } = {}): void {
-    this.#requests.push(request);
+    this.#queue.add(request);
     this.#started ??= more.started;
-    this.#taken = more.lease ?? this.#taken;
+    this.#leaseOfMessage = more.lease ?? this.#leaseOfMessage;
   }
 
   /** Runs the turns of all messages after the position `after`, then ends. */
   async run(after = 0): Promise<void> {
-    this.log.turn = after;
+    this.log.turns.begin(after);
     try {
       for (let position = this.#next(); position !== undefined; position = this.#next()) {
-        const request = this.#known(position) ?? (await this.#stored(position));
+        const request = this.#queue.takeKnown(position) ?? (await this.#queue.read(position));
         // The store must know which turn runs before it does: a crash repeats this one, not the last.
         if (this.#request !== undefined) await this.#moveTo(position);
         if (!this.#over) await this.#runTurn(request);
@@ -118,7 +110,7 @@ export class Execution {
       // A cancel that came between two turns, or while the last one was being put to rest.
       if (!this.#over && this.#aborter.reason?.cause === "canceled") await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
-      this.#broke(error);
+      this.#stopStoring(error);
     } finally {
       this.#end();
     }
@@ -127,43 +119,20 @@ export class Execution {
   /** Begins the next turn's lease. What the turn before yielded relies on the old one, and is stored before. */
   async #moveTo(position: number): Promise<void> {
     await this.log.stored();
-    const next = this.#taken?.turn === position ? this.#taken : this.#source.lease(position);
+    const next = this.#leaseOfMessage?.turn === position ? this.#leaseOfMessage : this.#source.lease(position);
     try {
-      if (next !== this.#taken && !(await this.#setLease(next))) return this.abandon("lease-lost");
+      if (next !== this.#leaseOfMessage && !(await this.#setLease(next))) return this.abandon("lease-lost");
     } catch (error) {
-      this.#comes = position;
+      this.#unstartedTurn = position;
       throw error;
     }
-    this.#relying = { fence: next };
+    this.#fenced = { fence: next };
   }
 
   /** Position of the next message whose turn is to be run; undefined when none waits, or none is to be run any more. */
   #next(): number | undefined {
     if (this.#over || this.#aborter.reason !== undefined || isTerminal(this.log.plannedState)) return undefined;
-    return this.#waiting;
-  }
-
-  /** Position of the next stored message after the turn at work. */
-  get #waiting(): number | undefined {
-    const { fold, turn } = this.log;
-    let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
-    // Snapshots of before positions were kept do not name them; recovery has read them from the log.
-    for (const { position } of this.#requests) if (position > turn && !(position > (next ?? Infinity))) next = position;
-    return next;
-  }
-
-  /** Takes out what is known of a message. */
-  #known(position: number): TurnRequest | undefined {
-    const index = this.#requests.findIndex((request) => request.position === position);
-    return index < 0 ? undefined : this.#requests.splice(index, 1)[0];
-  }
-
-  /** A message that another process accepted. */
-  async #stored(position: number): Promise<TurnRequest> {
-    const entry = (this.log.tail.after(position - 1) ?? (await this.log.pages.after(position - 1)))[0];
-    const request = entry && storedTurn(this.log.head, entry);
-    if (request === undefined) throw new Error(`Entry ${position} of task ${this.log.taskId} is no message.`);
-    return request;
+    return this.#queue.next;
   }
 
   /**
@@ -212,11 +181,11 @@ export class Execution {
   }
 
   /** Something of it could not be stored: what came behind it would stand in a log that lacks it. */
-  #broke(error: unknown): void {
+  #stopStoring(error: unknown): void {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
     // Of a task that could not be created its sender hears, who abandons it.
     else if (this.log.fold.position > 0) {
-      if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turn, this.#comes);
+      if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
       this.abandon("store-failed", error);
     }
   }
@@ -224,8 +193,7 @@ export class Execution {
   #end(leftBehind = false): void {
     if (this.#over && !leftBehind) return;
     this.#over = true;
-    this.log.busy = false;
-    this.log.refCount--;
+    this.log.endExecution();
     this.#finish();
     this.#source.ended(this);
     this.log.wake();
@@ -238,9 +206,9 @@ export class Execution {
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
     this.#request = request;
-    this.log.turn = request.position;
+    this.log.turns.begin(request.position);
     let last: TaskState | undefined;
-    let leaving: Promise<void> | undefined;
+    let cleanup: Promise<void> | undefined;
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
@@ -248,7 +216,7 @@ export class Execution {
         this.#accept(event);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && isTerminal(last)) break;
-        if (this.#acceptedBytes >= roundBytes) await this.#letOthers();
+        if (this.#acceptedBytes >= MAX_ROUND_BYTES) await this.#letOthersRun();
         const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
         if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
           await this.log.waitForDrain(maxUnstoredEvents, maxUnstoredBytes);
@@ -264,28 +232,28 @@ export class Execution {
       // An agent that was left behind may still clean up, for nobody but itself.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      if (!result.done) leaving = this.#leave(iterator);
+      if (!result.done) cleanup = this.#closeAgent(iterator);
     } catch (error) {
       // It may be an event that was refused, whose agent waits behind its `yield`.
       void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      return this.#threw(error);
+      return this.#agentThrew(error);
     }
     if (this.#failure !== undefined) this.#unstorable(this.#failure);
-    else await this.#returned(last);
-    if (leaving !== undefined && !this.#hasLeft) await this.#lingers(leaving);
+    else await this.#agentDone(last);
+    if (cleanup !== undefined && !this.#agentReturned) await this.#waitForCleanup(cleanup);
   }
 
   /** Lets the agent clean up behind its last event. */
-  async #leave(iterator: AsyncIterator<AgentEvent>): Promise<void> {
+  async #closeAgent(iterator: AsyncIterator<AgentEvent>): Promise<void> {
     await closeIterator(iterator, this.#source.logger);
-    this.#hasLeft = true;
+    this.#agentReturned = true;
   }
 
   /** Everything of the task is stored, and its agent is still there: it may take its time, but not for ever. */
-  async #lingers(leaving: Promise<void>): Promise<void> {
+  async #waitForCleanup(cleanup: Promise<void>): Promise<void> {
     const { limits, logger } = this.#source;
-    if (await within(limits.agentCleanupMs, Promise.race([leaving, this.done]))) return;
+    if (await within(limits.agentCleanupMs, Promise.race([cleanup, this.done]))) return;
     const { taskId } = this.log;
     logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
   }
@@ -316,28 +284,28 @@ export class Execution {
         : this.#statusDraft(event.state, event.content, now);
     this.log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
-    this.log.append(draft, this.#relying).catch(this.#note);
+    this.log.append(draft, this.#fenced).catch(this.#note);
   }
 
   /** A pause says whose it is: messages that wait for the next turn may have come before it in the log. */
   #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
     const draft = statusDraft(this.#place, state, content, now);
-    return isInterrupted(state) ? { ...draft, answers: this.log.turn } : draft;
+    return isInterrupted(state) ? { ...draft, answers: this.log.turns.current } : draft;
   }
 
   /** Large events take their time: others have their turn before an agent that does not wait goes on. */
-  async #letOthers(): Promise<void> {
+  async #letOthersRun(): Promise<void> {
     this.#acceptedBytes = 0;
     await new Promise((resolve) => setImmediate(resolve));
   }
 
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
-    if (!isEnded(error)) this.#broke(error);
+    if (!isEnded(error)) this.#stopStoring(error);
   };
 
   /** The agent returned: after a pause the task waits, otherwise it is done. */
-  async #returned(last: TaskState | undefined): Promise<void> {
+  async #agentDone(last: TaskState | undefined): Promise<void> {
     if (last !== undefined && isTerminal(last)) return this.#settle();
     const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
@@ -351,11 +319,11 @@ export class Execution {
 
   /** Ends the lease of a task that waits for its client, unless a message waits that came meanwhile. */
   async #letGo(): Promise<void> {
-    const { fence } = this.#relying;
+    const { fence } = this.#fenced;
     for (;;) {
       // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
-      while (this.#waiting === undefined && !this.log.quiet) await this.log.stored();
-      if (this.#waiting !== undefined || isTerminal(this.log.plannedState)) return;
+      while (this.#queue.next === undefined && !this.log.quiet) await this.log.stored();
+      if (this.#queue.next !== undefined || isTerminal(this.log.plannedState)) return;
       if (await this.log.setLease(fence, null, this.log.fold.position)) return;
       if (!holds(fence, this.log.head.lease)) return;
     }
@@ -363,23 +331,23 @@ export class Execution {
 
   /** Ends the task, unless a message waits, or is on its way: the task goes on with it. */
   async #complete(): Promise<void> {
-    while (this.#waiting === undefined && !isTerminal(this.log.plannedState)) {
+    while (this.#queue.next === undefined && !isTerminal(this.log.plannedState)) {
       try {
-        await this.log.append(this.#status(TaskState.COMPLETED), { ...this.#relying, ifNoneWaits: true });
+        await this.log.append(this.#status(TaskState.COMPLETED), { ...this.#fenced, ifNoneWaits: true });
       } catch (error) {
         if (!(error instanceof MessageWaits)) throw error;
         await this.log.stored();
       }
     }
-    if (this.#waiting === undefined) await this.#settle();
+    if (this.#queue.next === undefined) await this.#settle();
   }
 
   /** A lease that whoever looks next may claim; the claim's own attempt is not to count. */
   #upForClaim(): Lease {
-    return upForClaim(notBegun(this.#relying.fence));
+    return upForClaim(notBegun(this.#fenced.fence));
   }
 
-  async #threw(error: unknown): Promise<void> {
+  async #agentThrew(error: unknown): Promise<void> {
     const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
@@ -399,7 +367,7 @@ export class Execution {
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {
     if (isTerminal(this.log.plannedState)) return this.#settle();
-    await this.log.append(this.#status(state, content), this.#relying);
+    await this.log.append(this.#status(state, content), this.#fenced);
   }
 
   #status(state: TaskState, content?: Content): ReturnType<typeof statusDraft> {
@@ -418,55 +386,11 @@ export class Execution {
   }
 
   #setLease(lease: Lease | null): Promise<boolean> {
-    return this.log.setLease(this.#relying.fence, lease);
+    return this.log.setLease(this.#fenced.fence, lease);
   }
 }
 
 /** Whether the log refused an entry because the task is over. */
 function isEnded(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
-}
-
-/** Lets an agent clean up after its last event; what goes wrong then concerns the log alone. */
-export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
-  try {
-    await iterator.return?.();
-  } catch (error) {
-    logger.warn({ err: error }, "an agent threw after its last event");
-  }
-}
-
-/** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
-const roundBytes = 256 * 1024;
-
-/** Characters of a reason for a failure: it is stored however large its task is. */
-const maxReason = 10_000;
-
-const invalidAnswer = "The agent's answer is not valid:";
-
-/** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
-export function failureText(error: unknown, logger: Logger, taskId: string): string {
-  const text = textFor(error);
-  if (text?.startsWith(invalidAnswer)) logger.error({ taskId, why: text }, "an agent's answer is not valid");
-  if (text !== undefined) return text;
-  const reference = newId();
-  logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
-  return `The agent failed unexpectedly. Reference: ${reference}`;
-}
-
-/** Whether a value looks like an event; authors without a type checker yield anything. */
-function isEvent(value: unknown): value is AgentEvent {
-  return typeof value === "object" && value !== null && "kind" in value;
-}
-
-/** An agent may throw anything, also what throws when it is looked at. */
-function textFor(error: unknown): string | undefined {
-  try {
-    if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.rawMessage;
-    if (error instanceof InvalidAgentEvent) return `${invalidAnswer} ${error.message}.`;
-    if (!(error instanceof AgentError) || typeof error.message !== "string") return undefined;
-    return error.message.length <= maxReason ? error.message : `${error.message.slice(0, maxReason)}…`;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,10 +5,11 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TransientMap } from "../core/transient.js";
 import { type Lease, nobody } from "../store/task-store.js";
-import { Execution, type ExecutionSource, type PendingTurn } from "./execution.js";
+import { Execution, type ExecutionSource } from "./execution.js";
 import type { LeaseKeeper } from "./lease.js";
 import type { TaskLog } from "./task-log.js";
 import type { TaskLogCache } from "./task-log-cache.js";
+import type { PendingTurn } from "./taskless.js";
 
 /** What the executions of a process need of its engine. */
 export interface ExecutionsSource {

@@ -13,6 +13,11 @@ export function isOutage(error: unknown): boolean {
   return cause instanceof StoreError && cause.kind === "unavailable";
 }
 
+/** Whether another process wrote first. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof StoreError && (error.kind === "conflict" || error.kind === "finished");
+}
+
 /** Logs trouble with the store, in a whisper when a line for all of it is in the log already. */
 export function logTrouble(logger: Logger, error: unknown, facts: object, message: string): void {
   logger[isOutage(error) ? "debug" : "error"]({ err: error, ...facts }, message);

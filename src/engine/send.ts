@@ -18,7 +18,6 @@ import { type IdempotencyKey, type IdempotencyRecord, StoreError, type TaskStore
 import { type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { createdDraft, messageDraft } from "./draft.js";
-import type { PendingTurn } from "./execution.js";
 import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
@@ -26,7 +25,7 @@ import { isOutage, toCallerError } from "./outage.js";
 import type { Shutdown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
-import { askToAccept, directReply, firstEvent, giveUp, isReply } from "./taskless.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "./taskless.js";
 import type { Scope, Tasks } from "./tasks.js";
 
 /** One message to be sent, with what the interceptors found out about its call. */

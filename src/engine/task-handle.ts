@@ -67,8 +67,8 @@ export class TaskHandle {
    */
   async whenIdle(client: Cancellation, timeoutMs: number): Promise<boolean> {
     const { log, outage } = this.#source;
-    const isSettled = (): boolean => log.completedTurn >= this.#since;
-    const isStuck = (): boolean => !log.busy && outage();
+    const isSettled = (): boolean => log.turns.completed >= this.#since;
+    const isStuck = (): boolean => !log.turns.busy && outage();
     const done = await waitFor(this.#source, () => isSettled() || isStuck(), { client, timeoutMs });
     if (done && !isSettled()) throw unavailable(undefined);
     return done;
@@ -87,7 +87,7 @@ export class TaskHandle {
    */
   async *events(after: LogPosition, client: Cancellation): AsyncGenerator<StreamResponse> {
     // A repeated send may find that the turn it asks for is over already.
-    const hasStarted = this.#source.log.completedTurn >= this.#since;
+    const hasStarted = this.#source.log.turns.completed >= this.#since;
     for await (const entry of readLog(this.#source, after.position, client, hasStarted)) {
       const response = entry.generation > after.generation ? responseOf(entry) : undefined;
       if (response !== undefined) yield response;

@@ -35,7 +35,7 @@ export class TaskLogCache {
   async acquire(taskId: string): Promise<TaskLog | undefined> {
     const log = this.#logs.get(taskId) ?? (await this.#load(taskId));
     if (log === undefined) return undefined;
-    log.refCount++;
+    log.retain();
     this.#logs.set(taskId, log);
     return log;
   }
@@ -43,20 +43,20 @@ export class TaskLogCache {
   /** Puts a new task's log up and takes hold of it. */
   create(head: TaskHead): TaskLog {
     const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0 });
-    log.refCount++;
+    log.retain();
     this.#logs.set(head.taskId, log);
     return log;
   }
 
   /** Lets go; the last one to do so takes the log from memory. */
   release(log: TaskLog): void {
-    log.refCount--;
+    log.release();
     this.evict(log);
   }
 
   /** Forgets a log that nobody holds, once nothing of it is on its way: whoever reads the task then reads all of it. */
   evict(log: TaskLog): void {
-    if (log.refCount > 0 || this.#logs.get(log.taskId) !== log) return;
+    if (log.isRetained || this.#logs.get(log.taskId) !== log) return;
     if (log.quiet) {
       this.#logs.delete(log.taskId);
       this.#forgotten(log);

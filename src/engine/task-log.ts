@@ -1,26 +1,21 @@
-import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { callAll } from "../core/call-all.js";
 import { defer } from "../core/defer.js";
-import {
-  type AppendRequest,
-  type Fence,
-  type Lease,
-  StoreError,
-  type TaskHead,
-  type TaskRow,
-  type TaskStore,
-} from "../store/task-store.js";
-import { countsAsGeneration, type Draft, decodeEntry, millisOf, noteSize, stateAfter } from "../task/entry.js";
+import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import { type Draft, decodeEntry, noteSize, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../task/state.js";
 import { LogPageCache } from "./cursor/log-page-cache.js";
 import { Tail } from "./cursor/tail.js";
 import { isFenced, LeaseLost } from "./lease.js";
-import { unavailable } from "./outage.js";
+import { isConflict, unavailable } from "./outage.js";
 import { Plan, type SizeLimits } from "./plan.js";
-import { saveSnapshot, snapshotPays } from "./snapshots.js";
-import { type AppendOptions, type Batch, type Pending, Unstored } from "./unstored.js";
+import { SnapshotSaver } from "./snapshots.js";
+import { StoredHead } from "./stored-head.js";
+import { TurnProgress } from "./turn-progress.js";
+
+import { type AppendOptions, appendRequest, type Batch, endsBurst, type Pending, Unstored } from "./unstored.js";
+import { Waiters } from "./waiters.js";
 
 /** How often an append is tried again that meets a conflict of which nothing is to be seen. */
 const maxConflicts = 8;
@@ -37,24 +32,15 @@ export class TaskLog {
   readonly fold: TaskFold;
   /** The newest entries, for readers that keep up. */
   readonly tail: Tail;
-  /** Position of the message whose turn is being executed, or was last, in this process. */
-  turn = 0;
-  /** Up to this position messages have had their turn come to rest, which lets blocking sends of them return. */
-  completedTurn: number;
-  /** How many hold on to this log: readers, executions, calls. The engine forgets a log that nobody holds. */
-  refCount = 0;
-  /** Whether an execution of the task lives or waits in this process. */
-  busy = false;
-  /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
-  uncertain = false;
+  readonly turns: TurnProgress = new TurnProgress();
   /** What an execution relied on of which an entry was given up: nothing of it is to stand behind the gap. */
   #cutOff: Fence | undefined;
 
   readonly #store: TaskStore;
-  #head: TaskHead;
-  /** Counts changes of the lease that this process knows of: an older answer of the store does not undo them. */
-  #leaseChanges = 0;
-  #settingLease = 0;
+  /** How many hold this log: readers, executions, calls. */
+  #refCount = 0;
+  #uncertain = false;
+  readonly #head: StoredHead;
   #plan: Plan;
   readonly #unstored = new Unstored();
   #writing = false;
@@ -64,34 +50,29 @@ export class TaskLog {
   /** Counts appends of this process that were stored. */
   #appends = 0;
   #failures = 0;
-  #snapshotAt: number;
-  /** Bytes of the entries behind the last snapshot, as stored. */
-  #bytesSince: number;
-  #savingSnapshot = false;
+  readonly #snapshots: SnapshotSaver;
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
-  #waiters = new Set<() => void>();
+  readonly #changes = new Waiters();
   #pages: LogPageCache | undefined;
 
   constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number; bytesSince?: number }) {
     this.#store = options.store;
-    this.#head = options.head;
+    this.#head = new StoredHead(options.head);
     this.fold = options.fold;
-    this.#snapshotAt = options.snapshotAt;
-    this.#bytesSince = options.bytesSince ?? 0;
+    this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
     this.#plan = new Plan(options.fold, this.#unstored);
     this.tail = new Tail(options.fold.position);
-    this.completedTurn = 0;
-    if (endsBlockingSend(options.fold.state)) this.#noteLease();
+    this.#noteLease();
   }
 
   get taskId(): string {
-    return this.#head.taskId;
+    return this.#head.value.taskId;
   }
 
   /** The head as stored, with the lease as last set. */
   get head(): TaskHead {
-    return this.#head;
+    return this.#head.value;
   }
 
   /** State after everything that was accepted, stored or not: what the state table judges by. */
@@ -102,8 +83,38 @@ export class TaskLog {
   /** Whether the task waits for its client, or is over, and nobody is at work on it, here or elsewhere. */
   get atRest(): boolean {
     return (
-      endsBlockingSend(this.fold.state) && !this.busy && (this.#head.lease === null || isTerminal(this.fold.state))
+      endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
     );
+  }
+
+  /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
+  get uncertain(): boolean {
+    return this.#uncertain;
+  }
+
+  /** Whether this log is in use. The cache forgets one that is not. */
+  get isRetained(): boolean {
+    return this.#refCount > 0;
+  }
+
+  /** Keeps the log in memory until `release`. */
+  retain(): void {
+    this.#refCount++;
+  }
+
+  release(): void {
+    this.#refCount--;
+  }
+
+  /** Notes that an execution of the task lives in this process, which keeps the log in memory. */
+  beginExecution(): void {
+    this.turns.beginExecution();
+    this.retain();
+  }
+
+  endExecution(): void {
+    this.turns.endExecution();
+    this.release();
   }
 
   /** What the tail has no more, from the store. */
@@ -161,17 +172,11 @@ export class TaskLog {
 
   /** Position of the message at whose turn somebody works, here or elsewhere, as far as is known. */
   get #turnAtWork(): number | undefined {
-    return this.busy ? this.turn : this.#head.lease?.turn;
+    return this.turns.busy ? this.turns.current : this.head.lease?.turn;
   }
 
-  /**
-   * A burst of events goes into one append: it begins with the next round of the event loop, or at once when an
-   * entry came that nothing is likely to follow.
-   */
   #schedule(draft: Draft): void {
-    const next = stateAfter(draft.event);
-    const last = countsAsGeneration(draft.event) ? next !== undefined && next !== TaskState.WORKING : true;
-    if (last) queueMicrotask(() => this.run());
+    if (endsBurst(draft)) queueMicrotask(() => this.run());
     else if (this.#unstored.length === 1) defer(this);
   }
 
@@ -207,38 +212,26 @@ export class TaskLog {
    * @returns whether it was done; otherwise somebody else has the lease, or has appended
    */
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
-    this.#changeLease(lease);
-    this.#settingLease++;
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
-    const done = await this.#store.setLease(request).finally(() => this.#settingLease--);
+    const done = await this.#head.setLease(this.#store, request);
     if (done === "set") this.#noteLease();
     else await this.refresh();
     return done === "set";
   }
 
-  #changeLease(lease: Lease | null): void {
-    this.#leaseChanges++;
-    this.#head = { ...this.#head, lease };
-  }
-
   /** Calls back once, at the next entry or at `wake`. The result takes the wish back. */
   onChange(callback: () => void): () => void {
-    this.#waiters.add(callback);
-    return () => this.#waiters.delete(callback);
+    return this.#changes.onNext(callback);
   }
 
   /** Resolves at the next entry or at `wake`. */
   changed(): Promise<void> {
-    return new Promise((resolve) => this.onChange(resolve));
+    return this.#changes.next();
   }
 
   /** Lets every waiting reader look again. */
   wake(): void {
-    if (this.#waiters.size === 0) return;
-    const waiters = this.#waiters;
-    // Not clear(): V8 would let the table of every wake refer to the next one's (see core/transient.ts).
-    this.#waiters = new Set();
-    callAll(waiters);
+    this.#changes.notify();
   }
 
   /** Whether the store has the task; retention removes it when it is over. */
@@ -261,15 +254,15 @@ export class TaskLog {
       const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
       while (this.#appending) await this.#answer();
       if (read.length === 0) {
-        if (isWell && this.#failures === failures) this.uncertain = false;
+        if (isWell && this.#failures === failures) this.#uncertain = false;
         break;
       }
       if (this.fold.position === before) this.#takeOver(read);
     }
-    const changes = this.#leaseChanges;
+    const { leaseChanges } = this.#head;
     const head = await this.#store.head({ taskId: this.taskId });
-    if (head === undefined || this.#appending || this.#settingLease > 0 || changes !== this.#leaseChanges) return;
-    this.#changeLease(head.lease);
+    if (head === undefined || this.#appending || !this.#head.mayTakeLease(leaseChanges)) return;
+    this.#head.changeLease(head.lease);
     this.#noteLease();
   }
 
@@ -331,49 +324,17 @@ export class TaskLog {
 
   async #append(): Promise<void> {
     const batch = this.#unstored.next(this.fold);
-    const request = this.#request(batch);
+    const request = appendRequest(this.head, this.fold.position, batch);
     this.#appending = true;
     try {
       const there = await this.#store.append(request);
       this.#appends++;
-      if (request.lease !== undefined) this.#changeLease(there ?? request.lease);
+      if (request.lease !== undefined) this.#head.changeLease(there ?? request.lease);
       this.#stored(batch);
     } finally {
       this.#appending = false;
       for (const resolve of this.#answers.splice(0)) resolve();
     }
-  }
-
-  #request({ pending, entries, bytes }: Batch): AppendRequest {
-    const expected = this.fold.position;
-    let { state, statusTime } = this.#head;
-    let lease: Lease | undefined;
-    let fence: Fence | undefined;
-    let position = expected;
-    for (const { draft, options } of pending) {
-      position++;
-      const next = stateAfter(draft.event);
-      if (next !== undefined) {
-        state = next;
-        statusTime = draft.time;
-      }
-      if (options.lease !== undefined) lease ??= options.lease(position);
-      fence ??= options.fence;
-    }
-    // Written out, as heads are made for every entry: a spread costs several times as much.
-    const { taskId, tenant, owner, contextId } = this.#head;
-    const generation = entries.at(-1)?.generation ?? 0;
-    const head: TaskRow = { taskId, tenant, owner, contextId, state, statusTime, position, generation };
-    const send = pending[0]?.options.send;
-    return {
-      head,
-      expected,
-      creates: entries[0]?.event.case === "created",
-      entries: bytes,
-      fence,
-      lease,
-      ...(send === undefined ? {} : { send: { ...send, taskId: this.taskId, position: expected + 1 } }),
-    };
   }
 
   #stored({ pending, entries, bytes }: Batch): void {
@@ -391,49 +352,28 @@ export class TaskLog {
     });
     this.wake();
     for (const resolve of this.#room.splice(0)) resolve();
-    this.#considerSnapshot();
+    this.#snapshots.saveIfDue(this.taskId, this.fold);
   }
 
   #publish(entry: LogEntry, size: number, added?: number): void {
     this.fold.apply(entry, added);
     this.tail.push(noteSize(entry, size), size);
-    this.#bytesSince += size;
+    this.#snapshots.noteEntry(size);
+    this.#head.apply(entry);
     const state = stateAfter(entry.event);
-    const before = this.#head;
-    const { taskId, tenant, owner, contextId } = before;
-    const { position, generation } = entry;
-    const statusTime = state === undefined ? before.statusTime : millisOf(entry.time);
-    const now = state ?? before.state;
-    // The end of a task is the end of its lease.
-    const lease = isTerminal(now) ? null : before.lease;
-    this.#head = { taskId, tenant, owner, contextId, state: now, statusTime, position, generation, lease };
     if (state === undefined || !endsBlockingSend(state)) return;
-    // A pause is that of the turn at work; messages behind it wait for their own. The end is everybody's.
-    if (this.busy && !isTerminal(state)) this.completedTurn = this.turn;
+    // A pause is that of the turn at work; messages behind it wait for their own. The end is that of all messages.
+    if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent();
     else this.#noteLease();
   }
 
-  /** Whose turns have come to rest in a task that nobody has in work here: the lease tells of the others. */
   #noteLease(): void {
-    const { state, statusPosition, position } = this.fold;
-    if (!endsBlockingSend(state) || (this.busy && !isTerminal(state))) return;
-    const before = this.completedTurn;
-    const { lease } = this.#head;
-    if (isTerminal(state)) this.completedTurn = position;
-    else if (lease === null) this.completedTurn = Math.max(before, statusPosition);
-    // Whether this is the pause of the turn that another process has in work, or of the one before, cannot be seen.
-    else this.completedTurn = Math.max(before, lease.turn - 1);
-    this.wake();
+    if (this.turns.noteLease(this.fold, this.head.lease)) this.wake();
   }
 
   /** Somebody else executes the task: nothing of who did is tried again, and what relies on no lease goes on. */
   async #lost(cause: unknown): Promise<void> {
-    const waiting = this.#unstored.takeAll();
-    const fence = waiting.find(({ options }) => options.fence !== undefined)?.options.fence;
-    for (const pending of waiting) {
-      if (pending.options.fence === undefined || pending.options.fence !== fence) this.#unstored.push(pending);
-      else pending.reject(new LeaseLost(this.taskId, cause));
-    }
+    for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
     for (const resolve of this.#room.splice(0)) resolve();
     await this.#retry(cause);
   }
@@ -456,7 +396,7 @@ export class TaskLog {
     const reason = refused ? error : unavailable(error);
     if (!refused) {
       this.#failures++;
-      this.uncertain = true;
+      this.#uncertain = true;
     }
     for (const { options, reject } of lost) {
       this.#cutOff = options.fence ?? this.#cutOff;
@@ -466,21 +406,4 @@ export class TaskLog {
     this.#replan();
     for (const resolve of this.#room.splice(0)) resolve();
   }
-
-  #considerSnapshot(): void {
-    const { fold } = this;
-    if (this.#savingSnapshot || !snapshotPays(fold, this.#snapshotAt, this.#bytesSince)) return;
-    this.#savingSnapshot = true;
-    this.#snapshotAt = fold.position;
-    this.#bytesSince = 0;
-    // A snapshot that could not be kept costs time, never an entry.
-    const done = (): void => {
-      this.#savingSnapshot = false;
-    };
-    saveSnapshot(this.#store, this.taskId, fold).then(done, done);
-  }
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof StoreError && (error.kind === "conflict" || error.kind === "finished");
 }

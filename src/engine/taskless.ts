@@ -1,15 +1,15 @@
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Client, LazyAbortController } from "../agent/abort.js";
-import type { Agent } from "../agent/agent.js";
+import type { Agent, Turn } from "../agent/agent.js";
 import { startAgent } from "../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
-import type { Content, ReplyEvent } from "../agent/event.js";
+import type { AgentEvent, Content, ReplyEvent } from "../agent/event.js";
 import { checkValues, type EventLimits } from "../agent/event-values.js";
 import { agentMessage } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { closeIterator, failureText, type PendingTurn } from "./execution.js";
+import { closeIterator, failureText } from "./agent-output.js";
 
 /** A turn that has no task yet. */
 export interface TasklessTurn {
@@ -18,6 +18,17 @@ export interface TasklessTurn {
   /** Until there is a task, nobody but this client could read the answer. */
   readonly client: Client;
   readonly source: TurnSource;
+}
+
+/** A turn whose agent runs already, because its first event decided that there is a task. */
+export interface PendingTurn {
+  readonly iterator: AsyncIterator<AgentEvent>;
+  readonly aborter: LazyAbortController;
+  readonly turn: Turn;
+  /** Its first event; undefined when the agent threw before it. */
+  readonly first: IteratorResult<AgentEvent> | undefined;
+  /** What the agent refuses the message with, where it may: nothing is stored then. */
+  readonly refusal?: A2AError | undefined;
 }
 
 /** Runs an agent up to its first event, which decides between a direct answer and a task. */

@@ -1,6 +1,7 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Fence, IdempotencyKey, Lease } from "../store/task-store.js";
-import { countsAsGeneration, type Draft, encodeEntry, placeDraft } from "../task/entry.js";
+import type { AppendRequest, Fence, IdempotencyKey, Lease, TaskHead, TaskRow } from "../store/task-store.js";
+import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
 
@@ -72,6 +73,18 @@ export class Unstored {
     return all;
   }
 
+  /** Takes out those that rely on the same lease as the first one that relies on any. */
+  takeFenced(): Pending[] {
+    const all = this.takeAll();
+    const fence = all.find(({ options }) => options.fence !== undefined)?.options.fence;
+    const taken: Pending[] = [];
+    for (const pending of all) {
+      if (pending.options.fence === undefined || pending.options.fence !== fence) this.push(pending);
+      else taken.push(pending);
+    }
+    return taken;
+  }
+
   /**
    * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send
    * alone, since nothing else may be refused together with it, as may what relies on another lease. They stay here until `drop`.
@@ -111,4 +124,46 @@ export class Unstored {
     for (const { draft } of this.#queue.splice(0, count)) this.#size -= draft.size;
     this.#taken = 0;
   }
+}
+
+/**
+ * Whether nothing is likely to follow an entry at once. A burst of events goes into one append: that begins with the next
+ * round of the event loop, but at once when the burst ends.
+ */
+export function endsBurst({ event }: Draft): boolean {
+  if (!countsAsGeneration(event)) return true;
+  const next = stateAfter(event);
+  return next !== undefined && next !== TaskState.WORKING;
+}
+
+/** The append that stores a batch behind the position `expected` of a task. */
+export function appendRequest(before: TaskHead, expected: number, { pending, entries, bytes }: Batch): AppendRequest {
+  let { state, statusTime } = before;
+  let lease: Lease | undefined;
+  let fence: Fence | undefined;
+  let position = expected;
+  for (const { draft, options } of pending) {
+    position++;
+    const next = stateAfter(draft.event);
+    if (next !== undefined) {
+      state = next;
+      statusTime = draft.time;
+    }
+    if (options.lease !== undefined) lease ??= options.lease(position);
+    fence ??= options.fence;
+  }
+  // Written out, as heads are made for every entry: a spread costs several times as much.
+  const { taskId, tenant, owner, contextId } = before;
+  const generation = entries.at(-1)?.generation ?? 0;
+  const head: TaskRow = { taskId, tenant, owner, contextId, state, statusTime, position, generation };
+  const send = pending[0]?.options.send;
+  return {
+    head,
+    expected,
+    creates: entries[0]?.event.case === "created",
+    entries: bytes,
+    fence,
+    lease,
+    ...(send === undefined ? {} : { send: { ...send, taskId, position: expected + 1 } }),
+  };
 }

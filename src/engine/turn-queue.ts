@@ -1,0 +1,47 @@
+import type { TurnRequest } from "../agent/turn.js";
+import { storedTurn } from "./stored-turn.js";
+import type { TaskLog } from "./task-log.js";
+
+/**
+ * The messages of a task that wait for their turn. The log says which they are, whichever process accepted them; what
+ * this process knows of them (the caller, its claims) is kept here.
+ */
+export class TurnQueue {
+  readonly #log: TaskLog;
+  /** What is known here of messages, hardly ever more than one. */
+  readonly #known: TurnRequest[] = [];
+
+  constructor(log: TaskLog) {
+    this.#log = log;
+  }
+
+  /** Adds a stored message that this process accepted, or read for a recovery. */
+  add(request: TurnRequest): void {
+    this.#known.push(request);
+  }
+
+  /** Position of the next stored message after the turn at work; undefined when none waits. */
+  get next(): number | undefined {
+    const { fold, turns } = this.#log;
+    const turn = turns.current;
+    let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
+    // Snapshots of before positions were kept do not name them; recovery has read them from the log.
+    for (const { position } of this.#known) if (position > turn && !(position > (next ?? Infinity))) next = position;
+    return next;
+  }
+
+  /** Takes out what is known here of a message; undefined for one that is to be read from the log. */
+  takeKnown(position: number): TurnRequest | undefined {
+    const index = this.#known.findIndex((request) => request.position === position);
+    return index < 0 ? undefined : this.#known.splice(index, 1)[0];
+  }
+
+  /** Reads a message from the log that another process accepted. */
+  async read(position: number): Promise<TurnRequest> {
+    const log = this.#log;
+    const entry = (log.tail.after(position - 1) ?? (await log.pages.after(position - 1)))[0];
+    const request = entry && storedTurn(log.head, entry);
+    if (request === undefined) throw new Error(`Entry ${position} of task ${log.taskId} is no message.`);
+    return request;
+  }
+}
