@@ -4,7 +4,7 @@ import type { AgentRegistration } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TransientMap } from "../core/transient.js";
-import { type Lease, nobody } from "../store/task-store.js";
+import { type Lease, NO_HOLDER } from "../store/task-store.js";
 import { Execution, type ExecutionSource } from "./execution.js";
 import type { LeaseKeeper } from "./lease.js";
 import type { TaskLog } from "./task-log.js";
@@ -91,7 +91,7 @@ export class Executions {
     const running = this.get(log.taskId);
     if (running !== undefined) running.add(turn, own ? { lease } : {});
     else if (own) this.run(this.create(log, served, lease), turn);
-    else if (lease?.holder === nobody) this.#source.claimSoon();
+    else if (lease?.holder === NO_HOLDER) this.#source.claimSoon();
   }
 
   #ended(execution: Execution): void {

@@ -3,7 +3,7 @@ import {
   type Fence,
   type HeldLease,
   type Lease,
-  nobody,
+  NO_HOLDER,
   StoreError,
   type TaskHead,
   type TaskStore,
@@ -45,7 +45,7 @@ export function isFenced(error: unknown): boolean {
 
 /** The lease that whoever looks next may claim. Its claim counts an attempt more. */
 export function upForClaim({ turn, attempt }: Lease): Lease {
-  return { holder: nobody, turn, attempt };
+  return { holder: NO_HOLDER, turn, attempt };
 }
 
 /** The same before its execution began, so that a claim, or the beginning itself, counts it. */
@@ -55,7 +55,7 @@ export function notBegun({ holder, turn, attempt }: Lease): Lease {
 
 /** The lease of a turn that no agent has heard of, up for a claim: after that the attempt is 0, and recovery knows. */
 function neverBegun(turn: number): Lease {
-  return { holder: nobody, turn, attempt: -1 };
+  return { holder: NO_HOLDER, turn, attempt: -1 };
 }
 
 /** Where the turns begin that a task may have and no agent has heard of. */

@@ -109,7 +109,7 @@ export interface TaskStore {
   /**
    * Replaces the lease of an execution, or ends it with null, if it is still the one named by `fence`: otherwise
    * nothing changes and the answer is `lost`. With `expected` the log has to end there as well: otherwise nothing
-   * changes and the answer is `moved`. A lease whose holder is `nobody` is up for a claim.
+   * changes and the answer is `moved`. A lease whose holder is `NO_HOLDER` is up for a claim.
    */
   setLease(request: LeaseChange): Promise<LeaseOutcome>;
 
@@ -161,7 +161,7 @@ export interface TaskHead extends TaskRow {
 }
 
 /** The holder of a lease that is up for a claim. */
-export const nobody = "";
+export const NO_HOLDER = "";
 
 /** What an execution relies on: nothing of it is stored once the lease is another one. */
 export interface Fence {

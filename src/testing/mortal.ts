@@ -1,4 +1,4 @@
-import { nobody, type TaskStore } from "../store/task-store.js";
+import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
 
 /** A process's own way to a store that outlives it. */
 export interface Mortal {
@@ -42,7 +42,7 @@ async function letGo(store: TaskStore, holder: string): Promise<void> {
   for (let after = ""; ; ) {
     const held = await store.leasesOf({ holder, after, limit: PAGE });
     for (const { taskId, ...lease } of held) {
-      await store.setLease({ taskId, fence: lease, lease: { ...lease, holder: nobody } });
+      await store.setLease({ taskId, fence: lease, lease: { ...lease, holder: NO_HOLDER } });
     }
     if (held.length < PAGE) return;
     after = held.at(-1)?.taskId ?? "";

@@ -15,7 +15,7 @@ import {
 } from "../../src/agent/event.js";
 import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
-import { nobody, type TaskStore } from "../../src/store/task-store.js";
+import { NO_HOLDER, type TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -641,7 +641,7 @@ describe("drain()", () => {
       const { task } = await bench.engine.get(scope, id);
       expect(task.status?.state).toBe(recover === "fail" ? TaskState.FAILED : TaskState.WORKING);
       const head = await bench.store.head({ taskId: id });
-      expect(head?.lease?.holder).toBe(recover === "fail" ? undefined : nobody);
+      expect(head?.lease?.holder).toBe(recover === "fail" ? undefined : NO_HOLDER);
     }
   });
 });

@@ -6,7 +6,7 @@ import { type AgentEvent, artifact, completed, inputRequired, working } from "..
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { silentLogger } from "../../src/core/log.js";
 import { LeaseKeeper } from "../../src/engine/lease.js";
-import { nobody, StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -247,7 +247,7 @@ describe("LeaseKeeper.tidy()", () => {
     await keeper.tidy();
     expect((await store.head({ taskId }))?.lease).toEqual(next);
     await keeper.tidy();
-    expect((await store.head({ taskId }))?.lease).toMatchObject({ holder: nobody, turn: 2 });
+    expect((await store.head({ taskId }))?.lease).toMatchObject({ holder: NO_HOLDER, turn: 2 });
   });
 });
 

@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { nobody, type StoreErrorKind } from "../task-store.js";
+import { NO_HOLDER, type StoreErrorKind } from "../task-store.js";
 import {
   bytesOf,
   countTo,
@@ -162,7 +162,7 @@ function leasing(contract: StoreContract): void {
   });
 
   scenario(contract, "leaves a lease that is there, and says which one", async (store) => {
-    for (const lease of [leaseOf({ attempt: 3 }), leaseOf({ holder: nobody }), { ...wanted, turn: 1 }]) {
+    for (const lease of [leaseOf({ attempt: 3 }), leaseOf({ holder: NO_HOLDER }), { ...wanted, turn: 1 }]) {
       const head = await create(store, { taskId: `of ${lease.holder}`, lease });
       expect(await store.append({ ...followRequest(head), lease: wanted })).toEqual(lease);
       expect((await store.head(head))?.lease).toEqual(lease);
@@ -217,7 +217,7 @@ function fencing(contract: StoreContract): void {
     const others = [
       leaseOf({ holder: "other", attempt: 2 }),
       leaseOf({ attempt: 3 }),
-      leaseOf({ holder: nobody }),
+      leaseOf({ holder: NO_HOLDER }),
       null,
     ];
     for (const [index, lease] of others.entries()) {
@@ -240,7 +240,7 @@ function fencing(contract: StoreContract): void {
     "refuses what was cut off, from the moment it is claimed, and takes what needs no lease",
     async (store) => {
       const head = await create(store, { taskId: "a", lease: leaseOf() });
-      await store.setLease({ taskId: "a", fence: leaseOf(), lease: leaseOf({ holder: nobody, attempt: 1 }) });
+      await store.setLease({ taskId: "a", fence: leaseOf(), lease: leaseOf({ holder: NO_HOLDER, attempt: 1 }) });
       const [claimed] = await store.claimLeases({ holder: "new", leaseMs: 60_000, limit: 10 });
       await expect(store.append({ ...followRequest(head), fence: leaseOf() })).rejects.toMatchObject(fenced);
       await store.append({ ...followRequest(head), fence: claimed?.lease ?? undefined });

@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { nobody, type TaskStore } from "../task-store.js";
+import { NO_HOLDER, type TaskStore } from "../task-store.js";
 import {
   bytesOf,
   countTo,
@@ -121,7 +121,7 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
     "has remembered sends, push configurations with their positions, and leases",
     async (store) => {
       const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
-      const lease = leaseOf({ holder: nobody });
+      const lease = leaseOf({ holder: NO_HOLDER });
       const head = headOf({ taskId: "a" });
       await store.append({ head, expected: 0, creates: true, entries: numbered(0, 1), send, lease });
       await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });

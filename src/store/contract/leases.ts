@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { nobody, type TaskStore } from "../task-store.js";
+import { NO_HOLDER, type TaskStore } from "../task-store.js";
 import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario, sleep } from "./setup.js";
 
 /** `beat`, `claimLeases`, `leasesOf`, `setLease`. */
@@ -19,7 +19,7 @@ const claim = { holder: "new", leaseMs: 600_000, limit: 100 };
 /** So long that a round in time is likely on a busy machine, and short enough to wait for. */
 const shortMs = 300;
 
-const released = leaseOf({ holder: nobody });
+const released = leaseOf({ holder: NO_HOLDER });
 
 /** Claims now and then until there is something, as an engine does. */
 async function claimInTime(store: TaskStore, request = { ...claim, leaseMs: shortMs }): Promise<string[]> {
@@ -45,7 +45,7 @@ function claiming(contract: StoreContract): void {
   });
 
   scenario(contract, "gives the head with the new lease, the attempt counted, the turn kept", async (store) => {
-    const lease = leaseOf({ holder: nobody, turn: 1, attempt: 4 });
+    const lease = leaseOf({ holder: NO_HOLDER, turn: 1, attempt: 4 });
     const head = await create(store, { taskId: "a", lease }, 3);
     const taken = { ...head, lease: { holder: "new", turn: 1, attempt: 5 } };
     expect(await store.claimLeases(claim)).toEqual([taken]);
@@ -53,13 +53,13 @@ function claiming(contract: StoreContract): void {
   });
 
   scenario(contract, "counts from below zero, too, and relies on an attempt of zero", async (store) => {
-    await create(store, { taskId: "a", lease: leaseOf({ holder: nobody, turn: 1, attempt: -1 }) }, 3);
+    await create(store, { taskId: "a", lease: leaseOf({ holder: NO_HOLDER, turn: 1, attempt: -1 }) }, 3);
     const taken = { holder: "new", turn: 1, attempt: 0 };
     expect((await store.claimLeases(claim)).map(({ lease }) => lease)).toEqual([taken]);
     const next = { ...taken, attempt: 1 };
     expect(await store.setLease({ taskId: "a", fence: taken, lease: next })).toBe("set");
     expect((await store.head({ taskId: "a" }))?.lease).toEqual(next);
-    const back = { holder: nobody, turn: 1, attempt: -1 };
+    const back = { holder: NO_HOLDER, turn: 1, attempt: -1 };
     expect(await store.setLease({ taskId: "a", fence: next, lease: back })).toBe("set");
     expect((await store.head({ taskId: "a" }))?.lease).toEqual(back);
   });
@@ -237,7 +237,7 @@ function setting(contract: StoreContract): void {
 
   scenario(contract, "puts a lease up for a claim", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });
-    const lease = leaseOf({ holder: nobody, attempt: 3 });
+    const lease = leaseOf({ holder: NO_HOLDER, attempt: 3 });
     await store.setLease({ taskId: "a", fence: leaseOf(), lease });
     const [claimed] = await store.claimLeases(claim);
     expect(claimed?.lease).toEqual({ holder: "new", turn: 1, attempt: 4 });

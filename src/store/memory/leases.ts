@@ -5,7 +5,7 @@ import {
   type ClaimRequest,
   type HeldLease,
   type Lease,
-  nobody,
+  NO_HOLDER,
   type TaskHead,
 } from "../task-store.js";
 import { compareIds } from "./list.js";
@@ -60,7 +60,7 @@ export class Leases {
 
   claim({ holder, leaseMs, limit }: ClaimRequest): TaskHead[] {
     const claimed: TaskHead[] = [];
-    for (const from of [nobody, ...this.#gone(leaseMs)]) {
+    for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
       if (from === holder) continue;
       this.#beats.delete(from);
       for (const task of this.#of(from).slice(0, limit - claimed.length)) {
@@ -87,7 +87,7 @@ export class Leases {
   #gone(leaseMs: number): string[] {
     if (!this.#shared) return [];
     const holders = new Set(this.#beats.keys());
-    for (const [holder, held] of this.#held) if (holder !== nobody && held.size > 0) holders.add(holder);
+    for (const [holder, held] of this.#held) if (holder !== NO_HOLDER && held.size > 0) holders.add(holder);
     return this.#watch.check(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
   }
 }

@@ -1,11 +1,12 @@
 import { StoreError } from "../task-store.js";
 import { Appender } from "./append.js";
-import { Belongings } from "./belongings.js";
 import { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
+import { PushConfigs } from "./push-configs.js";
 import { Retention } from "./retention.js";
+import { Snapshots } from "./snapshots.js";
 import type { OtherWrite, Write, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** What became of a write: the method's result, or the error that it alone has. */
@@ -29,8 +30,7 @@ export class Committer {
   readonly #handlers: Handlers;
   readonly #schema: number | undefined;
   readonly #version: Query<[], number>;
-  /** Version that another program has brought the file to, once that was seen: nothing is written any more. */
-  foreign: number | undefined;
+  #foreign: number | undefined;
 
   /**
    * @param gone holders of leases whose processes are gone; undefined where nobody knows
@@ -47,19 +47,25 @@ export class Committer {
     this.#counters = new Counters(db);
     this.#appender = new Appender(db, this.#counters);
     const leases = new Leases(db, gone);
-    const belongings = new Belongings(db);
+    const snapshots = new Snapshots(db);
+    const pushConfigs = new PushConfigs(db);
     this.#retention = new Retention(db, this.#counters);
     this.#handlers = {
-      saveSnapshot: (request) => belongings.saveSnapshot(request),
+      saveSnapshot: (request) => snapshots.save(request),
       claimLeases: (request) => leases.claim(request),
       beat: (request) => leases.beat(request),
       beatForIt: (request) => leases.beat(request, true),
       setLease: (request) => leases.set(request),
-      putPushConfig: (request) => belongings.putPushConfig(request),
-      deletePushConfig: (request) => belongings.deletePushConfig(request),
-      savePushPosition: (request) => belongings.savePushPosition(request),
+      putPushConfig: (request) => pushConfigs.put(request),
+      deletePushConfig: (request) => pushConfigs.delete(request),
+      savePushPosition: (request) => pushConfigs.savePosition(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
     };
+  }
+
+  /** Version that another program has brought the file to, once that was seen: nothing is written any more. */
+  get foreign(): number | undefined {
+    return this.#foreign;
   }
 
   /** Does the writes in their order and returns when what was done is durable. */
@@ -106,7 +112,7 @@ export class Committer {
   #checkVersion(schema: number): void {
     const version = this.#version.get();
     if (version === schema) return;
-    this.foreign = version;
+    this.#foreign = version;
     throw new StoreError("unavailable", `The schema became version ${version}.`);
   }
 

@@ -56,7 +56,7 @@ export interface WriterData {
   /** Where SQLite comes from in this process. */
   readonly driver: DriverName;
   /** The files that the rest of the store has open, to be the same ones. */
-  readonly place: FileIdentity;
+  readonly files: FileIdentity;
   /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
   readonly gone: readonly string[] | undefined;
   /** Version of the schema that the file has to have at every commit; undefined where nobody else can change it. */

@@ -13,7 +13,7 @@ import { prepareFile } from "./open.js";
 import { Reader } from "./reader.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
-import { watchPlace, watchSchema } from "./watch.js";
+import { watchFiles, watchSchema } from "./watch.js";
 import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
 /** Where the tasks are kept, and how carefully. */
@@ -73,16 +73,16 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   try {
     const reader = new Reader(openReader(file.path));
     // The reader has made SQLite's log, which stays as long as anybody has the file open.
-    const place = identityOf(file.path);
+    const files = identityOf(file.path);
     const troubles = new StoreFaults();
     const schema = shared ? SCHEMA_VERSION : undefined;
     const start = (): Worker =>
-      startWriter({ path: file.path, synchronous, place, gone: file.gone, schema, driver: driver.name });
+      startWriter({ path: file.path, synchronous, files, gone: file.gone, schema, driver: driver.name });
     const writer = new WriterClient({ ...settings, start, troubles });
-    const unwatchPlace = watchPlace(place, troubles);
+    const unwatchFiles = watchFiles(files, troubles);
     const unwatchSchema = shared ? watchSchema(reader, file.path, troubles) : () => {};
     const unwatch = (): void => {
-      unwatchPlace();
+      unwatchFiles();
       unwatchSchema();
     };
     logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");

@@ -1,6 +1,6 @@
 import { holds } from "../check.js";
 import { LivenessMonitor } from "../liveness.js";
-import { nobody, type TaskHead } from "../task-store.js";
+import { NO_HOLDER, type TaskHead } from "../task-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
 import type { WriteRequest, WriteResult } from "./write.js";
@@ -65,7 +65,7 @@ export class Leases {
 
   claim({ holder, leaseMs, limit }: WriteRequest<"claimLeases">): TaskHead[] {
     const claimed: TaskHead[] = [];
-    for (const from of [nobody, ...this.#gone(leaseMs)]) {
+    for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
       if (from === holder) continue;
       this.#forget.run(from);
       const rows = this.#of.all(from, limit - claimed.length);
@@ -114,7 +114,7 @@ function nextHolder(db: Database): Query<[string], string> {
 /** One step for each: they are few, whatever the number of leases. */
 function holders(next: Query<[string], string>): string[] {
   const found: string[] = [];
-  for (let last: string | undefined = nobody; ; ) {
+  for (let last: string | undefined = NO_HOLDER; ; ) {
     last = next.get(last);
     if (last === undefined) return found;
     found.push(last);

@@ -1,7 +1,7 @@
 import { APPLICATION_ID, immediate } from "./connection.js";
 import type { Database } from "./driver/driver.js";
-import { removeHeadless } from "./headless.js";
 import { moveLargeValues, type Part } from "./large-values.js";
+import { removeUncreated } from "./uncreated.js";
 
 /**
  * Version 1. Every table is its primary key's index (`WITHOUT ROWID`), ids compare by their bytes.
@@ -135,7 +135,7 @@ const moved: Step = {
 };
 
 /** Version 5 has no task whose log does not begin with being created. */
-const headless: Step = { inParts: (db) => removeHeadless(db), sql: "" };
+const uncreated: Step = { inParts: (db) => removeUncreated(db), sql: "" };
 
 /**
  * Version 6: who executes a task is found by the holder of its lease, and who lives by its beat: one row for a process,
@@ -161,7 +161,7 @@ const interrupted = `
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, headless, holders, interrupted];
+export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, uncreated, holders, interrupted];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;

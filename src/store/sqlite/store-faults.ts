@@ -1,10 +1,13 @@
 import { HealthSource, type StoreHealth } from "../health.js";
 import { StoreError } from "../task-store.js";
 
-/** Where trouble comes from. When there is more than one, the first in this order is told of. */
-const causes = ["place", "schema", "thread", "stall", "disk"] as const;
+/** Where trouble comes from. When there is more than one, the first in this order is reported. */
+const causes = ["file", "schema", "thread", "timeout", "disk"] as const;
 
-/** See `causes`: the names of the files, what another program made of them, the writer's thread, a write that takes too long, what the disk answers. */
+/**
+ * What is wrong: a file is not where it was, another program changed its schema, the writer's thread ended, a write
+ * takes too long, or the disk answers with errors.
+ */
 export type Cause = (typeof causes)[number];
 
 /** One thing that is wrong. */
@@ -21,8 +24,12 @@ export interface StoreFault {
 export class StoreFaults {
   readonly #health = new HealthSource();
   readonly #known = new Map<Cause, StoreFault>();
+  #refusal: StoreError | undefined;
+
   /** What a write is refused with, without being tried; undefined when it is tried. */
-  refusal: StoreError | undefined;
+  get refusal(): StoreError | undefined {
+    return this.#refusal;
+  }
 
   get health(): StoreHealth {
     return this.#health;
@@ -41,8 +48,8 @@ export class StoreFaults {
     }
     const all = causes.flatMap((each) => this.#known.get(each) ?? []);
     const refusing = all.find(({ refuses }) => refuses);
-    this.refusal = refusing && new StoreError("unavailable", refusing.reason);
-    // First what is refused, then the news of it: whoever hears that all is well may write.
+    this.#refusal = refusing && new StoreError("unavailable", refusing.reason);
+    // First what is refused, then the news of it: a caller that hears that all is well may write.
     const [first] = all;
     this.#health.report(first && { reason: first.reason, restartHelps: all.some((each) => each.restartHelps) });
   }

@@ -3,7 +3,7 @@ import { check, type FileIdentity } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import type { Reader } from "./reader.js";
 import type { StoreFaults } from "./store-faults.js";
-import { placeTrouble } from "./writer-client.js";
+import { fileTrouble } from "./writer-client.js";
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 500;
@@ -12,24 +12,24 @@ const LOOK_MS = 500;
 const LATE_TURNS = 3;
 
 /**
- * Looks now and then whether the store's files are still where they were, so that it shows while nobody writes; what
- * is written looks by itself.
+ * Looks now and then whether the store's files are still where they were, so that it shows while no one writes; a
+ * write looks by itself.
  * @returns how to end it
  */
-export function watchPlace(place: FileIdentity, troubles: StoreFaults): () => void {
+export function watchFiles(files: FileIdentity, troubles: StoreFaults): () => void {
   let turns = 0;
   let over = false;
-  const told = (reason: string | undefined): void => {
+  const report = (reason: string | undefined): void => {
     // A commit that began later may have found out more: what is well is said by a look that began after that.
     const outdated = turns === 0;
     turns = 0;
-    if (!over && !outdated) troubles.note("place", reason === undefined ? undefined : placeTrouble(reason));
+    if (!over && !outdated) troubles.note("file", reason === undefined ? undefined : fileTrouble(reason));
   };
   const timer = setInterval(() => {
     if (turns++ === 0) {
-      void check(place).then(told);
+      void check(files).then(report);
     } else if (turns > LATE_TURNS) {
-      troubles.note("place", placeTrouble(`The file system of ${place.all[0]?.name} does not answer.`));
+      troubles.note("file", fileTrouble(`The file system of ${files.all[0]?.name} does not answer.`));
     }
   }, LOOK_MS);
   timer.unref();
@@ -48,9 +48,9 @@ export function watchSchema(reader: Reader, path: string, troubles: StoreFaults)
   const timer = setInterval(() => {
     try {
       const version = reader.version();
-      if (version !== SCHEMA_VERSION) troubles.note("schema", placeTrouble(outgrown(path, version, SCHEMA_VERSION)));
+      if (version !== SCHEMA_VERSION) troubles.note("schema", fileTrouble(outgrown(path, version, SCHEMA_VERSION)));
     } catch {
-      // A file that cannot be read tells whoever reads it, and says nothing of its version.
+      // A file that cannot be read is reported to its readers, and says nothing of its version.
     }
   }, LOOK_MS);
   timer.unref();

@@ -176,8 +176,8 @@ export class WriterClient {
     this.#commits += 1;
     this.#writes += count;
     this.#answered();
-    if (reply.lost !== undefined) this.#troubles.note("place", placeTrouble(reply.lost));
-    if (reply.outgrown !== undefined) this.#troubles.note("schema", placeTrouble(reply.outgrown));
+    if (reply.lost !== undefined) this.#troubles.note("file", fileTrouble(reply.lost));
+    if (reply.outgrown !== undefined) this.#troubles.note("schema", fileTrouble(reply.outgrown));
     if (reply.failed === true) this.#probe();
     const callers = (reply.bulk === true ? this.#bulk : this.#small).takeAnswered(count);
     this.#rest();
@@ -194,7 +194,7 @@ export class WriterClient {
   #answered(): void {
     if (this.#silentMs === 0) return;
     this.#silentMs = 0;
-    this.#troubles.note("stall", undefined);
+    this.#troubles.note("timeout", undefined);
   }
 
   #beat(): void {
@@ -207,7 +207,7 @@ export class WriterClient {
     const late = this.#silentMs > writeTimeoutMs;
     if (!late && this.#silentMs <= stallMs) return;
     const reason = `A write to the store has been under way for more than ${stallMs} ms.`;
-    this.#troubles.note("stall", { reason, restartHelps: false, refuses: late });
+    this.#troubles.note("timeout", { reason, restartHelps: false, refuses: late });
     if (!late) return;
     const error = new StoreError("unavailable", reason);
     // They keep their place among the answers, which nobody hears any more.
@@ -287,7 +287,7 @@ export class WriterClient {
 }
 
 /** What is written to a file without a name is lost, so nothing is. */
-export function placeTrouble(reason: string): { reason: string; restartHelps: true; refuses: true } {
+export function fileTrouble(reason: string): { reason: string; restartHelps: true; refuses: true } {
   return { reason, restartHelps: true, refuses: true };
 }
 

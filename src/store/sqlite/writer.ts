@@ -48,7 +48,7 @@ class Writer {
     this.#port = port;
     this.#data = data;
     this.#db = openWriter(data);
-    const lost = checkNow(data.place);
+    const lost = checkNow(data.files);
     if (lost !== undefined) throw new StoreError("unavailable", lost);
     this.#committer = new Committer(this.#db, data.gone, data.schema);
     this.#pulse = new Heartbeat((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
@@ -117,7 +117,7 @@ class Writer {
     const outcomes = this.#committer.commit(writes);
     const { foreign } = this.#committer;
     if (foreign !== undefined) return refusal(outcomes, { outgrown: this.#outgrown(foreign) });
-    const lost = checkNow(this.#data.place);
+    const lost = checkNow(this.#data.files);
     return lost === undefined ? toReply(outcomes) : refusal(outcomes, { lost });
   }
 

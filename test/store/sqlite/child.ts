@@ -2,7 +2,7 @@ import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
-import { nobody } from "../../../src/store/task-store.js";
+import { NO_HOLDER } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
 /**
@@ -129,7 +129,7 @@ function migrateSlowly(): void {
 async function race(): Promise<void> {
   const store = sqliteStore({ path, shared: true });
   for (let round = 0; round < 20; round++) {
-    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ holder: nobody }) });
+    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ holder: NO_HOLDER }) });
     const head = await store.head({ taskId: "contested" });
     if (head === undefined) continue;
     const won = await follow(store, head, {}).then(

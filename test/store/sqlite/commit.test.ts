@@ -7,7 +7,7 @@ import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../../../src/store/sqlite/write.js";
-import { nobody, type TaskHead } from "../../../src/store/task-store.js";
+import { NO_HOLDER, type TaskHead } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
@@ -90,7 +90,7 @@ describe("Committer.commit()", () => {
 
   it("answers with the results of the methods, in order", () => {
     const outcomes = committer.commit([
-      { ...append({ taskId: "a" }), lease: leaseOf({ holder: nobody }) },
+      { ...append({ taskId: "a" }), lease: leaseOf({ holder: NO_HOLDER }) },
       { method: "claimLeases", request: { holder: "new", leaseMs: 60_000, limit: 10 } },
       { method: "setLease", request: { taskId: "a", fence: leaseOf(), lease: null } },
       append({ taskId: "b", state: 3, statusTime: 1 }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countTo, create, follow, leaseOf, listAll, OWNER, readAll } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { nobody } from "../../../src/store/task-store.js";
+import { NO_HOLDER } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
 
@@ -34,7 +34,7 @@ describe("two stores on one file", () => {
     const path = temporaryFile();
     const stores = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
     const ids = Array.from({ length: 100 }, (_, index) => `task-${index}`);
-    await Promise.all(ids.map((taskId) => create(stores[0]!, { taskId, lease: leaseOf({ holder: nobody }) })));
+    await Promise.all(ids.map((taskId) => create(stores[0]!, { taskId, lease: leaseOf({ holder: NO_HOLDER }) })));
     const claims = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         stores[index % 2]!.claimLeases({ holder: `holder-${index}`, leaseMs: 60_000, limit: 9 }),

@@ -5,10 +5,9 @@ import type { WriteRequest } from "./write.js";
 const DROPPED_AT_ONCE = 2;
 
 /**
- * What a task has besides its log: the snapshot and the push configurations. Written only while the task is there,
- * so that what arrives after its removal does not stay behind for ever.
+ * Writes snapshots, only of tasks that are there: one that arrives after the removal of its task would stay for ever.
  */
-export class Belongings {
+export class Snapshots {
   readonly #known: Query<[string], number | null>;
   readonly #blob: Command<[Uint8Array]>;
   readonly #piece: Query<[string, number, number], number>;
@@ -17,9 +16,6 @@ export class Belongings {
   readonly #old: Query<[string, number, number], [position: number, piece: number, blob: number]>;
   readonly #dropBlob: Command<[number]>;
   readonly #dropPiece: Command<[string, number, number]>;
-  readonly #putConfig: Command<[string, string, number, Uint8Array, string]>;
-  readonly #deleteConfig: Command<[string, string]>;
-  readonly #delivered: Command<[number, string, string, number]>;
 
   constructor(db: Database) {
     this.#known = db.values<[string], number | null>(
@@ -42,19 +38,10 @@ export class Belongings {
     );
     this.#dropBlob = db.command("DELETE FROM blob WHERE id = ?");
     this.#dropPiece = db.command("DELETE FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
-    this.#putConfig = db.command(
-      "INSERT INTO push_config (task_id, config_id, position, bytes) SELECT ?, ?, ?, ? " +
-        "WHERE EXISTS (SELECT 1 FROM head WHERE task_id = ?) " +
-        "ON CONFLICT DO UPDATE SET position = excluded.position, bytes = excluded.bytes",
-    );
-    this.#deleteConfig = db.command("DELETE FROM push_config WHERE task_id = ? AND config_id = ?");
-    this.#delivered = db.command(
-      "UPDATE push_config SET position = ? WHERE task_id = ? AND config_id = ? AND position < ?",
-    );
   }
 
   /** The snapshot before stays valid until the last piece is there; a crash between two pieces leaves it. */
-  saveSnapshot({ taskId, snapshot }: WriteRequest<"saveSnapshot">): void {
+  save({ taskId, snapshot }: WriteRequest<"saveSnapshot">): void {
     const { position, bytes, piece = 0, last = true } = snapshot;
     const known = this.#known.get(taskId);
     if (known === undefined || (known !== null && known >= position)) return;
@@ -66,17 +53,5 @@ export class Belongings {
       this.#dropPiece.run(taskId, old[0], old[1]);
       this.#dropBlob.run(old[2]);
     }
-  }
-
-  putPushConfig({ taskId, configId, config }: WriteRequest<"putPushConfig">): void {
-    this.#putConfig.run(taskId, configId, config.position, config.bytes, taskId);
-  }
-
-  deletePushConfig({ taskId, configId }: WriteRequest<"deletePushConfig">): void {
-    this.#deleteConfig.run(taskId, configId);
-  }
-
-  savePushPosition({ taskId, configId, position }: WriteRequest<"savePushPosition">): void {
-    this.#delivered.run(position, taskId, configId, position);
   }
 }

@@ -15,7 +15,7 @@ const OTHERS: ReadonlySet<number> = new Set([6, 7, 8]);
  * Removes tasks whose log does not begin with being created: a version before this one could leave some behind, of
  * sends under one key at the same time. No client was ever told of them, and nobody can read them.
  */
-export function removeHeadless(db: Database): Part {
+export function removeUncreated(db: Database): Part {
   const tasks = db.rows<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
     "SELECT task_id, tenant, owner, state FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
   );
