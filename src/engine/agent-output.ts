@@ -10,7 +10,7 @@ const MAX_REASON = 10_000;
 
 const INVALID_ANSWER = "The agent's answer is not valid:";
 
-/** Lets an agent clean up after its last event; what goes wrong then concerns the log alone. */
+/** Lets an agent clean up after its last event; an error in that is logged, and nothing more. */
 export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
   try {
     await iterator.return?.();
@@ -34,7 +34,7 @@ export function isEvent(value: unknown): value is AgentEvent {
   return typeof value === "object" && value !== null && "kind" in value;
 }
 
-/** An agent may throw anything, also what throws when it is looked at. */
+/** An agent may throw any value, also one that throws when it is read. */
 function textFor(error: unknown): string | undefined {
   try {
     if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.rawMessage;

@@ -65,11 +65,11 @@ export class Execution {
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
-  /** Of the events since the last round of the event loop that was waited for. */
+  /** Bytes of the events that were accepted in this round of the event loop. */
   #acceptedBytes = 0;
   /** The agent has cleaned up after its last event. */
   #agentReturned = false;
-  /** What all that this execution stores relies on. */
+  /** The lease that all entries of this execution rely on. */
   #fenced: { readonly fence: Lease };
   /** Position of the turn that could not be begun, because its lease was not stored. */
   #unstartedTurn: number | undefined;
@@ -90,7 +90,7 @@ export class Execution {
     log.beginExecution();
   }
 
-  /** Tells of a message that is stored; `started` when its agent runs already, `lease` when it came with one. */
+  /** Adds a message that is stored; `started` when its agent runs already, `lease` when the message took one. */
   add(request: TurnRequest, more: { readonly started?: PendingTurn; readonly lease?: Lease } = {}): void {
     this.#queue.add(request);
     this.#started ??= more.started;
@@ -107,7 +107,7 @@ export class Execution {
         if (this.#request !== undefined) await this.#moveTo(position);
         if (!this.#over) await this.#runTurn(request);
       }
-      // A cancel that came between two turns, or while the last one was being put to rest.
+      // A cancel that came between two turns, or at the end of the last one.
       if (!this.#over && this.#aborter.reason?.cause === "canceled") await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
       this.#stopStoring(error);
@@ -145,7 +145,7 @@ export class Execution {
     if (this.#over) return;
     this.#over = true;
     try {
-      // Whoever has the lease: a client may cancel a task at any time.
+      // Without a fence: a client may cancel a task at any time, whichever process has its lease.
       if (!isTerminal(this.log.plannedState)) await this.log.append(this.#status(TaskState.CANCELED));
     } finally {
       this.#end(true);
@@ -166,8 +166,8 @@ export class Execution {
   }
 
   /**
-   * Ends at once, whatever its agent does: nothing more of this execution is stored. What lease the task has stays, and
-   * whoever claims that decides (recovery).
+   * Ends at once, whatever its agent does: nothing more of this execution is stored. The lease of the task stays, and
+   * the process that claims it decides (recovery).
    */
   abandon(cause: AbortCause, error?: unknown): void {
     if (this.#over) return;
@@ -180,10 +180,10 @@ export class Execution {
     this.#end(true);
   }
 
-  /** Something of it could not be stored: what came behind it would stand in a log that lacks it. */
+  /** Ends the execution when one of its entries could not be stored: later ones would stand behind a gap. */
   #stopStoring(error: unknown): void {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
-    // Of a task that could not be created its sender hears, who abandons it.
+    // When the task could not be created, the send fails and abandons this execution.
     else if (this.log.fold.position > 0) {
       if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
       this.abandon("store-failed", error);
@@ -229,7 +229,7 @@ export class Execution {
         this.#accept(result.value);
         if (result.value.kind === "status") last = result.value.state;
       }
-      // An agent that was left behind may still clean up, for nobody but itself.
+      // An agent that was left behind may still clean up; what it does then is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       if (!result.done) cleanup = this.#closeAgent(iterator);
@@ -267,7 +267,7 @@ export class Execution {
     return { turn, iterator: startAgent(this.agent, turn) };
   }
 
-  /** The agent of a turn that runs already looks at a signal of its own. */
+  /** The agent of a turn that runs already has a signal of its own, which becomes that of the execution. */
   #adopt(started: LazyAbortController): void {
     if (this.#aborter.reason !== undefined) started.abort(this.#aborter.reason.cause);
     this.#aborter = started;
@@ -287,13 +287,13 @@ export class Execution {
     this.log.append(draft, this.#fenced).catch(this.#note);
   }
 
-  /** A pause says whose it is: messages that wait for the next turn may have come before it in the log. */
+  /** A pause names the message that it answers: messages of later turns may stand before it in the log. */
   #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
     const draft = statusDraft(this.#place, state, content, now);
     return isInterrupted(state) ? { ...draft, answers: this.log.turns.current } : draft;
   }
 
-  /** Large events take their time: others have their turn before an agent that does not wait goes on. */
+  /** Large events take their time: the event loop goes on before an agent that does not wait does. */
   async #letOthersRun(): Promise<void> {
     this.#acceptedBytes = 0;
     await new Promise((resolve) => setImmediate(resolve));
@@ -321,7 +321,7 @@ export class Execution {
   async #letGo(): Promise<void> {
     const { fence } = this.#fenced;
     for (;;) {
-      // A message that is on its way counts on this execution and its lease: nobody else would ever answer it.
+      // A message that is on its way counts on this execution and its lease: no other execution would answer it.
       while (this.#queue.next === undefined && !this.log.quiet) await this.log.stored();
       if (this.#queue.next !== undefined || isTerminal(this.log.plannedState)) return;
       if (await this.log.setLease(fence, null, this.log.fold.position)) return;
@@ -342,7 +342,7 @@ export class Execution {
     if (this.#queue.next === undefined) await this.#settle();
   }
 
-  /** A lease that whoever looks next may claim; the claim's own attempt is not to count. */
+  /** The lease, up for a claim by any process; the attempt that the claim counts is taken off before. */
   #upForClaim(): Lease {
     return upForClaim(notBegun(this.#fenced.fence));
   }

@@ -2,7 +2,7 @@ import { type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../s
 import { decodeEntry } from "../task/entry.js";
 import { SnapshotReader, TaskFold } from "../task/fold.js";
 
-/** Reading and folding a large task lets others have their turn after this time, in milliseconds. */
+/** Reading and folding a large task lets the event loop go on after this time, in milliseconds. */
 const SLICE_MS = 2;
 
 /** Entries that are asked for in one go; the store bounds the bytes. */
@@ -93,7 +93,7 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedT
 export class Slices {
   #begin = performance.now();
 
-  /** Whether the others have waited long enough. */
+  /** Whether the work has held the event loop for long enough. */
   get isLong(): boolean {
     return performance.now() - this.#begin > SLICE_MS;
   }

@@ -8,15 +8,15 @@ interface Underway {
 
 /**
  * Sends under an idempotency key that are being accepted, or decided by their agent: of several at once in this process
- * the first one goes ahead, and the others wait for what becomes of it. Between processes the store decides.
+ * the first one goes ahead, and the later ones wait for its outcome. Between processes the store decides.
  */
 export class IdempotentSends {
   /** Not a TransientMap: clients choose these keys. */
   readonly #underway = new Map<string, Underway>();
 
   /**
-   * Does `send`, unless one under the same key is being done. Its direct answer is everybody's; after anything else,
-   * the store knows what the key stands for, or nobody does.
+   * Does `send`, unless one under the same key is being done. A direct answer is shared by all of them; after any other
+   * outcome they ask the store what the key stands for.
    * @throws A2AError IDEMPOTENCY_KEY_REUSED
    */
   async once(key: string, order: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {

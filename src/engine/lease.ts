@@ -10,10 +10,10 @@ import {
 } from "../store/task-store.js";
 
 /**
- * Who may execute.
+ * Which process may execute a task.
  *
  * A lease says which process executes a task, and for which attempt. It has no time: a process says that it lives, for
- * all that it executes at once, and the store gives the leases of one that does not to whoever claims them. What an
+ * all that it executes at once, and the store gives the leases of one that does not to the process that claims them. What an
  * execution appends names its lease, and the store refuses it when that is not the stored one any more. Nothing here
  * compares times of day.
  */
@@ -27,10 +27,10 @@ const chunkSize = 32;
 /** Leases of this process that are looked at in one round. */
 const pageSize = 1_000;
 
-/** Tasks with turns that no agent has heard of; those beyond count as begun. */
+/** How many tasks with turns that no agent has begun are remembered; the turns of more tasks count as begun. */
 const maxUnheard = 10_000;
 
-/** The execution that wanted to store something is not the task's any more: another one was begun elsewhere. */
+/** An execution could not store something, because another process has begun one for the same task. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
   constructor(taskId: string, cause: unknown) {
@@ -38,12 +38,12 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Whether the store refused what relied on a lease that is another's. */
+/** Whether the store refused what relied on a lease that is not the stored one. */
 export function isFenced(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "fenced";
 }
 
-/** The lease that whoever looks next may claim. Its claim counts an attempt more. */
+/** The same turn, up for a claim by any process. The claim counts one more attempt. */
 export function upForClaim({ turn, attempt }: Lease): Lease {
   return { holder: NO_HOLDER, turn, attempt };
 }
@@ -62,7 +62,7 @@ function neverBegun(turn: number): Lease {
 interface Unheard {
   /** They are behind this position. */
   readonly after: number;
-  /** Position of the first one, where it is known: those before it are over, whatever lease is stored. */
+  /** Position of the first one, where it is known: those before it are over, whichever lease is stored. */
   readonly next: number | undefined;
   /** Looks at all leases since. */
   looks: number;
@@ -78,14 +78,14 @@ export interface Losable {
 /** What the keeper of leases needs of its engine. */
 export interface LeaseSource {
   readonly store: TaskStore;
-  /** Who this is. */
+  /** The name under which this process has its leases. */
   readonly holder: string;
   readonly leaseMs: number;
   readonly maxStallMs: number;
   /** How many executions of other processes may run here at the same time. */
   readonly maxRecovered: number;
   readonly logger: Logger;
-  /** What runs here. */
+  /** The executions of this process. */
   readonly executions: { has(taskId: string): boolean; values(): readonly Losable[] };
   /** Whether something of a task is on its way to the store. */
   readonly writing: (taskId: string) => boolean;
@@ -120,7 +120,7 @@ export class LeaseKeeper {
     return { holder: this.#source.holder, turn, attempt: 1 };
   }
 
-  /** Says that this process lives, and ends what others took over because they could not tell. */
+  /** Says that this process lives, and ends executions that other processes took over because they saw no sign of life. */
   async beat(): Promise<void> {
     const { store, holder, leaseMs, maxStallMs } = this.#source;
     const again = this.#known;
@@ -139,12 +139,12 @@ export class LeaseKeeper {
     }
   }
 
-  /** Takes over what nobody executes any more; resolves when it is in order, or runs. */
+  /** Takes over tasks that no process executes any more; resolves when each is in order, or runs. */
   async claim(): Promise<void> {
     const { store, holder, leaseMs, logger } = this.#source;
     const begin = performance.now();
     let count = 0;
-    // What has to wait here may as well be taken over by somebody else.
+    // What has to wait here may as well be taken over by another process.
     while (!this.#stopped && !(store.shared && this.#parked.size > 0)) {
       const heads = await store.claimLeases({ holder, leaseMs, limit: claimSize });
       count += heads.length;
@@ -257,7 +257,7 @@ export class LeaseKeeper {
       for (const { taskId, lease } of heads.slice(first, first + chunkSize)) {
         if (lease !== null) running.push(this.#settle(taskId, lease));
       }
-      // Calls have their turn: whoever asks for a task is answered meanwhile.
+      // Lets calls be answered meanwhile.
       await new Promise((resolve) => setImmediate(resolve));
     }
     await Promise.all(running);
@@ -283,7 +283,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Begins one that was parked, if it is still ours: others may have taken it over, or a client canceled it. */
+  /** Begins one that was parked, if it is still ours: another process may have taken it over, or a client canceled it. */
   async #resume(taskId: string, waiting: Lease): Promise<void> {
     this.#recovering.add(taskId);
     const lease = { ...waiting, attempt: waiting.attempt + 1 };

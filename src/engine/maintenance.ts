@@ -15,7 +15,7 @@ function periodOf(ms: number): number {
   return Math.min(60_000, Math.max(100, ms / 10));
 }
 
-/** What has to be done now and then, whatever the traffic. */
+/** What has to be done now and then, independent of calls. */
 export interface MaintenanceOptions {
   readonly store: TaskStore;
   readonly leases: LeaseKeeper;
@@ -24,16 +24,16 @@ export interface MaintenanceOptions {
   readonly retentionMs: number | undefined;
   /** How long a task may wait for its client, in milliseconds. */
   readonly maxInterruptedMs: number;
-  /** Cancels a task that waits for its client, unless it was heard of since. */
+  /** Cancels a task that waits for its client, unless it changed since. */
   readonly giveUp: (head: TaskHead) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Looks for entries that this process was not told of. */
+  /** Looks for entries of which this process was not notified. */
   readonly refresh: () => Promise<void>;
 }
 
 /**
- * Says that this process lives, takes over what others left, cancels what waits for its client for too long, removes what
+ * Says that this process lives, takes over what other processes left, cancels what waits for its client for too long, removes what
  * is older than the retention.
  */
 export class Maintenance {
@@ -55,7 +55,7 @@ export class Maintenance {
   async start(): Promise<void> {
     const { leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
     await leases.beat();
-    // The store may have taken longer than anybody waited for.
+    // The store may have taken so long that the engine was ended meanwhile.
     if (this.#over) return;
     // On its own: no long work of the other kind keeps this process from saying that it lives.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
@@ -137,7 +137,7 @@ export class Maintenance {
     let after: TaskHead | undefined;
     do {
       const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
-      // One that somebody executes has its agent to see to that.
+      // In one that is executed the agent sees to that.
       for (const head of heads) if (head.lease === null) await giveUp(head);
       after = heads.length === interruptedSize ? heads.at(-1) : undefined;
     } while (after !== undefined && !this.#stopped);

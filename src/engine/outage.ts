@@ -7,7 +7,7 @@ export function unavailable(cause: unknown): A2AError {
   return new A2AError("UNAVAILABLE", "The task store is not available.", { cause, retryAfterMs: 1_000 });
 }
 
-/** Whether an error only says again what the store's health has told of; what was asked for may be done all the same. */
+/** Whether an error only repeats what the store's health reports; what was asked for may be done all the same. */
 export function isOutage(error: unknown): boolean {
   const cause = error instanceof A2AError ? error.cause : error;
   return cause instanceof StoreError && cause.kind === "unavailable";
@@ -18,7 +18,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof StoreError && (error.kind === "conflict" || error.kind === "finished");
 }
 
-/** Logs trouble with the store, in a whisper when a line for all of it is in the log already. */
+/** Logs trouble with the store: at `debug` when one line in the log covers all of it already, otherwise at `error`. */
 export function logTrouble(logger: Logger, error: unknown, facts: object, message: string): void {
   logger[isOutage(error) ? "debug" : "error"]({ err: error, ...facts }, message);
 }

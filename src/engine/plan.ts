@@ -6,7 +6,7 @@ import type { TaskFold } from "../task/fold.js";
 import { isTerminal, mayFollow } from "../task/state.js";
 import type { Unstored } from "./unstored.js";
 
-/** On which conditions an entry is accepted; all of them are looked at again when another process wrote first. */
+/** The conditions on which an entry is accepted; all are checked again when another process wrote first. */
 export interface Conditions {
   /** The task is at this generation, and no message was accepted since. */
   readonly ifGeneration?: number | undefined;

@@ -31,7 +31,7 @@ export interface Recovery {
 }
 
 /**
- * Brings a claimed task back into order, so that none stays WORKING for ever: the turn that was cut off is run again
+ * Brings a claimed task back into order, so that no task stays WORKING for ever: the turn that was cut off is run again
  * where its agent says so and not too often yet, otherwise the task fails with a clear status. A turn that had come
  * to its pause is not run again; messages that waited get their turns, and so does one of which no agent has heard.
  */

@@ -5,7 +5,7 @@ import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
 
 /**
- * The logs in use: one object per task, for as long as somebody holds it. A task that nobody reads, runs or calls
+ * The logs in use: one object per task, for as long as it is in use. A task that is not read, run or called
  * costs no memory.
  */
 export class TaskLogCache {
@@ -15,13 +15,13 @@ export class TaskLogCache {
 
   readonly #forgotten: (log: TaskLog) => void;
 
-  /** @param forgotten called with each log that is forgotten, for what is to be kept of it */
+  /** @param forgotten called with each log that is forgotten, so that the caller may keep parts of it */
   constructor(store: TaskStore, forgotten: (log: TaskLog) => void = () => {}) {
     this.#store = store;
     this.#forgotten = forgotten;
   }
 
-  /** The log of a task that is in use, without taking hold of it. */
+  /** The log of a task that is in use, without keeping it in use. */
   get(taskId: string): TaskLog | undefined {
     return this.#logs.get(taskId);
   }
@@ -31,7 +31,7 @@ export class TaskLogCache {
     return this.#logs.values();
   }
 
-  /** Takes hold of a task's log, reading it when needed; undefined when there is no such task. */
+  /** A task's log, kept in memory until `release`; it is read when needed. Undefined when there is no such task. */
   async acquire(taskId: string): Promise<TaskLog | undefined> {
     const log = this.#logs.get(taskId) ?? (await this.#load(taskId));
     if (log === undefined) return undefined;
@@ -40,7 +40,7 @@ export class TaskLogCache {
     return log;
   }
 
-  /** Puts a new task's log up and takes hold of it. */
+  /** Makes the log of a new task, kept in memory until `release`. */
   create(head: TaskHead): TaskLog {
     const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0 });
     log.retain();
@@ -48,13 +48,13 @@ export class TaskLogCache {
     return log;
   }
 
-  /** Lets go; the last one to do so takes the log from memory. */
+  /** Ends one use of a log; the last one to end takes it from memory. */
   release(log: TaskLog): void {
     log.release();
     this.evict(log);
   }
 
-  /** Forgets a log that nobody holds, once nothing of it is on its way: whoever reads the task then reads all of it. */
+  /** Forgets a log that is not in use, once nothing of it is on its way to the store: the next reader then reads all of it. */
   evict(log: TaskLog): void {
     if (log.isRetained || this.#logs.get(log.taskId) !== log) return;
     if (log.quiet) {

@@ -17,7 +17,7 @@ import { TurnProgress } from "./turn-progress.js";
 import { type AppendOptions, appendRequest, type Batch, endsBurst, type Pending, Unstored } from "./unstored.js";
 import { Waiters } from "./waiters.js";
 
-/** How often an append is tried again that meets a conflict of which nothing is to be seen. */
+/** How often an append is tried again that meets a conflict although the store shows no new entry. */
 const maxConflicts = 8;
 
 /**
@@ -33,7 +33,7 @@ export class TaskLog {
   /** The newest entries, for readers that keep up. */
   readonly tail: Tail;
   readonly turns: TurnProgress = new TurnProgress();
-  /** What an execution relied on of which an entry was given up: nothing of it is to stand behind the gap. */
+  /** The lease of an execution that lost an entry: nothing more that relies on it is stored behind the gap. */
   #cutOff: Fence | undefined;
 
   readonly #store: TaskStore;
@@ -44,7 +44,7 @@ export class TaskLog {
   #plan: Plan;
   readonly #unstored = new Unstored();
   #writing = false;
-  /** Whether an append is at the store: what is read meanwhile may be its entries, and is not another's news. */
+  /** Whether an append is at the store: what is read meanwhile may be its own entries, not news from another process. */
   #appending = false;
   #answers: (() => void)[] = [];
   /** Counts appends of this process that were stored. */
@@ -80,7 +80,7 @@ export class TaskLog {
     return this.#plan.state;
   }
 
-  /** Whether the task waits for its client, or is over, and nobody is at work on it, here or elsewhere. */
+  /** Whether the task waits for its client, or is over, and no process executes it. */
   get atRest(): boolean {
     return (
       endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
@@ -117,15 +117,15 @@ export class TaskLog {
     this.release();
   }
 
-  /** What the tail has no more, from the store. */
+  /** Entries that the tail does not have any more, from the store. */
   get pages(): LogPageCache {
     this.#pages ??= new LogPageCache(this.#store, this.taskId);
     return this.#pages;
   }
 
   /**
-   * Whether so much waits that whoever appends should wait: so many entries that no append has taken yet, or so many bytes
-   * that are not stored.
+   * Whether so much waits that the caller should wait before it appends: this many entries that no append has taken yet, or
+   * this many bytes that are not stored.
    */
   isBehind(maxEntries: number, maxBytes: number): boolean {
     return this.#unstored.waiting >= maxEntries || this.#unstored.size >= maxBytes;
@@ -170,7 +170,7 @@ export class TaskLog {
     this.#plan.checkSize(draft, sizes);
   }
 
-  /** Position of the message at whose turn somebody works, here or elsewhere, as far as is known. */
+  /** Position of the message whose turn is executed, in this process or another, as far as is known. */
   get #turnAtWork(): number | undefined {
     return this.turns.busy ? this.turns.current : this.head.lease?.turn;
   }
@@ -185,7 +185,7 @@ export class TaskLog {
     if (!this.#writing && this.#unstored.length > 0) void this.#write();
   }
 
-  /** Should it throw when it begins, nothing of what waits can be stored. */
+  /** Called when `run` throws: nothing of what waits can be stored then. */
   failed(error: unknown): void {
     this.#writing = false;
     this.#fail(error);
@@ -208,8 +208,8 @@ export class TaskLog {
 
   /**
    * Replaces or ends a lease without an entry, if it is still the task's.
-   * @param expected only while the log ends there: not when somebody has appended behind it
-   * @returns whether it was done; otherwise somebody else has the lease, or has appended
+   * @param expected only while the log ends there: not when something was appended behind it
+   * @returns whether it was done; otherwise another process has the lease, or has appended
    */
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
@@ -229,7 +229,7 @@ export class TaskLog {
     return this.#changes.next();
   }
 
-  /** Lets every waiting reader look again. */
+  /** Lets all that wait look again. */
   wake(): void {
     this.#changes.notify();
   }
@@ -240,15 +240,15 @@ export class TaskLog {
   }
 
   /**
-   * Takes over what other processes appended, and who executes the task now. What an append of this process stores is
-   * left to its answer: it may be read before that comes.
+   * Takes over what other processes appended, and which one executes the task now. What an append of this process stores
+   * is left to the answer to that append: it may be read before the answer comes.
    */
   async refresh(): Promise<void> {
     const appends = this.#appends;
     const failures = this.#failures;
-    // What a store that is out of order was given may yet be stored.
+    // A store that is out of order may yet store what it was given.
     const isWell = this.#store.health.status.healthy;
-    // What this process has appended meanwhile, it has appended behind all the others' entries.
+    // What this process has appended meanwhile, it has appended behind all entries of other processes.
     while (this.#appends === appends) {
       const before = this.fold.position;
       const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
@@ -276,8 +276,8 @@ export class TaskLog {
   }
 
   /**
-   * Resolves when this log is at a position that the store has: its commit is told of a moment later. False when it does
-   * not come to that by what is under way here, as when another process appends.
+   * Resolves when this log is at a position that the store has: the answer to the append comes a moment later. False
+   * when no append of this process leads there, as when another process appends.
    */
   async caughtUp(position: number): Promise<boolean> {
     while (this.#appending && this.fold.position < position) await this.#answer();
@@ -289,7 +289,7 @@ export class TaskLog {
     return new Promise((resolve) => this.#answers.push(resolve));
   }
 
-  /** Judges what waits by the task as stored, once more. What does not fit any more is refused. */
+  /** Checks what waits against the task as stored once more, and refuses what does not fit any more. */
   #replan(): void {
     this.#plan = new Plan(this.fold, this.#unstored);
     for (const pending of this.#unstored.takeAll()) {
@@ -311,7 +311,7 @@ export class TaskLog {
         await this.#append();
         conflicts = 0;
       } catch (error) {
-        // A conflict shows that another process got on; one that shows nothing is trouble.
+        // A conflict is explained by a new entry of another process; one without a new entry is trouble.
         if (isFenced(error)) await this.#lost(error);
         else if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
         else this.#fail(error);
@@ -371,14 +371,14 @@ export class TaskLog {
     if (this.turns.noteLease(this.fold, this.head.lease)) this.wake();
   }
 
-  /** Somebody else executes the task: nothing of who did is tried again, and what relies on no lease goes on. */
+  /** Another process executes the task: entries of the execution that lost the lease are refused, those that rely on no lease go on. */
   async #lost(cause: unknown): Promise<void> {
     for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
     for (const resolve of this.#room.splice(0)) resolve();
     await this.#retry(cause);
   }
 
-  /** Another process wrote first: take its entries over, then judge what waits once more. */
+  /** Another process wrote first: take its entries over, then check once more what waits. */
   async #retry(cause: unknown): Promise<void> {
     try {
       await this.refresh();
@@ -388,7 +388,7 @@ export class TaskLog {
     }
   }
 
-  /** A refused send takes nothing with it but what belongs to its task; trouble with the store takes all that waits. */
+  /** A refused send fails alone, with what belongs to the task that it would have created; trouble with the store fails all that waits. */
   #fail(error: unknown): void {
     const refused = error instanceof StoreError && error.kind === "duplicate";
     const waiting = this.#unstored.takeAll();

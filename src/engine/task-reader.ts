@@ -11,13 +11,13 @@ import { type TaskView, taskViewOf } from "./task-handle.js";
 const KEPT_TASK_BYTES = 16 * 1024;
 const KEPT_BYTES = 1024 * 1024;
 
-/** How long a large task is kept after it was read or written, in milliseconds: others often ask for it at the same time. */
+/** How long a large task is kept after it was read or written, in milliseconds: it is often asked for several times at once. */
 const LARGE_KEPT_MS = 1_000;
 
 /** A task of fewer bytes as JSON comes from the store in one read. */
 const ONE_READ_BYTES = 1024 * 1024;
 
-/** From so many on, large tasks that nobody holds any more are looked for. */
+/** From this many on, entries of large tasks that are not in use any more are removed. */
 const SWEEP_AT = 64;
 
 /** A task as it stands. */
@@ -56,7 +56,7 @@ export interface TaskReaderOptions {
 
 /**
  * Reads tasks as they stand. Those of a page are read in one go; small ones are kept folded for the next page, which
- * mostly has them again. Whoever asks for a large task while it is being read shares what comes of it.
+ * mostly has them again. Calls that ask for a large task while it is being read share the result.
  */
 export class TaskReader {
   readonly #options: TaskReaderOptions;
@@ -64,7 +64,7 @@ export class TaskReader {
   readonly #kept = new Map<string, KeptTask>();
   #keptBytes = 0;
   readonly #largeTasks = new Map<string, LargeTask>();
-  /** Large tasks, for as long as anybody holds what came of them: slow readers share them with those that come later. */
+  /** Large tasks, for as long as they are in use: slow readers share them with those that come later. */
   readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
 
   constructor(options: TaskReaderOptions) {
@@ -88,8 +88,8 @@ export class TaskReader {
   }
 
   /**
-   * A page of tasks. One that retention removed meanwhile, or that cannot be read or shown, is left out: the others are
-   * still there, and so is the next page.
+   * A page of tasks. One that retention removed meanwhile, or that cannot be read or shown, is left out: the rest of
+   * the page is still there, and so is the next page.
    * @throws StoreError
    */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
@@ -203,18 +203,18 @@ export class TaskReader {
     return (await this.#options.caughtUp(taskId, position)) ?? this.#large(loaded);
   }
 
-  /** Folds a large task, once for all who ask for it as it stands. */
+  /** Folds a large task, once for all calls that ask for it at this position. */
   #large(loaded: LoadedTask): Promise<ReadTask | undefined> {
     const { taskId, position } = loaded.head;
     const known = this.#largeTasks.get(taskId);
     if (known?.position === position) return known.folded;
-    // Somebody may still be reading what was made of it, however long that takes.
+    // A slow reader may still hold the result of an earlier read.
     const held = this.#heldFolds.get(taskId)?.deref();
     if (held?.position === position) return Promise.resolve({ head: loaded.head, fold: held });
     return this.#share(taskId, { position, folded: foldLarge(this.#options.store, loaded) });
   }
 
-  /** Keeps a large task that was in use until now for whoever asks next: reading it again takes long. */
+  /** Keeps a large task that was in use until now for the next call: reading it again takes long. */
   keepLarge({ head, fold, uncertain }: ReadTask & { readonly uncertain: boolean }): void {
     if (fold.size < ONE_READ_BYTES || uncertain) return;
     void this.#share(head.taskId, { position: fold.position, folded: Promise.resolve({ head, fold }) });

@@ -15,7 +15,7 @@ import { closeIterator, failureText } from "./agent-output.js";
 export interface TasklessTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
-  /** Until there is a task, nobody but this client could read the answer. */
+  /** Until there is a task, only this client could read the answer. */
   readonly client: Client;
   readonly source: TurnSource;
 }
@@ -38,7 +38,7 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
   const iterator = startAgent(agent, view);
   try {
     const first = await iterator.next();
-    // A result that throws where it is looked at is as good as none.
+    // A result that throws when it is read counts as none.
     void first.done;
     return { iterator, aborter, turn: view, first };
   } catch (error) {
@@ -104,7 +104,7 @@ export async function directReply(started: PendingTurn, contextId: string, sourc
   const { logger } = source;
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = replyMessage(event.content, contextId, source);
-  // As with a task, nobody waits for what the agent does afterwards.
+  // As with a task, what the agent does afterwards is not waited for.
   void closeIterator(started.iterator, logger);
   started.aborter.unfollow();
   if (message.parts.length > 0) return message;

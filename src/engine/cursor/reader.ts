@@ -28,7 +28,7 @@ export function drained(): A2AError {
  *
  * It ends after a terminal entry (specification 3.1.2), or when a turn is over and the task waits for the client
  * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
- * It ends early, without an error, when the client goes.
+ * It ends early, without an error, when the client cancels.
  *
  * @param hasStarted whether the turn that is to be over has begun before; otherwise a task at rest is waited for
  */
@@ -69,7 +69,7 @@ export async function* readLog(
 
 async function isGone({ log }: CursorSource): Promise<boolean> {
   const gone = !(await log.isStored());
-  // Whatever the store says, others get their turn before it is asked again.
+  // The event loop goes on before the store is asked again, whatever its answer.
   if (!gone) await new Promise((resolve) => setImmediate(resolve));
   return gone;
 }
@@ -117,7 +117,7 @@ export interface WaitOptions {
 }
 
 /**
- * Waits until `done` holds, the client goes, or the time is up.
+ * Waits until `done` holds, the client cancels, or the time is up.
  * @returns whether it holds
  * @throws A2AError when the server closes first
  */
