@@ -34,9 +34,9 @@ export function checkRequest(request: AppendRequest): void {
 }
 
 /**
- * Why an append may not happen, or undefined when it may. One rule for all stores, in this order: a retry is told
- * what its key stands for whatever became of the task since, then an end is an end, then whoever lost its lease
- * has lost it wherever the log ends, then positions must meet.
+ * Why an append may not happen, or undefined when it may. One rule for all stores, in this order: a retry learns
+ * what its key stands for, whatever became of the task since; then nothing follows the end of a task; then a lost lease
+ * counts wherever the log ends; then positions must meet.
  */
 export function refusal(
   request: Pick<AppendRequest, "head" | "expected" | "fence" | "lease">,
@@ -67,7 +67,7 @@ function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
   return head.tenant === stored.tenant && head.owner === stored.owner && head.contextId === stored.contextId;
 }
 
-/** Whether a lease is the one that somebody relies on. */
+/** Whether a lease is the one that a fence names. */
 export function holds(fence: Fence, lease: Fence | null | undefined): boolean {
   return lease?.holder === fence.holder && lease.attempt === fence.attempt;
 }

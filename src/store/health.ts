@@ -11,11 +11,11 @@ export interface HealthyStore {
 /** Writes are refused, fail or hang; reads may go on. */
 export interface UnhealthyStore {
   readonly healthy: false;
-  /** What is wrong, in one sentence for the log. It may name paths, so no client is told. */
+  /** What is wrong, in one sentence for the log. It may name paths, so it is not shown to clients. */
   readonly reason: string;
   /**
    * Whether opening the store anew may help, in this process or in another one. False where it would only be worse,
-   * such as on a disk that is full or hangs: whoever has it open can still read, and goes on when the disk does.
+   * such as on a disk that is full or hangs: a process that has it open can still read, and goes on when the disk does.
    */
   readonly restartHelps: boolean;
 }

@@ -9,8 +9,8 @@ interface Observation {
 }
 
 /**
- * Tells which holders of leases show no life, by the observer's own monotonic clock. Nobody's time of day is compared
- * with anybody else's: a holder counts as gone when the observer, awake all the while, saw the same beat for as long
+ * Finds the holders of leases that show no sign of life, by the observer's own monotonic clock. No times of day of different
+ * processes are compared: a holder counts as gone when the observer, awake all the while, saw the same beat for as long
  * as a lease lasts.
  */
 export class LivenessMonitor {
@@ -25,7 +25,7 @@ export class LivenessMonitor {
 
   /**
    * Looks at all holders at once. A round that comes late begins to measure anew, because the observer was stopped
-   * itself and cannot tell who else was; once for each sign of life, so that a machine on which every round comes late
+   * itself and cannot tell which holders were; once for each sign of life, so that a machine on which every round comes late
    * does not put off for ever what has to be taken over. Of further late ones a third of the lease counts.
    * @param beats the last sign of life of every holder that matters
    * @returns those that showed none for `leaseMs`
@@ -52,7 +52,7 @@ export class LivenessMonitor {
   /** What was seen of a holder that gave no sign of life since; undefined when it gave one. */
   #observe(holder: string, beat: number | undefined): Observation | undefined {
     const seen = this.#seen.get(holder);
-    // That somebody gave it up is no sign of life.
+    // That the holder was given up is no sign of life.
     if (seen !== undefined && (beat === undefined || beat === seen.beat)) return seen;
     this.#seen.set(holder, { beat, silentMs: 0, anew: false });
     return undefined;

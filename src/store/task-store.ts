@@ -1,25 +1,25 @@
 import type { StoreHealth } from "./health.js";
 
 /**
- * The seam between the engine and what remembers. A task is an ordered log of entries (opaque bytes here) and one
+ * The seam between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
  * head row that can be listed. Every implementation passes the suite in `contract.ts`, unchanged.
  *
  * Three rules hold for all of them:
  * - `append` is the only way to change a task's log, it states the position it expects, and it resolves when the
  *   entries would survive a crash of the process (and, for a durable store, of the machine).
  * - A write is done or refused within a bounded time, whatever becomes of a disk or a network. A refusal as
- *   `unavailable` leaves open whether it was done: whoever writes on meets a conflict if it was.
+ *   `unavailable` leaves open whether it was done: the next write meets a conflict if it was.
  * - Everything else about a task (snapshot, lease, push positions) may be late or lost without harm to the log.
  */
 export interface TaskStore {
   /**
    * True when other processes may have the same tasks open: readers then look for news now and then, and the leases
-   * of a holder are claimed when it showed no life for a time (`beat`, `claimLeases`). False when nobody else can:
+   * of a holder are claimed when it showed no life for a time (`beat`, `claimLeases`). False when no other process can:
    * every lease that is there when the store is opened is of a process that is gone, and is up for a claim at once.
    */
   readonly shared: boolean;
 
-  /** Whether writes go through, found out within two seconds when they do not, also while nobody writes. */
+  /** Whether writes go through, found out within two seconds when they do not, also while nothing is written. */
   readonly health: StoreHealth;
 
   /**
@@ -38,7 +38,7 @@ export interface TaskStore {
 
   /**
    * What is needed to fold a task, as of one moment: its head, the newest snapshot, and the entries after that; or
-   * undefined. What is large comes in pieces: the others are got with `readSnapshot` and `read`.
+   * undefined. What is large comes in pieces: further ones come from `readSnapshot` and `read`.
    */
   load(request: { readonly taskId: string }): Promise<LoadedTask | undefined>;
 
@@ -83,19 +83,19 @@ export interface TaskStore {
    * Says that a holder lives. Where the store is shared this has to come several times within `leaseMs`; elsewhere
    * it does nothing. A store that has a thread of its own goes on saying so for `maxStallMs` after the last call, so
    * that a process whose event loop is blocked is not taken for a dead one.
-   * @returns false when others had given the holder up since the last call: it lives again, and is to look
+   * @returns false when another process had given the holder up since the last call: it lives again, and is to look
    * which leases it still has
    */
   beat(request: BeatRequest): Promise<boolean>;
 
   /**
-   * Takes over executions that nobody has, for `holder`, and counts the attempt: leases that were put up for a claim,
+   * Takes over executions that no living process has, for `holder`, and counts the attempt: leases that were put up for a claim,
    * and those of holders that showed no life for `leaseMs`. That time is measured by the store's own clock, which no
    * setting of the time of day moves: from the first call that saw the holder's last sign of life on. Calls of `beat`
    * look as well. One that comes more than two thirds of `leaseMs` after the one before begins to measure anew, because
-   * whoever was stopped himself cannot tell who else was; if no sign came since, the next such call counts for a third
-   * of `leaseMs`, so that slowness never puts a claim off for ever. Two holders never get the same lease, and nobody
-   * gets its own.
+   * a process that was stopped itself cannot tell whether others were; if no sign came since, the next such call counts for a third
+   * of `leaseMs`, so that slowness never puts a claim off for ever. Two holders never get the same lease, and no
+   * holder gets its own.
    */
   claimLeases(request: ClaimRequest): Promise<TaskHead[]>;
 
@@ -154,7 +154,7 @@ export interface TaskRow {
   readonly generation: number;
 }
 
-/** A task's row as stored, with who executes it. */
+/** A task's row as stored, with its lease. */
 export interface TaskHead extends TaskRow {
   /** The execution in progress, or null when there is none. */
   readonly lease: Lease | null;
@@ -171,7 +171,7 @@ export interface Fence {
   readonly attempt: number;
 }
 
-/** Right to execute a task, for as long as its holder shows signs of life, and nobody claimed it. */
+/** Right to execute a task, for as long as its holder shows signs of life, and no other process claimed it. */
 export interface Lease extends Fence {
   /** Position of the entry with the message whose turn is being executed. */
   readonly turn: number;
@@ -206,7 +206,7 @@ export interface AppendRequest {
   /** The new entries, at least one, in order. */
   readonly entries: readonly Uint8Array[];
   /**
-   * The lease that the entries rely on, as those of an execution do. Without it they are anybody's, such as a message.
+   * The lease that the entries rely on, as those of an execution do. Without it any process may append them, such as a message.
    * A task that this append creates has the lease that it takes.
    */
   readonly fence?: Fence | undefined;
@@ -226,7 +226,7 @@ export interface StoredSnapshot {
   readonly pieces?: number;
 }
 
-/** What is saved of a snapshot in one go: at most some 100 KiB, so that nobody waits long for it. */
+/** What is saved of a snapshot in one go: at most some 100 KiB, so that other writes do not wait long for it. */
 export interface SnapshotPiece {
   /** Position of the last entry that is folded in. */
   readonly position: number;
@@ -296,7 +296,7 @@ export interface IdempotencyRecord {
 /** A process says that it lives, for all leases that it holds. */
 export interface BeatRequest {
   readonly holder: string;
-  /** Others may take the holder's leases over when they see no life for so long, in milliseconds. */
+  /** Other processes may take the holder's leases over when they see no sign of life for this time, in milliseconds. */
   readonly leaseMs: number;
   /** Whether the holder said so before: not to be known is then to have been given up. */
   readonly again: boolean;
@@ -327,8 +327,8 @@ export interface StoredPushConfig {
 }
 
 /**
- * Why a store refused. `conflict`, `finished`, `fenced` and `duplicate` are answers; the others are trouble: `failed`
- * with this one request, `unavailable` with the store as a whole, of which its health tells.
+ * Why a store refused. `conflict`, `finished`, `fenced` and `duplicate` are answers; the rest are trouble: `failed`
+ * with this one request, `unavailable` with the store as a whole, which its health reports.
  */
 export type StoreErrorKind =
   | "conflict"

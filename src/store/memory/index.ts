@@ -29,7 +29,7 @@ import { compareIds, type Listed, OrderedHeads } from "./list.js";
 
 /** How a store in memory may be used. */
 export interface MemoryStoreOptions {
-  /** True when several engines have it, each of which may be gone while the others go on. Default false. */
+  /** True when several engines have it, each of which may be gone while the rest goes on. Default false. */
   readonly shared?: boolean;
   /** Milliseconds that only ever grow, by which signs of life are missed. Default: `performance.now`. */
   readonly clock?: () => number;
@@ -287,7 +287,7 @@ function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead
   return { tenant, owner, contextId, position, finished: isTerminal(state), lease };
 }
 
-/** A head of the store's own. Nobody changes one: heads are replaced. Written out, as every append makes one. */
+/** A head of the store's own. It is never changed: heads are replaced. Written out, as every append makes one. */
 function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
   const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = row;
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };

@@ -15,7 +15,7 @@ export interface Leased {
   head: TaskHead;
 }
 
-/** The leases of a store in memory: who has which, and who shows signs of life. */
+/** The leases of a store in memory: which holder has which, and which holders show signs of life. */
 export class Leases {
   readonly #shared: boolean;
   readonly #watch: LivenessMonitor;
@@ -51,7 +51,7 @@ export class Leases {
 
   beat({ holder, leaseMs, again }: BeatRequest): boolean {
     if (!this.#shared) return true;
-    // Who says that it lives looks around as well: it does so in time, however long other work keeps its claims.
+    // A sign of life is also a look at the other holders: it comes in time, however late the claims are.
     this.#gone(leaseMs);
     const lost = again && !this.#beats.has(holder);
     this.#beats.set(holder, ++this.#beat);

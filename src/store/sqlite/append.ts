@@ -24,7 +24,7 @@ type Nullable = string | number | null;
 
 /**
  * Appends inside a transaction. Every check comes before the first change, so a refused append has changed nothing
- * and the others of the same commit go on.
+ * and the other writes of the same commit go on.
  */
 export class Appender {
   readonly #counters: Counters;
@@ -82,7 +82,7 @@ export class Appender {
     return write.lease === undefined || there === null ? undefined : there;
   }
 
-  /** A large one lies elsewhere, so that nobody who looks for another row has to read it. */
+  /** A large one lies elsewhere, so that a search for another row does not read it. */
   #addSegment(taskId: string, last: number, { count, bytes }: Segment): void {
     if (bytes.length <= MAX_INLINE_BYTES) this.#segment.run(taskId, last, count, bytes, null);
     else this.#segment.run(taskId, last, count, NO_BYTES, this.#blob.run(bytes).lastInsertRowid);

@@ -16,8 +16,8 @@ type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<
 
 /**
  * Group commit: many writes, one transaction. A refusal is found before its write changes anything and concerns
- * nobody else. When SQLite itself fails over one of them (a value that it cannot store, a full disk) the
- * transaction is taken back and each write is tried on its own, so that only the culprit fails.
+ * that write alone. When SQLite itself fails over one of them (a value that it cannot store, a full disk) the
+ * transaction is rolled back and each write is tried on its own, so that only the culprit fails.
  */
 export class Committer {
   readonly #db: Database;
@@ -33,8 +33,8 @@ export class Committer {
   #foreign: number | undefined;
 
   /**
-   * @param gone holders of leases whose processes are gone; undefined where nobody knows
-   * @param schema version that the file has to have; undefined where nobody else can change it
+   * @param gone holders of leases whose processes are gone; undefined where that is not known
+   * @param schema version that the file has to have; undefined where no other process can change it
    */
   constructor(db: Database, gone: readonly string[] | undefined, schema?: number) {
     this.#db = db;

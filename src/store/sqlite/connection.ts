@@ -23,7 +23,7 @@ export const READ_TIMEOUT_MS = 1_000;
 const CHECKPOINT_PAGES = 4_000;
 
 /**
- * Bytes of bulk writes in the log before the writer moves them into the file, with the small ones among them: whoever
+ * Bytes of bulk writes in the log before the writer moves them into the file, with the small ones among them: a write that
  * comes meanwhile waits for it, so it is done in small steps. Each page of a bulk write is moved once, however often.
  */
 export const BULK_CHECKPOINT_BYTES: number = 2 * 1024 * 1024;
@@ -44,12 +44,12 @@ export type Synchronous = "FULL" | "NORMAL";
 export function openReader(path: string): Database {
   const db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
   db.pragma(`cache_size = -${READER_CACHE_KIB}`);
-  // The first read makes the log file, which tells others of this process that the file is in use (see `inspect`).
+  // The first read makes the log file, which shows other stores of this process that the file is in use (see `inspect`).
   db.pragma("user_version");
   return db;
 }
 
-/** What the writer's thread is told when it starts. */
+/** What the writer's thread is given when it starts. */
 export interface WriterData {
   readonly path: string;
   readonly synchronous: Synchronous;
@@ -57,9 +57,9 @@ export interface WriterData {
   readonly driver: DriverName;
   /** The files that the rest of the store has open, to be the same ones. */
   readonly files: FileIdentity;
-  /** Holders of leases whose processes are gone; undefined when others may have the file, and nobody knows. */
+  /** Holders of leases whose processes are gone; undefined when other processes may have the file: it is not known then. */
   readonly gone: readonly string[] | undefined;
-  /** Version of the schema that the file has to have at every commit; undefined where nobody else can change it. */
+  /** Version of the schema that the file has to have at every commit; undefined where no other process can change it. */
   readonly schema: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
-/** One of a store's files, and what tells it from another: an inode is not used again while somebody has it open. */
+/** One of a store's files, and what tells it from another: an inode is not used again while it is open. */
 interface OpenFile {
   readonly name: string;
   readonly dev: number;
@@ -18,7 +18,7 @@ export interface FileIdentity {
 
 /** Notes which files are there now. @throws the system's error when one of them is not. */
 export function identityOf(path: string): FileIdentity {
-  // SQLite puts the others beside the file itself, whatever links lead to it.
+  // SQLite puts the other files beside the file itself, whatever links lead to it.
   const real = realpathSync(path);
   const all = [path, `${real}-wal`, `${real}-shm`].map((name) => {
     const { dev, ino } = statSync(name);

@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
    */
   readonly synchronous?: Synchronous;
   /**
-   * False (the default): nobody else may have the file open, which is refused; tasks that a crash cut off are taken
+   * False (the default): no other process may have the file open, which is refused; tasks that a crash cut off are taken
    * over at once. True: several processes may, if all of them say so; such tasks are taken over when their process has shown no life for `leaseMs`.
    */
   readonly shared?: boolean;
@@ -59,7 +59,7 @@ const SHRINKING_STEPS = 64;
  * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
  * reads, on a connection of its own.
  * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used;
- * after two seconds `failed` when somebody else has it open.
+ * after two seconds `failed` when another store has it open.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const settings = checked(typeof options === "string" ? { path: options } : options);
@@ -72,7 +72,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   }
   try {
     const reader = new Reader(openReader(file.path));
-    // The reader has made SQLite's log, which stays as long as anybody has the file open.
+    // The reader has made SQLite's log, which stays as long as any connection has the file open.
     const files = identityOf(file.path);
     const troubles = new StoreFaults();
     const schema = shared ? SCHEMA_VERSION : undefined;
@@ -151,7 +151,7 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     claimLeases: async (request) => writer.call("claimLeases", request),
-    // Nobody else can have the file, so nobody needs to know who lives.
+    // No other process can have the file, so signs of life are of no use.
     beat: async (request) => !shared || writer.call("beat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),

@@ -87,7 +87,7 @@ function moveSnapshots(db: Database): Part {
   };
 }
 
-/** The bytes of a snapshot as pieces; none when they are too many, or nobody can read them: the log has all of it. */
+/** The bytes of a snapshot as pieces; none when they are too many, or cannot be read: the log has all of it. */
 function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
   if (bytes === undefined) return [][Symbol.iterator]();
   if (bytes.length <= SNAPSHOT_PIECE_BYTES) return [bytes][Symbol.iterator]();

@@ -19,14 +19,14 @@ export class Leases {
   readonly #enter: Command<[string, number]>;
   readonly #forget: Command<[string]>;
   readonly #watch = new LivenessMonitor();
-  /** Holders that others gave up, which they have not been told yet. */
+  /** Holders that were given up and have not been notified yet. */
   readonly #lost = new Set<string>();
-  /** Whose process is known to be gone, because nobody else can have the file. */
+  /** Holders whose process is known to be gone, because no other process can have the file. */
   readonly #dead: Set<string> | undefined;
   /** No thread says what another one said before it. */
   #beat = Math.floor(Math.random() * 2 ** 48);
 
-  /** @param gone holders whose processes are gone; undefined where others may have the file, and nobody knows */
+  /** @param gone holders whose processes are gone; undefined where other processes may have the file: it is not known then */
   constructor(db: Database, gone: readonly string[] | undefined) {
     this.#dead = gone && new Set(gone);
     this.#of = db.rows<[string, number], HeadRow>(
@@ -49,7 +49,7 @@ export class Leases {
 
   /** A sign of life, from the holder itself or, while its event loop is blocked, for it (`forIt`). */
   beat({ holder, leaseMs, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
-    // Who says that it lives looks around as well: it does so in time, however long other work keeps its claims.
+    // A sign of life is also a look at the other holders: it comes in time, however late the claims are.
     if (this.#dead === undefined) this.#gone(leaseMs);
     const beat = this.#beat++;
     let lost = this.#lost.has(holder);
@@ -57,7 +57,7 @@ export class Leases {
       lost ||= again;
       this.#enter.run(holder, beat);
     }
-    // Who beats for it keeps the news for the holder itself.
+    // A beat by the writer's thread keeps the news for the holder itself.
     if (forIt && lost) this.#lost.add(holder);
     else this.#lost.delete(holder);
     return !lost;
@@ -100,7 +100,7 @@ export class Leases {
   }
 }
 
-/** Whoever has a lease in a file. */
+/** The holders that have a lease in a file. */
 export function holdersIn(db: Database): string[] {
   return holders(nextHolder(db));
 }

@@ -17,8 +17,8 @@ export interface FileLock {
 const held = new Set<Database>();
 
 /**
- * Holds a store's file: alone, or together with others that share it. The lock is that of SQLite on an empty database
- * beside the file, `<path>-lock`, which stays there when nobody holds it. It keeps apart stores of one process and of
+ * Holds a store's file: alone, or together with other stores that share it. The lock is that of SQLite on an empty database
+ * beside the file, `<path>-lock`, which stays there when the lock is free. It keeps apart stores of one process and of
  * several, and the system lifts it when its process dies, however that happens. It binds stores alone: other programs
  * may look at the file.
  *
@@ -59,7 +59,7 @@ function inUse(db: Database, path: string, shared: boolean, cause: unknown): Sto
   return new StoreError("failed", message, { cause });
 }
 
-/** Whether whoever has the lock lets nobody share it. */
+/** Whether the store that has the lock has it alone. */
 function isExclusive(db: Database): boolean {
   try {
     db.pragma("busy_timeout = 0");
@@ -70,7 +70,7 @@ function isExclusive(db: Database): boolean {
   }
 }
 
-/** Who has a file open, as far as the system tells: Linux names the processes that have locks. */
+/** The processes that have a file open, as far as the system tells: Linux names the processes that have locks. */
 export function holdersOf(path: string): string {
   const others = pidsAt(`${path}-lock`).filter((pid) => pid !== process.pid);
   if (others.length === 0) return "another process, or another store of this one,";

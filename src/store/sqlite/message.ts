@@ -14,7 +14,7 @@ export interface Message {
   readonly bytes: ArrayBuffer;
   /** How much of it is used. */
   readonly size: number;
-  /** Whether its writes are bulk ones, for which the others do not wait. */
+  /** Whether its writes are bulk ones, for which small ones do not wait. */
   bulk?: true;
 }
 
@@ -94,7 +94,7 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  /** Adds any other write, which nobody changes any more. */
+  /** Adds any other write. The caller does not change it any more. */
   addOther(write: OtherWrite): void {
     this.#fields.push(write);
     this.#count += 1;
@@ -212,7 +212,7 @@ class Cursor {
     return bytes;
   }
 
-  // The builder above is the only one who writes these fields, so their types are known by their places.
+  // Only the builder above writes these fields, so their types are known by their places.
   #take(): Field {
     return this.#fields[this.#field++] as Field;
   }

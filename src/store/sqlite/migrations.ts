@@ -83,7 +83,7 @@ const counters = `
 
 /**
  * Version 3 has a place for what is large. SQLite reads a whole row to compare its key in a table without rowid, so
- * one that has megabytes is dear to everybody who passes it on the way to another row. A value over `MAX_INLINE_BYTES`
+ * one that has megabytes is expensive for every statement that passes it on the way to another row. A value over `MAX_INLINE_BYTES`
  * lies in `blob` now, where keys are numbers, and the row that belongs to it has its number.
  *
  * - A snapshot has pieces; it is there when `snapshot` says so, which is written with the last of them. Pieces of other
@@ -138,8 +138,8 @@ const moved: Step = {
 const uncreated: Step = { inParts: (db) => removeUncreated(db), sql: "" };
 
 /**
- * Version 6: who executes a task is found by the holder of its lease, and who lives by its beat: one row for a process,
- * whatever it executes. What an orderly end left behind, or a time that is over, is nobody's.
+ * Version 6: the process that executes a task is found by the holder of its lease, and whether it lives by its beat: one row for
+ * a process, whatever it executes. Leases that an orderly end left behind, or that ran out, get no holder.
  */
 const holders = `
   DROP INDEX head_leased;

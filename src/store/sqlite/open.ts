@@ -20,7 +20,7 @@ const MAX_REWRITTEN_BYTES: number = 16 * 1024 * 1024;
 /** Between two lines about a migration, in milliseconds. */
 const PROGRESS_MS = 2_000;
 
-/** How long an opener waits for the others of a shared file that has to be brought up to date, in milliseconds. */
+/** How long an opener of a shared file that has to be migrated waits for other processes to close it, in milliseconds. */
 const UPGRADE_TIMEOUT_MS = 5_000;
 
 /** How long a shared file is asked for alone at a time, in milliseconds: another opener may have brought it up to date. */
@@ -31,7 +31,7 @@ export interface Prepared {
   readonly path: string;
   /** Schema version that the file had; 0 when it was new. */
   readonly before: number;
-  /** Holders of leases whose processes are gone, because nobody else can have the file; undefined where it is shared. */
+  /** Holders of leases whose processes are gone, because no other process can have the file; undefined where it is shared. */
   readonly gone: readonly string[] | undefined;
   /** To be released when the store is closed. */
   readonly lock: FileLock;
@@ -40,7 +40,7 @@ export interface Prepared {
 /**
  * Makes sure that a path is a file of ours, sound and of the current schema; locks, creates or migrates it. A file
  * that is refused keeps every byte.
- * @throws StoreError `damaged`, `newer-schema`, `failed` when it is somebody else's, in use or cannot be written,
+ * @throws StoreError `damaged`, `newer-schema`, `failed` when it is of another application, in use or cannot be written,
  * `unavailable` when the disk is full or fails.
  */
 export function prepareFile(given: string, shared: boolean, logger: Logger = silentLogger): Prepared {
@@ -61,9 +61,9 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
 }
 
 /**
- * Shares a file that is of the current schema. One that is not is brought to it before, by whoever gets it alone: others
- * that have it open may be older programs, which would go on writing what they know into tables that they do not.
- * @throws StoreError `failed` when nobody lets go of it for `UPGRADE_TIMEOUT_MS`.
+ * Shares a file that is of the current schema. One that is not is brought to it before, by the first process that gets it alone: other
+ * processes that have it open may be older programs, which would write what they know into tables that they do not.
+ * @throws StoreError `failed` when another process keeps it for `UPGRADE_TIMEOUT_MS`.
  */
 function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: number | undefined } {
   const latest = performance.now() + UPGRADE_TIMEOUT_MS;
@@ -140,7 +140,7 @@ function checkPlace(path: string): void {
   }
 }
 
-/** Whose a file is; undefined stands for nobody's, which has no tables yet. */
+/** The application and version of a file; undefined for one that has no tables yet. */
 interface Identity {
   readonly application: number;
   readonly version: number;
@@ -233,7 +233,7 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
       );
     }
     db.pragma("synchronous = FULL");
-    // Whether it may be written shows only when somebody is about to.
+    // Whether it may be written shows only in a transaction that writes.
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });

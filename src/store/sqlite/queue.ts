@@ -6,7 +6,7 @@ import { MessageBuilder } from "./message.js";
 const FLUSH_BYTES = 1024 * 1024;
 const FLUSH_WRITES = 512;
 
-/** Who waits for a write. */
+/** A caller that waits for a write. */
 export interface Caller {
   resolve(result: unknown): void;
   reject(error: StoreError): void;

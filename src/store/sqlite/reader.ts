@@ -29,7 +29,7 @@ interface ListStatements {
   readonly total: Query<(string | number)[], number>;
 }
 
-/** Everything that only reads, on a connection of its own; it sees what is committed and waits for nobody. */
+/** Everything that only reads, on a connection of its own; it sees what is committed and waits for no writer. */
 export class Reader {
   readonly #db: Database;
   readonly #begin: Command<[]>;
@@ -45,7 +45,7 @@ export class Reader {
   readonly #config: Query<[string, string], ConfigRow>;
   readonly #configs: Query<[string, string, number], ConfigRow>;
   readonly #lists = new Map<string, ListStatements>();
-  /** Bytes that were read, for whoever set it to 0. */
+  /** Bytes that were read since it was set to 0. */
   #bytes = 0;
 
   constructor(db: Database) {

@@ -39,7 +39,7 @@ export class Retention {
   readonly #pages: Query<[], number>;
   /** Whether the file can shrink, which is decided when it is made. */
   readonly #shrinks: boolean;
-  /** Bytes that were given back and nobody asked about yet. */
+  /** Bytes that were given back since the last `takeGivenBack`. */
   #givenBack = 0;
 
   constructor(db: Database, counters: Counters) {
@@ -56,7 +56,7 @@ export class Retention {
     this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
     this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
     this.#removeGarbage = db.command("DELETE FROM garbage WHERE task_id = ?");
-    // The newest entries first: whoever still reads the task meets its end early, and never a gap.
+    // The newest entries first: a reader of the task meets its end early, and never a gap.
     this.#sweepers = [new Sweeper(db, "segment", ["last"]), new Sweeper(db, "snapshot_piece", ["position", "piece"])];
   }
 

@@ -14,7 +14,7 @@ export const MAX_SEGMENT_BYTES: number = 16 * 1024;
  */
 export const MAX_INLINE_BYTES = 900;
 
-/** A write of more bytes than this is one of the bulk ones, for which the others do not wait: its commit takes longer. */
+/** A write of more bytes than this is one of the bulk ones, for which small ones do not wait: its commit takes longer. */
 export const BULK_BYTES: number = 128 * 1024;
 
 /** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
@@ -66,7 +66,7 @@ export function writeEntries(target: Uint8Array, offset: number, entries: Iterab
 
 /**
  * Adds a segment's entries to `into`, without the first `skip` and until `into` has `limit`. They are views of
- * `bytes`, which the caller must not share with anybody else.
+ * `bytes`, which the caller must not share.
  * @throws StoreError `damaged` when the bytes are not `count` entries.
  */
 export function readEntries(segment: Segment, skip: number, limit: number, into: Uint8Array[]): void {

@@ -7,13 +7,13 @@ const PART_TASKS = 1_024;
 /** How much of a task's first entry is looked at, in bytes: what an entry is stands near its beginning. */
 const PREFIX_BYTES = 4_096;
 
-/** Fields of an entry (parley.log.v1.LogEntry) that say what it is: the one that creates a task, and the others. */
+/** Fields of an entry (parley.log.v1.LogEntry) that say what it is: the one that creates a task, and the rest. */
 const CREATED = 5;
-const OTHERS: ReadonlySet<number> = new Set([6, 7, 8]);
+const FOLLOWING: ReadonlySet<number> = new Set([6, 7, 8]);
 
 /**
  * Removes tasks whose log does not begin with being created: a version before this one could leave some behind, of
- * sends under one key at the same time. No client was ever told of them, and nobody can read them.
+ * sends under one key at the same time. No client ever knew of them, and they cannot be read.
  */
 export function removeUncreated(db: Database): Part {
   const tasks = db.rows<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
@@ -48,7 +48,7 @@ export function removeUncreated(db: Database): Part {
   };
 }
 
-/** Whether a segment surely begins with an entry that does not create a task. What cannot be told is left alone. */
+/** Whether a segment surely begins with an entry that does not create a task. What is not sure is left alone. */
 export function beginsOtherwise(segment: Uint8Array): boolean {
   let at = 0;
   const varint = (): number => {
@@ -69,7 +69,7 @@ export function beginsOtherwise(segment: Uint8Array): boolean {
     if (tag % 8 === 2) {
       const size = varint();
       if (field === CREATED) return false;
-      if (OTHERS.has(field)) return at + size <= end;
+      if (FOLLOWING.has(field)) return at + size <= end;
       at += size;
     } else if (tag % 8 !== 0 || Number.isNaN(varint())) return false;
   }

@@ -30,7 +30,7 @@ export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
   ? RemovalStep
   : Awaited<ReturnType<TaskStore[Asked<M>]>>;
 
-/** What the writer does by itself is as if somebody had asked for it. */
+/** What the writer does by itself is handled like a request. */
 type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
 
 /** What one step of a removal did. */

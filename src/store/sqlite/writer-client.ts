@@ -40,12 +40,12 @@ export interface LinkOptions {
 
 /**
  * This thread's end of the writer. What is written in one turn of the event loop goes out as one message, and each
- * caller hears of its own write when it is durable. The thread keeps the process alive only while somebody waits.
+ * caller is answered when its own write is durable. The thread keeps the process alive only while a caller waits.
  *
  * Bulk writes have a queue of their own, so that the small ones do not wait for them: the thread commits what is small
- * first, then one message of the others. What is written of one task keeps its order.
+ * first, then one message of bulk writes. What is written of one task keeps its order.
  *
- * It sees to it that everybody hears something: a thread that dies is started again, and a write that hangs is refused
+ * It sees to it that each caller gets an answer: a thread that dies is started again, and a write that hangs is refused
  * after a while, with its outcome open. Time is counted in beats of this thread and not by a clock, so that neither a
  * process that was stopped nor an event loop that was held up takes its own pause for one of the disk.
  */
@@ -63,7 +63,7 @@ export class WriterClient {
   #end: () => void = () => {};
   #giveUp: (error: StoreError) => void = () => {};
   readonly #heart: NodeJS.Timeout;
-  /** Milliseconds without an answer, while somebody waits for one. */
+  /** Milliseconds without an answer, while a caller waits for one. */
   #silentMs = 0;
   #probing = false;
   #goodProbes = 0;
@@ -186,7 +186,7 @@ export class WriterClient {
     });
   }
 
-  /** Lets the process end when nobody waits. */
+  /** Lets the process end when no caller waits. */
   #rest(): void {
     if (!this.#isWaiting && !this.#closing) this.#worker?.unref();
   }
@@ -210,7 +210,7 @@ export class WriterClient {
     this.#troubles.note("timeout", { reason, restartHelps: false, refuses: late });
     if (!late) return;
     const error = new StoreError("unavailable", reason);
-    // They keep their place among the answers, which nobody hears any more.
+    // They keep their place among the answers, which go to no caller any more.
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);
     if (this.#closing) this.#giveUp(error);
   }

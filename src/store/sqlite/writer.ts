@@ -29,7 +29,7 @@ type Incoming = Message | typeof CLOSE | typeof PROBE;
 /**
  * The thread that writes. While it waits for the disk, messages gather at its port; the next commit takes all of
  * them, but for bulk writes: of those a commit has one message, after the small ones that came meanwhile. Nothing is
- * caught here: an error that no write explains ends the thread, and its other end tells everybody.
+ * caught here: an error that no write explains ends the thread, and its other end answers all callers.
  */
 class Writer {
   readonly #port: MessagePort;
@@ -108,7 +108,7 @@ class Writer {
   #wroteInBulk(bytes: number): void {
     this.#inLog += bytes;
     if (this.#inLog < BULK_CHECKPOINT_BYTES) return;
-    // Nobody's answer waits for it.
+    // No answer waits for it.
     checkpoint(this.#db);
     this.#inLog = 0;
   }

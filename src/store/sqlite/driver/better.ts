@@ -16,7 +16,7 @@ import {
  * @throws what Node.js says when the package is not there, or is not built for this Node.js.
  */
 export function loadBetterSqlite(): Driver {
-  // Not imported: who has SQLite from Node.js does not need the package.
+  // Not imported: a program that has SQLite from Node.js does not need the package.
   const Database = createRequire(import.meta.url)("better-sqlite3") as typeof BetterSqlite;
   const open = (path: string, { readonly = false, mustExist = false, timeoutMs }: OpenOptions = {}): BetterDatabase => {
     const fileMustExist = mustExist || readonly;

@@ -8,7 +8,7 @@
 /** How a driver is called: by what it comes from. */
 export type DriverName = "node:sqlite" | "better-sqlite3";
 
-/** A value as SQLite keeps it. Blobs are read as a `Uint8Array` (it may be a `Buffer`) that nobody else has. */
+/** A value as SQLite keeps it. Blobs are read as a `Uint8Array` (it may be a `Buffer`) of its own. */
 export type SqliteValue = string | number | null | Uint8Array;
 
 /** What a statement may be given. A number is stored as an integer where its column asks for one and it is one. */
@@ -31,7 +31,7 @@ export interface Query<P extends readonly Parameter[], R> {
   /** The first one. */
   get(...values: P): R | undefined;
   all(...values: P): R[];
-  /** One after the other. Nobody may use the statement for something else until the loop is over or left. */
+  /** One after the other. The statement must not be used for something else until the loop is over or left. */
   iterate(...values: P): IterableIterator<R>;
 }
 

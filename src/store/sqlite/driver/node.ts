@@ -54,7 +54,7 @@ export function loadNodeSqlite(): Driver | undefined {
 }
 
 /**
- * Node.js 22 says once that SQLite is experimental there. Whoever runs a server can do nothing about it, so that one
+ * Node.js 22 says once that SQLite is experimental there. The operator of a server can do nothing about it, so that one
  * warning is dropped, if it is about to be given right now; nothing else can be said meanwhile.
  */
 function withoutSqliteWarning<T>(load: () => T): T {
@@ -147,7 +147,7 @@ function firstOf(row: unknown): unknown {
   return (row as readonly unknown[])[0];
 }
 
-/** Stores no text that would be read as another one: somebody else's name, at worst. */
+/** Stores no text that would be read as another one: the name of another owner, at worst. */
 class WholeText {
   readonly #statement: StatementSync;
 
