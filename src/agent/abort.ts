@@ -15,13 +15,13 @@ export class AbortReason extends Error {
   }
 }
 
-/** Whoever waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
+/** A client that waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
 export interface Client {
   readonly signal: AbortSignal;
 }
 
 /**
- * A signal that is made when somebody asks for it: most agents never look, and an AbortSignal is dear to make and to
+ * A signal that is made when it is asked for: most agents never look, and an AbortSignal is expensive to make and to
  * collect.
  */
 export class LazyAbortController {

@@ -16,7 +16,7 @@ export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> 
   }
 }
 
-/** What the agent says about a turn that was cut off; whoever does not say clearly that it goes on does not. */
+/** What the agent says about a turn that was cut off; an agent that does not say clearly that it goes on does not. */
 export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   const { recover } = agent;
   try {
@@ -47,7 +47,7 @@ class LateIterator implements AsyncIterator<AgentEvent> {
 
   constructor(events: PromiseLike<unknown>) {
     this.#iterator = Promise.resolve(events).then(iteratorOf);
-    // Whoever asks for an event hears of it; nobody may.
+    // A rejection goes to the caller that asks for an event; there may be none.
     this.#iterator.catch(() => {});
   }
 

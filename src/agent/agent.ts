@@ -7,7 +7,7 @@ import type { AgentEvent } from "./event.js";
 /** What a crash or a shutdown means for an execution that was in progress. */
 export type Recovery = "fail" | "restart";
 
-/** An agent: who it is, and what it does with a message. */
+/** An agent: its identity, and what it does with a message. */
 export interface Agent {
   readonly card: AgentCardInput;
   /**
@@ -69,7 +69,7 @@ export interface Turn {
   readonly history: readonly Message[];
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
   referencedTasks(): Promise<Task[]>;
-  /** Who sent the message. */
+  /** The sender of the message. */
   readonly caller: Caller;
   readonly tenant: string;
   /** Extensions in force for the request (specification 4.6). */
@@ -84,7 +84,7 @@ export interface Turn {
    * Fires on cancel, and on shutdown when the grace for running work is over (`limits.shutdownGraceMs`); at most a
    * second is left then; and when another process took the task over, because it saw no sign of life of this one:
    * nothing more is stored then. `signal.reason` is an `AbortReason` with the cause. A client that hangs up does not fire it,
-   * except where the answer is a direct message, which nobody else could read.
+   * except where the answer is a direct message, which no other client could read.
    */
   readonly signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { COUNTED_EVENT_LEVELS } from "../core/nesting.js";
 import { InvalidAgentEvent } from "./checked-copies.js";
 import type { Content } from "./event.js";
 
-/** How much one event of an agent may have: checking, measuring and encoding it is one go, in which nobody else has a turn. */
+/** How much one event of an agent may have: checking, measuring and encoding it is one go, during which the event loop stands still. */
 export type EventLimits = Pick<Limits, "maxEventParts" | "maxEventValues">;
 
 /** What of an event's content comes in numbers. No type checker stands between the agent and this. */

@@ -27,7 +27,7 @@ export interface TextOptions {
   readonly maxChars?: number;
   /** Stops the wait for the next piece when it fires: give it `turn.signal`, and the model's call as well. */
   readonly signal?: AbortSignal;
-  /** What the client is told, as a status, when the model calls a tool. Default: nothing. True names the tool. */
+  /** What the client is shown, as a status, when the model calls a tool. Default: nothing. True names the tool. */
   readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
 }
 
@@ -158,7 +158,7 @@ class Pieces {
     }
   }
 
-  /** Lets the source go. What it does then is waited for by nobody: a model that is silent may never answer. */
+  /** Lets the source go. What it does then is not waited for: a model that is silent may never answer. */
   close(): void {
     if (this.#stop !== undefined) this.#signal?.removeEventListener("abort", this.#stop);
     this.#pending?.catch(() => {});

@@ -53,7 +53,7 @@ interface Copies {
 }
 
 /**
- * Nothing in a turn is shared with the log or with anybody else: whatever can be changed is a copy, made when the agent
+ * Nothing in a turn is shared with the log or with another call: whatever can be changed is a copy, made when the agent
  * asks for it, as most agents look at little. It works through `Object.create(turn)` and proxies as well.
  */
 class AgentTurn implements Turn {

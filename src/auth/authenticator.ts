@@ -2,13 +2,13 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 
 /**
- * Finds out who calls, from the headers (`call.header`) and the connection (`call.peer`), once per call and before
+ * Finds the caller, from the headers (`call.header`) and the connection (`call.peer`), once per call and before
  * anything else looks at it (specification 7.4). Returning undefined refuses the call as unauthenticated; returning
  * `anonymous` lets it in without an identity. Throwing an A2AError refuses it with that error; anything else that
  * is thrown is an internal error. Credentials never reach agents, stores or logs.
  */
 export interface Authenticator {
-  /** Who calls; undefined for a caller whose credentials are not taken. */
+  /** The caller; undefined when its credentials are not accepted. */
   authenticate(call: Call): Promise<CallerInput | undefined> | CallerInput | undefined;
   /** Value of `WWW-Authenticate` for a refused call, such as `Bearer realm="agents"`. Default `Bearer`. */
   readonly challenge?: string;

@@ -42,7 +42,7 @@ export function buildCard(input: AgentCardInput, wired: ServerCapabilities): Age
   return card;
 }
 
-/** As `buildCard`, with the faults as a value, so that those of several cards can be told together. */
+/** As `buildCard`, with the faults as a value, so that those of several cards can be reported together. */
 export function checkCard(input: AgentCardInput, wired: ServerCapabilities): CheckedCard {
   let card: AgentCard;
   const slips: string[] = [];

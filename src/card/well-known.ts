@@ -5,7 +5,7 @@ import { jsonWriter } from "../wire/json-writer.js";
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
 export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
 
-/** How the card may be kept by those who read it (specification 8.6). */
+/** How the card may be cached by its readers (specification 8.6). */
 export interface CardCaching {
   /** For how many seconds a reader need not ask again. */
   readonly maxAgeSeconds: number;

@@ -90,7 +90,7 @@ interface Shown {
   [sizeKey]?: number;
 }
 
-/** Notes on an entry how many bytes it has in the store, where they are many. Before anybody reads it. */
+/** Notes on an entry how many bytes it has in the store, where they are many. Before it is read. */
 export function noteSize(entry: LogEntry, bytes: number): LogEntry {
   if (bytes >= LARGE_BYTES) (entry as Shown)[sizeKey] = bytes;
   return entry;

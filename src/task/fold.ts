@@ -243,7 +243,7 @@ export function encodeSnapshot(fold: TaskFold): Uint8Array {
 
 /**
  * The fold of this moment as a snapshot in pieces, each made when it is asked for: what is folded in later is in none
- * of them. The first piece has a task as it would be alone; the others go on with its history and its artifacts.
+ * of them. The first piece has a task as it would be alone; the further ones go on with its history and its artifacts.
  */
 export function* snapshotPieces(
   fold: TaskFold,

@@ -3,10 +3,10 @@ import { cacheForms } from "../wire/serialization-cache.js";
 import { LARGE_BYTES, markWeight } from "../wire/weight.js";
 import { type TaskFold, type View, viewTask } from "./fold.js";
 
-/** Views of a fold at one position that are kept for others who want the same. */
+/** Views of a fold at one position that are kept for further readers of the same. */
 const maxViews = 16;
 
-/** The views of a fold at a position, for as long as somebody reads them. It keeps the fold, which they are made of. */
+/** The views of a fold at a position, for as long as they are read. It keeps the fold, which they are made of. */
 interface Shown {
   readonly fold: TaskFold;
   readonly position: number;
@@ -16,7 +16,7 @@ interface Shown {
 const shown = new WeakMap<TaskFold, Shown>();
 
 /**
- * The task of a fold as a reader wants it, which later entries do not change. A large one is made once for all who ask
+ * The task of a fold as a reader wants it, which later entries do not change. A large one is made once for all readers that ask
  * at the same position for the same view, so that what is written of it is, too.
  */
 export function viewOf(fold: TaskFold, view: View = {}): Task {

@@ -1,7 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
 /**
- * Who may follow whom. Every state that is not terminal may become any other but SUBMITTED, which only a new task
+ * Which state may follow which. Every state that is not terminal may become any other but SUBMITTED, which only a new task
  * has; nothing follows a terminal state (specification 3.1.1, 3.1.2, 4.1.3). A working agent may say "working" again
  * to tell its progress.
  */
