@@ -68,7 +68,7 @@ describe("an event of an agent", () => {
     expect(await end(artifact({ data: new Array(2 ** 32 - 1) as never }))).toBe(tooManyValues);
   });
 
-  it("stops nobody by default: hundreds of thousands of parts are refused before any is looked at", async () => {
+  it("does not stop the event loop by default: hundreds of thousands of parts are refused before any is looked at", async () => {
     const parts = new Proxy(texts(200_000), {
       get(target, name) {
         if (name === "0") throw new Error("looked at");

@@ -67,7 +67,7 @@ describe("createCardAnswers()", () => {
     expect(made).toBe(258);
   });
 
-  it("spares a reader who has the content already", () => {
+  it("sends no content to a reader that has it already", () => {
     const etag = tagOf(ask()) ?? "";
     const tags = [etag, `W/${etag}`, `"x", ${etag}`, `"x",W/${etag},"y"`, "*"];
     for (const ifNoneMatch of tags) {
@@ -80,7 +80,7 @@ describe("createCardAnswers()", () => {
     }
   });
 
-  it("answers in full to whoever has something else", () => {
+  it("answers in full to a reader that has something else", () => {
     for (const ifNoneMatch of ["", '"x"', "x", 'W/"x", "y"']) expect(ask({ ifNoneMatch }).status).toBe(200);
     for (const ifModifiedSince of ["Fri, 02 Jan 2026 03:04:04 GMT", "yesterday", ""]) {
       expect(ask({ ifModifiedSince }).status).toBe(200);

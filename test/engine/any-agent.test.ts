@@ -153,7 +153,7 @@ describe.each(stores)("whatever an agent and a client do, over the %s store", (_
           expect(equals(TaskSchema, stored.fold.task, reference(entries))).toBe(true);
           const state = stored.fold.state;
           expect([stored.head.state, stored.head.position]).toEqual([state, entries.length]);
-          // No task is left behind as if somebody were still at work on it.
+          // No task is left behind as if it were still executed.
           if (over.has(state)) expect(stored.head.lease).toBeNull();
           ends.set(TaskState[state] ?? "", (ends.get(TaskState[state] ?? "") ?? 0) + 1);
         },

@@ -94,7 +94,7 @@ async function told(execute: unknown, responds: "task" | "either"): Promise<stri
   return all;
 }
 
-/** What is thrown for nobody is heard of a round later. */
+/** An error that no caller waits for is reported a round later. */
 async function nothingElse(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(faults).toEqual([]);

@@ -123,7 +123,7 @@ describe("an agent of kind `task`", () => {
     expect((await story(await deep.send("x")))[0]).toContain("at most 40 levels deep");
   });
 
-  it("runs what follows its final event for nobody but itself", async () => {
+  it("runs on after its final event, and nothing of that is stored", async () => {
     const left = gate();
     const bench = new Bench({
       async *execute() {
@@ -168,7 +168,7 @@ describe("an agent of kind `message`", () => {
     await expect(silent.reply("x")).rejects.toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
   });
 
-  it("is interrupted when its client goes away: nobody else could read the answer", async () => {
+  it("is interrupted when its client goes away: no other client could read the answer", async () => {
     const gone = new AbortController();
     let reason: unknown;
     const bench = new Bench({
@@ -431,7 +431,7 @@ describe("cancel()", () => {
 });
 
 describe("scope", () => {
-  it("hides every task of somebody else, in the same words as an unknown one (SRV-AUTH-07, SRV-TEN-04)", async () => {
+  it("hides every task of another owner, in the same words as an unknown one (SRV-AUTH-07, SRV-TEN-04)", async () => {
     const bench = new Bench({
       async *execute() {
         yield inputRequired("?");
@@ -460,7 +460,7 @@ describe("scope", () => {
 });
 
 describe("readers of one task", () => {
-  it("all see the same events; one that leaves disturbs nobody (SRV-STRM-12..14)", async () => {
+  it("all see the same events; one that leaves does not disturb the rest (SRV-STRM-12..14)", async () => {
     const go = gate();
     const bench = new Bench({
       async *execute() {
@@ -498,7 +498,7 @@ describe("readers of one task", () => {
     expect(numbers).toEqual(Array.from({ length: 3_000 }, (_, i) => i));
   });
 
-  it("that are behind a task which retention removes are told, and hold nobody up", async () => {
+  it("of a task that retention removes end with an error, and do not block other readers", async () => {
     const store = openStore();
     const agent = {
       async *execute(): AsyncIterable<AgentEvent> {
@@ -668,7 +668,7 @@ describe("a call whose message waits for its turn", () => {
 });
 
 describe("list()", () => {
-  it("ends a page of large tasks early, and the next pages have the others (SRV-LIST-14)", async () => {
+  it("ends a page of large tasks early, and the next pages have the rest (SRV-LIST-14)", async () => {
     const bench = new Bench({ async *execute() {} }, { limits: { ...quick, maxPageBytes: 1_000 } });
     const ids: string[] = [];
     for (let i = 0; i < 4; i++) {

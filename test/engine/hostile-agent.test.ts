@@ -108,7 +108,7 @@ describe("an agent without a type checker", () => {
     expect(await story(await bench.send("x"))).toEqual(["artifact last", "COMPLETED"]);
   });
 
-  it("is told in the log what is wrong", async () => {
+  it("finds in the log what is wrong", async () => {
     const bench = new Bench({
       async *execute() {
         yield "hello" as never;

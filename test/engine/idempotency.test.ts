@@ -8,7 +8,7 @@ import { Bench, gate, scope, settle } from "./support.js";
 
 const idempotency = { key: "key", fingerprint: "same" };
 
-/** Says what it is told to, and counts how often it is asked. */
+/** Gives the answer that it was made with, and counts how often it is asked. */
 function counting(responds: Agent["responds"], events: () => AsyncIterable<AgentEvent>) {
   const counted = { runs: 0, left: 0 };
   const agent: Omit<Agent, "card"> = {

@@ -196,7 +196,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     const after = new Bench(agent, { leaseMs, limits }, there);
     await after.engine.start();
     await expect.poll(() => running, patience).toBe(2);
-    // An orderly end: what ran and what waited are nobody's.
+    // An orderly end: what ran and what waited has no holder.
     await after.engine.drain(0);
     const leases = await Promise.all(ids.map(async (taskId) => (await there.head({ taskId }))?.lease));
     expect(leases.map((lease) => lease?.holder)).toEqual(ids.map(() => ""));

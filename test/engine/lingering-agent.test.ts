@@ -108,7 +108,7 @@ describe("an agent that never returns after its last event", () => {
     expect((await bench.reply("x")).parts[0]?.content.value).toBe("hello");
   });
 
-  it("does not keep the caller who gets an error for an answer", async () => {
+  it("does not hold up a caller that gets an error for an answer", async () => {
     const bench = new Bench({
       responds: "message",
       async *execute() {

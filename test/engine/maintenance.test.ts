@@ -3,7 +3,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, gate } from "./support.js";
 
-it("makes up for no rounds of its upkeep that a slow store kept from beginning", async () => {
+it("makes up for no rounds of its maintenance that a slow store kept from beginning", async () => {
   const goOn = gate();
   let [claims, looks] = [0, 0];
   const store = new Proxy(openStore(), {

@@ -96,7 +96,7 @@ async function live(nth: number, way: Way, shared: boolean): Promise<string[]> {
   return calls;
 }
 
-/** Every task comes to rest, nobody has a lease, and every log is whole. */
+/** Every task comes to rest, no lease is left, and every log is whole. */
 async function atRest(store: TaskStore): Promise<void> {
   const over = new Set([TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.INPUT_REQUIRED]);
   const heads = async () => (await store.list({ ...scope, limit: 100 })).heads;

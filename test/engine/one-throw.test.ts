@@ -64,7 +64,7 @@ function breakable(): { store: TaskStore; unreadable: Set<string> } {
 }
 
 describe("a task that cannot be read", () => {
-  it("does not keep news of the others from their readers", async () => {
+  it("does not keep news of other tasks from their readers", async () => {
     const { store, unreadable } = breakable();
     const go = gate();
     const agent: Omit<Agent, "card"> = {

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const bench of benches.splice(0)) await bench.engine.drain(0);
 });
 
-/** A store whose disk can be taken away. What is appended then may be done, and the caller is told the same. */
+/** A store whose disk can be taken away. What is appended then may be done, and the caller gets the same answer. */
 function fragile(): { store: TaskStore; fail: (how: "done" | "not done") => void; mend: () => void } {
   const kept = memoryStore();
   const health = new HealthSource();
@@ -220,7 +220,7 @@ describe("a message that was stored while its caller was refused, and that no ag
 });
 
 describe("a task that is cut off by its store", () => {
-  it("lets nobody wait for its end, and goes on when the store does", async () => {
+  it("keeps no caller waiting for its end, and goes on when the store does", async () => {
     const { store, fail, mend } = fragile();
     const goOn = gate();
     const agent: Omit<Agent, "card"> = {
@@ -246,7 +246,7 @@ describe("a task that is cut off by its store", () => {
     // Who reads waits for what comes.
     expect((await bench.engine.get(scope, again.now().task.id)).task.status?.state).toBe(TaskState.WORKING);
     mend();
-    // Its first attempt was stored although nobody was told so, and it is there.
+    // Its first attempt was stored although no caller got that answer, and it is there.
     expect(await told).toEqual(["WORKING", "artifact attempt 1", "WORKING", "artifact attempt 2", "COMPLETED"]);
     expect(bench.logged.filter(({ message }) => /could not be stored/.test(message))).toHaveLength(1);
     again.release();
@@ -351,7 +351,7 @@ describe("an event that could not be stored", () => {
     held.release();
   });
 
-  it("is found by those who read when it was the end, and stored after all", async () => {
+  it("is found by readers when it was the end, and stored after all", async () => {
     const bench = await start(
       {
         async *execute() {

@@ -51,7 +51,7 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   return { taskId, after, store };
 }
 
-/** How long whoever is gone has to be silent, in milliseconds. */
+/** How long a process that is gone has to be silent, in milliseconds. */
 const leaseMs = 240;
 
 /** Its store lives on in these tests, and is not to say for it that it lives. */
@@ -323,7 +323,7 @@ describe("a message to a task whose process died a moment ago", () => {
     const { id: taskId } = held.accepted!.task;
     await held.whenPast(1, neverCanceled, 5_000);
     first.die();
-    // Nobody can tell yet that the process is gone.
+    // It cannot be known yet that the process is gone.
     const after = new Bench(agent, { leaseMs }, store);
     await after.engine.start();
     const answered = settle(await after.send("two", { message: { taskId } }));
@@ -380,7 +380,7 @@ describe("two processes on one store", () => {
     await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
   });
 
-  it("hear of a cancel at the other one: the agent, its readers and those who wait", async () => {
+  it("learn of a cancel at the other one: the agent, its readers and the calls that wait", async () => {
     const [here, there] = openShared();
     let told = false;
     const agent: Omit<Agent, "card"> = {

@@ -112,7 +112,7 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
     }
   });
 
-  it("lets others have their turn while an agent yields large pieces without waiting", async () => {
+  it("lets the event loop go on while an agent yields large pieces without waiting", async () => {
     let rounds = 0;
     let over = false;
     const bench = new Bench({
@@ -209,7 +209,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
 });
 
 describe("a large task", { timeout: 60_000 }, () => {
-  it("is folded in slices, between which others have their turn", async () => {
+  it("is folded in slices, between which the event loop goes on", async () => {
     const store = sqliteStore({ path: temporaryFile(), stallMs: 60_000, writeTimeoutMs: 60_000 });
     const head = headOf({ taskId: "a" });
     await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
@@ -233,7 +233,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     await store.close();
   });
 
-  it("is read once for all who ask for it at the same time", async () => {
+  it("is read once for all calls that ask for it at the same time", async () => {
     const store = memoryStore();
     const head = headOf({ taskId: "a", ...scope, position: 4, generation: 4 });
     const events = Array.from({ length: 3 }, (_, index) => {
@@ -260,7 +260,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a")));
     expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
     expect(reads).toBeLessThanOrEqual(4);
-    // What came meanwhile is seen by whoever asks afterwards.
+    // What came meanwhile is seen by calls that ask afterwards.
     const more = create(LogEntrySchema, {
       position: 5,
       generation: 5,
@@ -305,7 +305,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     held.release();
   });
 
-  it("is not read again by whoever asks right after it was written", async () => {
+  it("is not read again for a call right after it was written", async () => {
     const store = openStore();
     const bench = new Bench(
       {

@@ -5,8 +5,8 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import type { AppendRequest } from "../../src/store/task-store.js";
 import { gate, firstTurn as turn } from "./support.js";
 
-describe("Shelf", () => {
-  it("keeps a log that nobody holds until what it accepted is stored", async () => {
+describe("TaskLogCache", () => {
+  it("keeps a log that is not in use until what it accepted is stored", async () => {
     const letGo = gate();
     const store = new Proxy(memoryStore(), {
       get(target, name) {
@@ -19,16 +19,16 @@ describe("Shelf", () => {
         };
       },
     });
-    const shelf = new TaskLogCache(store);
+    const cache = new TaskLogCache(store);
     const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
-    const log = shelf.create({ taskId: "t", ...place, lease: null });
+    const log = cache.create({ taskId: "t", ...place, lease: null });
     const stored = log.append(createdDraft(turn, 1));
-    shelf.release(log);
-    expect(await shelf.acquire("t")).toBe(log);
-    shelf.release(log);
+    cache.release(log);
+    expect(await cache.acquire("t")).toBe(log);
+    cache.release(log);
     letGo.open();
     await stored;
-    await expect.poll(() => shelf.get("t")).toBeUndefined();
-    expect((await shelf.acquire("t"))?.fold.position).toBe(1);
+    await expect.poll(() => cache.get("t")).toBeUndefined();
+    expect((await cache.acquire("t"))?.fold.position).toBe(1);
   });
 });

@@ -51,7 +51,7 @@ describe("a turn", () => {
     expect(structuredClone({ ...request, task, referenced })).toEqual(before);
   });
 
-  it("cannot change the anonymous caller of all others", () => {
+  it("cannot change the anonymous caller of other turns", () => {
     expect(() => Object.assign(anonymous, { owner: "mallory" })).toThrow(TypeError);
     expect(() => (anonymous.scopes as string[]).push("all")).toThrow(TypeError);
   });

@@ -14,7 +14,7 @@ function observer(): { look: (after: number, beats: Record<string, number | unde
 }
 
 describe("Watch.round()", () => {
-  it("tells who showed no life for as long as a lease lasts", () => {
+  it("finds the holders that showed no life for as long as a lease lasts", () => {
     const { look } = observer();
     expect(look(0, { a: 1, b: 1 })).toEqual([]);
     expect(look(500, { a: 1, b: 2 })).toEqual([]);
@@ -32,7 +32,7 @@ describe("Watch.round()", () => {
     expect(look(400, { a: 1 })).toEqual(["a"]);
   });
 
-  it("tells who is gone though every look comes late, as on a busy machine or through a slow store", () => {
+  it("finds the holders that are gone though every look comes late, as on a busy machine or through a slow store", () => {
     const { look } = observer();
     expect(look(0, { a: 1, b: 1 })).toEqual([]);
     for (const b of [1, 2, 3]) expect(look(900, { a: 1, b })).toEqual([]);
@@ -59,7 +59,7 @@ describe("Watch.round()", () => {
     expect(look(400, { a: 1, b: undefined })).toEqual(["b"]);
   });
 
-  it("waits for who never gave a sign as for anybody else, and forgets who has nothing any more", () => {
+  it("waits for a holder that never gave a sign as for any other, and forgets holders that have nothing any more", () => {
     const { look } = observer();
     expect(look(0, { a: undefined })).toEqual([]);
     expect(look(600, {})).toEqual([]);

@@ -93,7 +93,7 @@ describe("TaskFold", () => {
     );
   });
 
-  it("cuts a large snapshot into pieces of the size that it is told", () => {
+  it("cuts a large snapshot into pieces of the size that it is given", () => {
     const fold = new TaskFold();
     const parts = Array.from({ length: 500 }, (_, index) => ({ text: `${index} `.repeat(50) }));
     for (const entry of logOf(parts.map(({ text }) => text))) fold.apply(entry);

@@ -225,7 +225,7 @@ function fencing(contract: StoreContract): void {
       for (const state of [TaskState.WORKING, TaskState.COMPLETED]) {
         const request = { ...followRequest(head, { state }), fence };
         await expect(store.append(request)).rejects.toMatchObject(fenced);
-        // Wherever the log ends: whoever lost its lease is not to try again somewhere else.
+        // Wherever the log ends: a process that lost its lease is not to try again at another position.
         const behind = followRequest({ ...head, position: 7 }, { state });
         await expect(store.append({ ...behind, fence })).rejects.toMatchObject(fenced);
         await expect(store.append({ ...request, lease: fence })).rejects.toMatchObject(fenced);

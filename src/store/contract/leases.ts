@@ -13,7 +13,7 @@ export function leaseContract(contract: StoreContract): void {
   contract.suite.describe("setLease()", () => setting(contract));
 }
 
-/** Nobody is silent for so long while a test is at something else. */
+/** No holder is silent for this long while a test does something else. */
 const claim = { holder: "new", leaseMs: 600_000, limit: 100 };
 
 /** So long that a round in time is likely on a busy machine, and short enough to wait for. */
@@ -71,7 +71,7 @@ function claiming(contract: StoreContract): void {
     expect(await store.claimLeases(claim)).toEqual([]);
   });
 
-  scenario(contract, "takes at most as many as asked for and leaves the others for later", async (store) => {
+  scenario(contract, "takes at most as many as asked for and leaves the rest for later", async (store) => {
     for (let index = 0; index < 10; index++) await create(store, { taskId: `${index}`, lease: released });
     const first = await store.claimLeases({ ...claim, limit: 4 });
     const second = await store.claimLeases({ ...claim, limit: 100 });

@@ -174,7 +174,7 @@ function counting(contract: StoreContract): void {
 function isolation(contract: StoreContract): void {
   const { expect } = contract.suite;
 
-  scenario(contract, "shows each owner's tasks to nobody else", async (store) => {
+  scenario(contract, "shows each owner's tasks to no other owner", async (store) => {
     const places = [
       { tenant: "a", owner: "bc" },
       { tenant: "ab", owner: "c" },

@@ -2,7 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import type { AppendRequest, Lease, ListRequest, TaskHead, TaskRow, TaskStore } from "../task-store.js";
 
-/** What the suite needs from whoever runs it. */
+/** What the suite needs from the tests that run it. */
 export interface StoreContract {
   /** Name of the store in the report. */
   readonly name: string;

@@ -64,7 +64,7 @@ describe("a file that is not there any more", () => {
       expect(await readAll(store, "before")).toEqual(["1"]);
     });
 
-    it(`is noticed while nobody writes: ${what}`, async () => {
+    it(`is noticed while nothing is written: ${what}`, async () => {
       const { path, store } = await openWith();
       take(path);
       await expect.poll(() => store.health.status, soon).toMatchObject(unhealthy(reason));
@@ -146,7 +146,7 @@ describe("a write that takes too long", () => {
     other.exec("ROLLBACK");
     other.close();
     await expect.poll(() => store.health.status, soon).toEqual(healthy);
-    // Nobody was told that it was done, and it was: the outcome is not known until somebody looks.
+    // No caller learned that it was done, and it was: the outcome is not known until it is read.
     expect(await readAll(store, "late")).toEqual(["1"]);
     expect(await readAll(store, "refused")).toEqual([]);
     await create(store, { taskId: "after" });

@@ -38,7 +38,7 @@ async function addLarge(store: SqliteStore, taskId: string, pieces: number): Pro
 }
 
 describe("the layout of the file", { timeout: 60_000 }, () => {
-  it("has nothing large where keys are compared: whoever looks for another row would read it", async () => {
+  it("has nothing large where keys are compared: a search for another row would read it", async () => {
     const path = temporaryFile();
     const store = openPatiently(path);
     for (const size of [1, MAX_INLINE_BYTES - 2, MAX_INLINE_BYTES, 4_000, 16_000, 2 * MB]) {

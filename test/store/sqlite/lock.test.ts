@@ -25,7 +25,7 @@ const alone = (path: string, holder = "another process, or another store of this
 });
 
 describe("a file that a store has open", () => {
-  it("is refused to others of its process, whoever shares", async () => {
+  it("is refused to other stores of its process, shared or not", async () => {
     const path = temporaryFile();
     const store = sqliteStore(path);
     expect(refusalOf({ path })).toMatchObject(alone(path) as object);
@@ -36,7 +36,7 @@ describe("a file that a store has open", () => {
     await sqliteStore({ path, shared: true }).close();
   }, 30_000);
 
-  it("is refused to who wants it alone while others share it, until the last one has left", async () => {
+  it("is refused to a store that wants it alone while it is shared, until the last one has left", async () => {
     const path = temporaryFile();
     const [one, two] = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
     const refused = { kind: "failed", message: expect.stringContaining("as one of several that share it") };
@@ -106,7 +106,7 @@ describe("a file that another process has open", () => {
 describe("the leases in a file", () => {
   const claim = { holder: "new", leaseMs: 60_000, limit: 10 };
 
-  it("are up for a claim at once for who has the file alone", async () => {
+  it("are up for a claim at once for a store that has the file alone", async () => {
     const path = temporaryFile();
     const child = startChild("take leases", path, "3");
     await child.said(3);

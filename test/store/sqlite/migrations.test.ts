@@ -216,7 +216,7 @@ async function expectEverything(path: string, count: number): Promise<void> {
   for (const entry of largeLog()) fold.apply(entry);
   expect(large?.pieces).toBeGreaterThan(4);
   expect(equals(TaskSchema, reader.fold.task, fold.task)).toBe(true);
-  // One that nobody can read is dropped: the log has everything.
+  // One that cannot be read is dropped: the log has everything.
   expect((await store.load({ taskId: "task-000003" }))?.snapshot).toBeUndefined();
   await store.close();
   const db = openDatabase(path, { readonly: true });

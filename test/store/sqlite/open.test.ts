@@ -164,7 +164,7 @@ describe("sqliteStore() and a damaged file", () => {
   }, 60_000);
 });
 
-describe("sqliteStore() and somebody else's file", () => {
+describe("sqliteStore() and a file of another application", () => {
   for (const [name, id] of [
     ["without a mark", 0],
     ["with a mark of its own", 42],
@@ -277,7 +277,7 @@ it("syncs the log at each commit with FULL, and when it is moved into the file w
   }
 });
 
-it("marks its files so that others can tell them", async () => {
+it("marks its files so that other programs can tell them", async () => {
   const path = await filled();
   const header = readFileSync(path).subarray(0, 100);
   expect(header.readInt32BE(68)).toBe(APPLICATION_ID);

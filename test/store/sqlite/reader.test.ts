@@ -68,7 +68,7 @@ describe("the file", () => {
     ]);
   });
 
-  it("says when a task was over, for whoever looks into it", async () => {
+  it("says when a task was over, for people who look into the file", async () => {
     const head = await create(store, { taskId: "a", statusTime: 10 });
     await follow(store, head, { state: 3, statusTime: 20 });
     await create(store, { taskId: "b", statusTime: 30 });

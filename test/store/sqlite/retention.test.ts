@@ -30,7 +30,7 @@ function pragmaOf(path: string, name: string): unknown {
 }
 
 describe("removeFinished() and the size of the file", { timeout: 60_000 }, () => {
-  it("gives the space back in small steps, between which others have their turn", async () => {
+  it("gives the space back in small steps, between which other writes go on", async () => {
     const path = temporaryFile();
     const store = openPatiently(path);
     await addLarge(store, "a", 30);
@@ -89,7 +89,7 @@ describe("sqliteStore() with a file that cannot give space back", { timeout: 60_
     await again.close();
   });
 
-  it("leaves a large one, or one that others share, as it is", async () => {
+  it("leaves a large one, or one that is shared, as it is", async () => {
     for (const [megabytes, shared] of [
       [20, false],
       [1, true],

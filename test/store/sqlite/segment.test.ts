@@ -70,7 +70,7 @@ describe("readEntries()", () => {
     );
   });
 
-  it("skips and stops where it is told to", () => {
+  it("skips and stops where it is asked to", () => {
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 20 }), fc.nat(25), fc.nat(25), (entries, skip, limit) => {
         expect(texts(unpack(pack(entries), skip, limit))).toEqual(texts(entries.slice(skip, skip + limit)));

@@ -6,7 +6,7 @@ import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
 
 describe("two stores on one file", () => {
-  it("say whether others may write, as they were told", async () => {
+  it("say whether other processes may write, as they were opened", async () => {
     const [alone, shared] = [sqliteStore(temporaryFile()), sqliteStore({ path: temporaryFile(), shared: true })];
     expect(alone.shared).toBe(false);
     expect(shared.shared).toBe(true);

@@ -80,7 +80,7 @@ describe("a shared file of an older version", { timeout: 60_000 }, () => {
     expect((await open(path).list({ ...OWNER, limit: 1 })).total).toBe(80);
   });
 
-  it("is shared again by whoever brought it up to date", async () => {
+  it("is shared again by the process that migrated it", async () => {
     const path = olderFile();
     open(path);
     open(path);
@@ -88,7 +88,7 @@ describe("a shared file of an older version", { timeout: 60_000 }, () => {
   });
 });
 
-/** What a newer program does to a file, whoever has it open: more tables, which statements of today do not write. */
+/** What a newer program does to a file, while another process has it open: more tables, which statements of today do not write. */
 function migrateUnder(path: string): void {
   const db = sqliteDriver().open(path);
   db.exec(`BEGIN IMMEDIATE; CREATE TABLE more (x INTEGER); PRAGMA user_version = ${SCHEMA_VERSION + 1}; COMMIT`);
@@ -129,7 +129,7 @@ describe("a shared file that became newer under a store", () => {
     expect(tasksIn(path)).toEqual(["a"]);
   });
 
-  it("is noticed while nobody writes, within the bound of the seam", async () => {
+  it("is noticed while nothing is written, within the bound of the seam", async () => {
     const path = temporaryFile();
     const store = open(path);
     await create(store, { taskId: "a" });
