@@ -96,7 +96,7 @@ describe("what the README shows", () => {
 
   it("is a file with a name, every piece of it", () => {
     expect(shown.length).toBe([...readme.matchAll(/^```ts$/gm)].length);
-    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "server.ts", "agent.test.ts", "embedded.ts"]);
+    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "agent.test.ts", "server.ts", "embedded.ts"]);
   });
 
   it("satisfies the compiler at its strictest, with the package's own types", () => {
