@@ -5,7 +5,7 @@ import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/unknown-names.js";
 import { optionTable } from "../server/option-table.js";
 import type { ServerOptions } from "../server/options.js";
-import { whatWentWrong } from "./module-fault.js";
+import { describeImportError } from "./import-error.js";
 import { prepareTypeScript } from "./typescript.js";
 import { UsageError } from "./usage-error.js";
 
@@ -14,7 +14,7 @@ export interface AgentModule {
   /** Its agents, and the options that it brings. */
   readonly options: Partial<ServerOptions>;
   /** Exports that look like slips of the pen, as sentences. */
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -46,7 +46,7 @@ export async function loadAgentModule(path: string): Promise<AgentModule> {
       `${path} exports no agent: export it as "default" or "agent", or several by tenant as "agents"`,
     );
   }
-  return { options: options as Partial<ServerOptions>, doubts: doubtsIn(path, exports) };
+  return { options: options as Partial<ServerOptions>, warnings: warningsIn(path, exports) };
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
@@ -54,7 +54,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
-    throw new UsageError(`the agent module ${path} cannot be loaded: ${whatWentWrong(cause, file)}`, { cause });
+    throw new UsageError(`the agent module ${path} cannot be loaded: ${describeImportError(cause, file)}`, { cause });
   }
 }
 
@@ -66,7 +66,7 @@ function isMeantAsAgent(value: unknown): value is Agent {
 }
 
 /** A module may export anything; but hardly by a name that is nearly an option's. */
-function doubtsIn(path: string, exports: Record<string, unknown>): string[] {
+function warningsIn(path: string, exports: Record<string, unknown>): string[] {
   const known = ["options", ...Object.keys(optionTable)];
   return Object.keys(exports).flatMap((name) => {
     const near = known.includes(name) || name.length < 5 ? undefined : nearest(name, known);

@@ -1,4 +1,4 @@
-import { choice, type Kind, text, yesNo } from "../server/option-kinds.js";
+import { choice, type OptionKind, text, yesNo } from "../server/option-kinds.js";
 import type { OptionRow } from "../server/option-table.js";
 import type { DriverName } from "../store/sqlite/driver/driver.js";
 
@@ -30,7 +30,7 @@ export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "l
   logFormat: "auto",
 };
 
-const file: Kind<string> = text("<file>", () => []);
+const file: OptionKind<string> = text("<file>", () => []);
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
   store: { kind: file, help: "SQLite file that keeps the tasks; memory forgets them" },

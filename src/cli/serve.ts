@@ -46,14 +46,14 @@ async function serve(path: string, given: Given): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
   const logger = createLog(command.logLevel, command.logFormat);
   // What grpc-js has to say about a port that is taken, this program says itself.
-  const grpcSays = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
-  setLogger({ error: grpcSays, info: grpcSays, debug: grpcSays });
+  const logGrpc = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
+  setLogger({ error: logGrpc, info: logGrpc, debug: logGrpc });
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an error that nobody caught ends the process");
     void exitProcess(1);
   });
   const module = await loadAgentModule(path);
-  for (const doubt of [...unknownVariables(process.env), ...module.doubts]) logger.warn({}, doubt);
+  for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const options = optionsOf(module.options, given);
   const store = storeOf(options.store, given, logger);
   noteUnexpectedEnd(store);

@@ -11,7 +11,7 @@ export interface ArrivalsOptions {
 /** A request that begins to arrive. */
 export interface Arriving {
   /** Asked in the round after the one in which it began: most requests are here by then, and cost nothing. */
-  readonly isHere: boolean;
+  readonly hasArrived: boolean;
   /** It is to count from now on, what came of it included, and to close its account when it is over. */
   wait(): void;
 }
@@ -63,7 +63,7 @@ export class Arrivals {
   #check(): void {
     const begun = this.#begun;
     this.#begun = [];
-    for (const request of begun) if (!request.isHere) request.wait();
+    for (const request of begun) if (!request.hasArrived) request.wait();
   }
 
   /**

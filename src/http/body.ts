@@ -83,7 +83,7 @@ export class BodyCollector implements Arriving {
     else this.#arrivals.begin(this);
   }
 
-  get isHere(): boolean {
+  get hasArrived(): boolean {
     return this.#done;
   }
 

@@ -15,7 +15,7 @@ export async function writePieces(
   try {
     for (const piece of pieces) {
       if (writer.isOver) return false;
-      if (!writer.write(piece)) await writer.room(stalledMs);
+      if (!writer.write(piece)) await writer.waitForDrain(stalledMs);
       // A socket that takes all at once drains before the event loop goes on.
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -41,7 +41,7 @@ export interface BodyWriter {
    *
    * @param stalledMs a reader who has not taken by then what was written is cut off, in milliseconds.
    */
-  room(stalledMs: number): Promise<void>;
+  waitForDrain(stalledMs: number): Promise<void>;
   /** Breaks off, so that the reader cannot take what it has for the whole. */
   breakOff(why: "stalled" | "failed"): void;
 }

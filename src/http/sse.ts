@@ -120,7 +120,7 @@ async function pump(
       const { value } = next;
       if (weightOf(value) === undefined) sink.write(sseFrame(format.data(value), generationOf(value)));
       else await sink.writeLarge(sseFrameAround(format.pieces(value), generationOf(value)), stalledReaderMs);
-      if (sink.isFull) await sink.room(stalledReaderMs);
+      if (sink.isFull) await sink.waitForDrain(stalledReaderMs);
       if (sink.isStopped) return;
     }
     sink.isComplete = true;
@@ -189,9 +189,11 @@ class EventSink {
    * Waits until more may be written, and lets others have their turn meanwhile. A client that does not take what was
    * written is cut off.
    */
-  room(stalledMs: number): Promise<void> {
+  waitForDrain(stalledMs: number): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked ? this.#writer.room(stalledMs) : new Promise((resolve) => setImmediate(resolve));
+    return this.#writer.isBlocked
+      ? this.#writer.waitForDrain(stalledMs)
+      : new Promise((resolve) => setImmediate(resolve));
   }
 
   stop(): void {

@@ -20,9 +20,9 @@ export function createCardRoute(settings: Settings, address: PublicAddress): Sta
     const { path, mount = settings.basePath } = request.target;
     const served = path.endsWith(WELL_KNOWN_PATH) ? shownAt(settings.agents, path) : undefined;
     if (served === undefined) return undefined;
-    const arrival = arrivalOf(request, mount);
-    const key = JSON.stringify(address.endpoints(served.tenant, arrival));
-    return answer(key, () => cardAt(served, address, arrival), {
+    const origin = originOf(request, mount);
+    const key = JSON.stringify(address.endpoints(served.tenant, origin));
+    return answer(key, () => cardAt(served, address, origin), {
       ifNoneMatch: request.header("if-none-match"),
       ifModifiedSince: request.header("if-modified-since"),
     });
@@ -30,8 +30,8 @@ export function createCardRoute(settings: Settings, address: PublicAddress): Sta
 }
 
 /** The card of an agent with its interfaces as somebody reaches them who came in this way. */
-export function cardAt(served: AgentRegistration, address: PublicAddress, arrival?: RequestOrigin): AgentCard {
-  return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, arrival)));
+export function cardAt(served: AgentRegistration, address: PublicAddress, origin?: RequestOrigin): AgentCard {
+  return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, origin)));
 }
 
 function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | undefined {
@@ -45,7 +45,7 @@ function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | und
 }
 
 /** Where a request came from, for the addresses that its answer names. */
-export function arrivalOf(request: HttpRequest, mount: string): RequestOrigin {
+export function originOf(request: HttpRequest, mount: string): RequestOrigin {
   const { address, encrypted } = request.peer;
   return { header: (name) => request.header(name), address, encrypted, mount };
 }

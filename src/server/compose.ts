@@ -58,8 +58,8 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const address = new PublicAddress(settings);
   const proxies = createProxies(settings.trust);
   // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.
-  const arrivalOf = (call: Call): RequestOrigin => ({
-    ...proxies.arrivalOf(call),
+  const originOf = (call: Call): RequestOrigin => ({
+    ...proxies.originOf(call),
     mount: call.mount ?? settings.basePath,
   });
   const serve = createInvoke({
@@ -68,7 +68,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     engine,
     limits,
     logger,
-    interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, arrivalOf(call))),
+    interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, originOf(call))),
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
@@ -100,7 +100,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     card: (call) => {
       // A server without any agent does not come into being.
       const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
-      return cardAt(served, address, call === undefined ? undefined : arrivalOf(call));
+      return cardAt(served, address, call === undefined ? undefined : originOf(call));
     },
     lifecycle,
     address,

@@ -6,7 +6,7 @@ import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { Invoke } from "../service/invoke.js";
-import { assemble } from "./assemble.js";
+import { composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";
 import { type A2AOptions, resolveOptions } from "./options.js";
 
@@ -70,7 +70,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = assemble(settings);
+  const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = composeNode(settings);
   return {
     ...mountable,
     get running() {

@@ -6,8 +6,8 @@ import { within } from "../core/within.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
-import { type Assembly, assemble } from "./assemble.js";
 import { cannotListen } from "./cannot-listen.js";
+import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.js";
@@ -61,14 +61,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Like `/readyz`, its health says so when calls are served.
   const infrastructure = new InternalServices({ service: A2AService });
   infrastructure.setServing(false);
-  const assembly = assemble(settings, {
+  const components = composeNode(settings, {
     infrastructure,
     headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
     health: true,
   });
   const { limits, logger, host, tls } = settings;
   const opened = deferred();
-  const handler = after(opened.promise, assembly);
+  const handler = after(opened.promise, components);
   const connections = new Connections(settings);
   const listener = await listen({
     host,
@@ -83,21 +83,21 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   });
   let grpc: OpenGrpc | undefined;
   try {
-    grpc = await openGrpc(settings, assembly, { connections, infrastructure });
+    grpc = await openGrpc(settings, components, { connections, infrastructure });
     const listening = { host, encrypted: tls !== undefined };
-    assembly.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
-    assembly.lifecycle.onReadiness((readiness) => {
+    components.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
+    components.lifecycle.onReadiness((readiness) => {
       infrastructure.setServing(readiness === "ready");
       if (readiness === "draining") infrastructure.end();
     });
-    await assembly.lifecycle.start();
+    await components.lifecycle.start();
   } catch (error) {
-    await Promise.allSettled([listener.close(0), grpc?.server.drain(0), assembly.lifecycle.stop(0)]);
+    await Promise.allSettled([listener.close(0), grpc?.server.drain(0), components.lifecycle.stop(0)]);
     throw error;
   }
   opened.resolve();
   logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
-  return serverOf(settings, assembly, listener, grpc);
+  return serverOf(settings, components, listener, grpc);
 }
 
 interface OpenGrpc {
@@ -107,12 +107,12 @@ interface OpenGrpc {
 
 async function openGrpc(
   settings: Settings,
-  assembly: Assembly,
+  components: NodeComponents,
   { connections, infrastructure }: { connections: Connections; infrastructure: InternalServices },
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const { grpc: binding, arrivals } = assembly;
+  const { grpc: binding, arrivals } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port, tls, admit };
   const serving = { binding, service: A2AService, infrastructure };
@@ -128,7 +128,7 @@ async function openGrpc(
  * Lets requests wait until the server is open, when its addresses are known and its tasks are in order; but not those
  * that ask for just that. Where it does not come to that, their connections are closed.
  */
-function after(opened: Promise<void>, { handler, lifecycle }: Assembly): NodeHandler {
+function after(opened: Promise<void>, { handler, lifecycle }: NodeComponents): NodeHandler {
   return (request, response) => {
     const pathOf = (): string => request.url?.split("?", 1)[0] ?? "";
     const asks = (path: string): boolean => healthAnswer(path, "starting") !== undefined || path.startsWith("/grpc.");
@@ -146,9 +146,14 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-function serverOf(settings: Settings, assembly: Assembly, listener: Listener, grpc: OpenGrpc | undefined): Server {
+function serverOf(
+  settings: Settings,
+  components: NodeComponents,
+  listener: Listener,
+  grpc: OpenGrpc | undefined,
+): Server {
   const { host, tls, limits, logger } = settings;
-  const { lifecycle } = assembly;
+  const { lifecycle } = components;
   const end = async (graceMs: number): Promise<void> => {
     logger.info({ graceMs }, "the server ends");
     lifecycle.beginDrain();
@@ -161,15 +166,15 @@ function serverOf(settings: Settings, assembly: Assembly, listener: Listener, gr
     logger.info({}, "the server has ended");
   };
   // All of it but what hangs in the store is over by then.
-  const patience = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
-  const latest = (graceMs: number): number => graceMs + patience + 3 * FLUSH_MS;
+  const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
+  const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
     port: listener.port,
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority({ host, port: grpc.port }),
-    card: assembly.card(),
+    card: components.card(),
     get running() {
       return lifecycle.running;
     },

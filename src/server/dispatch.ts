@@ -48,7 +48,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     notFound: (request) => {
       const fault = hosts(request);
-      if (fault === undefined && request.url === "*" && request.method === "OPTIONS") return understood;
+      if (fault === undefined && request.url === "*" && request.method === "OPTIONS") return optionsAnswer;
       return fault === undefined ? fallback.notFound(request) : fallback.refuse(request, fault);
     },
   };
@@ -72,7 +72,7 @@ function answer({ bindings, cors, routes }: DispatchOptions, request: HttpReques
     const content = route(request);
     if (content === undefined) continue;
     if (asked !== undefined) return cors?.answer(request);
-    return request.method === "GET" || request.method === "HEAD" ? content : onlyRead;
+    return request.method === "GET" || request.method === "HEAD" ? content : methodNotAllowed;
   }
   const verb = asked ?? request.method;
   for (const binding of bindings) {
@@ -86,10 +86,10 @@ function answer({ bindings, cors, routes }: DispatchOptions, request: HttpReques
 }
 
 /** What `OPTIONS *` is told, which asks about the server and no place in it (RFC 9110, 9.3.7). */
-const understood: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, POST, DELETE, OPTIONS"]] };
+const optionsAnswer: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, POST, DELETE, OPTIONS"]] };
 
 /** A static route can be read and nothing else. */
-const onlyRead: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
+const methodNotAllowed: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
 
 /** The target below the mount point, or undefined when the request is for another one. */
 function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {

@@ -28,12 +28,12 @@ export class Lifecycle {
   readonly #options: LifecycleOptions;
   readonly #listeners = new Set<(readiness: Readiness) => void>();
   #phase: Exclude<Readiness, "unavailable"> = "starting";
-  #told: Readiness = "starting";
+  #lastReadiness: Readiness = "starting";
   #started: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
-  #isIll = false;
-  #patience: NodeJS.Timeout | undefined;
-  readonly #forget: () => void;
+  #isUnhealthy = false;
+  #giveUpTimer: NodeJS.Timeout | undefined;
+  readonly #removeListener: () => void;
   /** See `Server.failure`. */
   readonly failure: Promise<Error>;
   #fail: (error: Error) => void = () => {};
@@ -45,9 +45,9 @@ export class Lifecycle {
     this.failure = new Promise((resolve) => {
       this.#fail = resolve;
     });
-    this.#forget = options.store.health.onChange((status) => this.#storeIs(status));
+    this.#removeListener = options.store.health.onChange((status) => this.#onStoreStatus(status));
     const { status } = options.store.health;
-    if (!status.healthy) this.#storeIs(status);
+    if (!status.healthy) this.#onStoreStatus(status);
   }
 
   get readiness(): Readiness {
@@ -76,32 +76,32 @@ export class Lifecycle {
 
   #enter(phase: Exclude<Readiness, "unavailable">): void {
     this.#phase = phase;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     const { readiness } = this;
-    if (readiness === this.#told) return;
-    this.#told = readiness;
+    if (readiness === this.#lastReadiness) return;
+    this.#lastReadiness = readiness;
     callAll([...this.#listeners], readiness);
   }
 
   /** One line of the log for each change, however many calls it concerns. */
-  #storeIs(status: StoreStatus): void {
+  #onStoreStatus(status: StoreStatus): void {
     const { limits, logger } = this.#options;
     if (status.healthy) {
       logger.info({}, "the task store is well again");
-    } else if (!this.#isIll) {
+    } else if (!this.#isUnhealthy) {
       logger.error({ reason: status.reason }, "the task store is out of order: the server is not ready, writes fail");
     }
-    this.#isIll = !status.healthy;
+    this.#isUnhealthy = !status.healthy;
     if (status.healthy || !status.restartHelps) {
-      clearTimeout(this.#patience);
-      this.#patience = undefined;
+      clearTimeout(this.#giveUpTimer);
+      this.#giveUpTimer = undefined;
     } else {
-      this.#patience ??= background(setTimeout(() => this.#giveUp(), limits.storeRecoveryMs));
+      this.#giveUpTimer ??= background(setTimeout(() => this.#giveUp(), limits.storeRecoveryMs));
     }
-    this.#tell();
+    this.#notify();
   }
 
   #giveUp(): void {
@@ -130,7 +130,7 @@ export class Lifecycle {
   abandon(): void {
     this.beginDrain();
     this.#engine.abandon();
-    this.#forget();
+    this.#removeListener();
   }
 
   /** Ends streams and work. What is not done after the grace is stopped, to be taken over at the next start. */
@@ -162,11 +162,11 @@ export class Lifecycle {
     const left = stopped ? 0 : this.#engine.abandon();
     await afterwards().catch(note);
     // What was done in time by others may have taken all of it.
-    const patience = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
-    const closed = await within(patience, this.#store.close().catch(note));
+    const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
+    const closed = await within(closeMs, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
-    clearTimeout(this.#patience);
-    this.#forget();
+    clearTimeout(this.#giveUpTimer);
+    this.#removeListener();
     if (errors.length > 0) throw errors[0];
   }
 }

@@ -1,7 +1,7 @@
 import { parseDuration, parseSize, showDuration, showSize } from "../core/units.js";
 
 /** What values an option takes: how they are checked, read from a command line, and shown. */
-export interface Kind<T> {
+export interface OptionKind<T> {
   /** What is wrong with a value, as sentences that begin with the option's name; empty when nothing is. */
   faults(name: string, value: unknown): readonly string[];
   /**
@@ -25,15 +25,15 @@ export function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-const wholeFaults = (name: string, value: unknown, min: number, max: number): string[] =>
+const wholeNumberFaults = (name: string, value: unknown, min: number, max: number): string[] =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max
     ? []
     : [`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`];
 
 /** A count, without a unit. */
-export function whole(min: number, max: number, placeholder = "<number>"): Kind<number> {
+export function wholeNumber(min: number, max: number, placeholder = "<number>"): OptionKind<number> {
   return {
-    faults: (name, value) => wholeFaults(name, value, min, max),
+    faults: (name, value) => wholeNumberFaults(name, value, min, max),
     read: (text) => {
       if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is not a whole number.");
       return within(Number(text), min, max, String);
@@ -44,11 +44,11 @@ export function whole(min: number, max: number, placeholder = "<number>"): Kind<
 }
 
 /** A time in milliseconds, or in seconds; on the command line with its unit, such as `10s`. */
-export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Kind<number> {
+export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): OptionKind<number> {
   const scale = unit === "ms" ? 1 : 1_000;
   const show = (value: number): string => showDuration(value * scale);
   return {
-    faults: (name, value) => wholeFaults(name, value, min, max),
+    faults: (name, value) => wholeNumberFaults(name, value, min, max),
     read: (text) => {
       const ms = parseDuration(text);
       if (ms % scale !== 0) throw new RangeError("It is not a number of whole seconds.");
@@ -61,9 +61,9 @@ export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Kin
 }
 
 /** A size in bytes; on the command line with its unit, such as `8MiB`. */
-export function size(min: number, max: number): Kind<number> {
+export function size(min: number, max: number): OptionKind<number> {
   return {
-    faults: (name, value) => wholeFaults(name, value, min, max),
+    faults: (name, value) => wholeNumberFaults(name, value, min, max),
     read: (text) => within(parseSize(text), min, max, showSize),
     placeholder: "<size>",
     unit: "bytes",
@@ -76,13 +76,13 @@ function within(value: number, min: number, max: number, show: (value: number) =
   return value;
 }
 
-const port = whole(0, 65_535);
+const port = wholeNumber(0, 65_535);
 
 /** The number of a port, 0 for any free one. */
-export const portNumber: Kind<number> = { ...port, show: String };
+export const portNumber: OptionKind<number> = { ...port, show: String };
 
 /** The number of a port, or false (`off`) for none. */
-export const portOrOff: Kind<number | false> = {
+export const portOrOff: OptionKind<number | false> = {
   ...port,
   faults: (name, value) => (value === false ? [] : port.faults(name, value)),
   read: (text) => (text === "off" ? false : (port.read?.(text) as number)),
@@ -90,7 +90,7 @@ export const portOrOff: Kind<number | false> = {
 };
 
 /** True or false; a switch on the command line. */
-export const yesNo: Kind<boolean> = {
+export const yesNo: OptionKind<boolean> = {
   faults: (name, value) => (typeof value === "boolean" ? [] : [`${name} is ${shown(value)}, not true or false`]),
   read: (text) => {
     const word = text.toLowerCase();
@@ -103,10 +103,10 @@ export const yesNo: Kind<boolean> = {
 };
 
 /** True or false where true is what applies without it: on the command line it has to be said. */
-export const onOff: Kind<boolean> = { ...yesNo, placeholder: "<on/off>" };
+export const onOff: OptionKind<boolean> = { ...yesNo, placeholder: "<on/off>" };
 
 /** One of some words. */
-export function choice<T extends string>(choices: readonly T[], placeholder: string): Kind<T> {
+export function choice<T extends string>(choices: readonly T[], placeholder: string): OptionKind<T> {
   const named = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))].join(" or ");
   return {
     faults: (name, value) => (choices.includes(value as T) ? [] : [`${name} is ${shown(value)}, not ${named}`]),
@@ -121,7 +121,10 @@ export function choice<T extends string>(choices: readonly T[], placeholder: str
 }
 
 /** A text that a function judges. */
-export function text(placeholder: string, judge: (name: string, value: string) => readonly string[]): Kind<string> {
+export function text(
+  placeholder: string,
+  judge: (name: string, value: string) => readonly string[],
+): OptionKind<string> {
   return {
     faults: (name, value) =>
       typeof value === "string" ? judge(name, value) : [`${name} is ${shown(value)}, not a text`],
@@ -139,7 +142,7 @@ export function list<T>(
   placeholder: string,
   faults: (name: string, value: unknown) => readonly string[],
   hasAll: boolean = placeholder.startsWith("["),
-): Kind<T> {
+): OptionKind<T> {
   return {
     faults,
     read: (given) => (hasAll && /^(true|false)$/.test(given) ? given === "true" : entriesOf(given)) as T,
@@ -156,6 +159,6 @@ function entriesOf(given: string): string[] {
 }
 
 /** What only code can give. */
-export function code<T>(faults: (name: string, value: unknown) => readonly string[]): Kind<T> {
+export function codeOnly<T>(faults: (name: string, value: unknown) => readonly string[]): OptionKind<T> {
   return { faults, show: String };
 }

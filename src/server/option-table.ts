@@ -3,23 +3,23 @@ import { unknownNames } from "../core/unknown-names.js";
 import * as checks from "./option-checks.js";
 import {
   choice,
-  code,
+  codeOnly,
   duration,
-  type Kind,
   list,
+  type OptionKind,
   onOff,
   portNumber,
   portOrOff,
   size,
   text,
-  whole,
+  wholeNumber,
   yesNo,
 } from "./option-kinds.js";
 import type { ServerOptions } from "./options.js";
 
 /** What is said of one option everywhere: checks, flags, variables and documentation are made of it. */
 export interface OptionRow<T = unknown> {
-  readonly kind: Kind<T>;
+  readonly kind: OptionKind<T>;
   /** What it is for, in one line of `parley serve --help`; the docstring says more. Absent where only code can give it. */
   readonly help?: string;
   /** What applies without it, where that is no value. */
@@ -70,18 +70,18 @@ export const defaultOptions: Required<
 /** Every option of `createA2A` and `createServer`: a field that is missing here, or not there, does not compile. */
 export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<NonNullable<ServerOptions[K]>> } = {
   // What is wrong with agents is found with their cards.
-  agent: { kind: code(checks.nothing) },
-  agents: { kind: code(checks.nothing) },
+  agent: { kind: codeOnly(checks.nothing) },
+  agents: { kind: codeOnly(checks.nothing) },
   tenants: {
     kind: list("<names>", checks.nothing),
     help: "tenants that the agent serves, with commas between",
     otherwise: "any",
   },
-  store: { kind: code(checks.store) },
-  limits: { kind: code(limitFaults) },
-  logger: { kind: code(checks.logger) },
-  authenticator: { kind: code(checks.authenticator) },
-  interceptors: { kind: code(checks.interceptors) },
+  store: { kind: codeOnly(checks.store) },
+  limits: { kind: codeOnly(limitFaults) },
+  logger: { kind: codeOnly(checks.logger) },
+  authenticator: { kind: codeOnly(checks.authenticator) },
+  interceptors: { kind: codeOnly(checks.interceptors) },
   strictVersion: { kind: yesNo, help: "refuse calls that name no version of the protocol" },
   idempotentMessageIds: { kind: yesNo, help: "take a message that comes again, by its id, for the same one" },
   retentionMs: {
@@ -89,7 +89,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     help: "how long finished tasks are kept",
     otherwise: "for ever",
   },
-  maxRestarts: { kind: whole(0, maxTime), help: "how often a turn is run again after crashes" },
+  maxRestarts: { kind: wholeNumber(0, maxTime), help: "how often a turn is run again after crashes" },
   leaseMs: {
     kind: duration(100, maxTime),
     help: "when servers that share a file take over each other's tasks after a crash",
@@ -138,7 +138,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   port: { kind: portNumber, help: "HTTP port, 0 for any free one", needsPorts: true },
   grpcPort: { kind: portOrOff, help: "gRPC port, 0 for any free one, or off", needsPorts: true },
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
-  tls: { kind: code(checks.tls), needsPorts: true },
+  tls: { kind: codeOnly(checks.tls), needsPorts: true },
 };
 
 /** Every limit: what it is counted in, its name says. */
@@ -154,7 +154,7 @@ function limitRow(name: string): OptionRow<number> {
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };
-  return { kind: whole(1, maxTime) };
+  return { kind: wholeNumber(1, maxTime) };
 }
 
 function limitFaults(place: string, limits: unknown): string[] {

@@ -1,7 +1,7 @@
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
 import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
-import { arrivalOf, cardAt } from "./card-route.js";
+import { cardAt, originOf } from "./card-route.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
@@ -21,7 +21,7 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
     const served = shownAt(agents, path);
     if (served === undefined || !wantsHtml(request)) return undefined;
     const body = pageOf({
-      card: cardAt(served, address, arrivalOf(request, mount)),
+      card: cardAt(served, address, originOf(request, mount)),
       base: mount + pathOf(served),
       agents: agents.all.map((each) => ({
         name: each.card.name,

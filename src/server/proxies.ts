@@ -8,26 +8,26 @@ export interface Proxies {
   /** Puts the client in the place of the proxy as the call's peer; the outermost interceptor of all. */
   readonly intercept: Interceptor;
   /** How a call reached the server, as its connection has it. */
-  arrivalOf(call: Call): Omit<RequestOrigin, "mount">;
+  originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
 
 /** @param trust undefined where no proxy is trusted: then every peer is a client. */
 export function createProxies(trust: Trust | undefined): Proxies {
   if (trust === undefined) {
-    return { intercept: (next) => next, arrivalOf: directArrivalOf };
+    return { intercept: (next) => next, originOf: directOriginOf };
   }
-  const arrivals = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
-  const arrivalOf = (call: Call): Omit<RequestOrigin, "mount"> => arrivals.get(call) ?? directArrivalOf(call);
+  const origins = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
+  const originOf = (call: Call): Omit<RequestOrigin, "mount"> => origins.get(call) ?? directOriginOf(call);
   return {
-    arrivalOf,
+    originOf,
     intercept: (next) => (invocation) => {
       const { call } = invocation;
-      const arrival = { ...arrivalOf(call), mount: "" };
-      const forwarded = forwardedBy(arrival, trust);
+      const origin = { ...originOf(call), mount: "" };
+      const forwarded = forwardedBy(origin, trust);
       if (forwarded !== undefined) {
-        arrivals.set(call, arrival);
-        const address = forwarded.client ?? arrival.address;
-        const encrypted = forwarded.proto === undefined ? arrival.encrypted : forwarded.proto === "https";
+        origins.set(call, origin);
+        const address = forwarded.client ?? origin.address;
+        const encrypted = forwarded.proto === undefined ? origin.encrypted : forwarded.proto === "https";
         call.peer = { address, encrypted };
       }
       return next(invocation);
@@ -35,7 +35,7 @@ export function createProxies(trust: Trust | undefined): Proxies {
   };
 }
 
-const directArrivalOf = (call: Call): Omit<RequestOrigin, "mount"> => ({
+const directOriginOf = (call: Call): Omit<RequestOrigin, "mount"> => ({
   header: (name) => call.header(name),
   address: call.peer.address,
   encrypted: call.peer.encrypted,

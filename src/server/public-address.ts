@@ -49,44 +49,43 @@ export class PublicAddress {
    * the proxy for; else the address that listens. A handler that does not listen itself has only the `Host` that the
    * client named, which comes back to that client alone.
    */
-  url(arrival?: RequestOrigin): string {
+  url(origin?: RequestOrigin): string {
     const { publicUrl } = this.#sources;
     if (publicUrl !== undefined) return publicUrl;
-    const forwarded = this.#forwarded(arrival);
-    if (arrival !== undefined && forwarded !== undefined) {
-      const host =
-        forwarded.host ?? hostOf(arrival) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
-      return `${forwarded.proto ?? schemeOf(arrival)}://${host}${forwarded.prefix ?? ""}${arrival.mount}`;
+    const forwarded = this.#forwarded(origin);
+    if (origin !== undefined && forwarded !== undefined) {
+      const host = forwarded.host ?? hostOf(origin) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
+      return `${forwarded.proto ?? schemeOf(origin)}://${host}${forwarded.prefix ?? ""}${origin.mount}`;
     }
     if (this.#http !== undefined) return `${schemeOf(this.#http)}://${authority(this.#http)}`;
-    if (arrival === undefined) return "http://localhost";
-    return `${schemeOf(arrival)}://${hostOf(arrival) ?? "localhost"}${arrival.mount}`;
+    if (origin === undefined) return "http://localhost";
+    return `${schemeOf(origin)}://${hostOf(origin) ?? "localhost"}${origin.mount}`;
   }
 
   /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is given. */
-  grpc(arrival?: RequestOrigin): string | undefined {
+  grpc(origin?: RequestOrigin): string | undefined {
     if (this.#sources.grpcPublicUrl !== undefined) return this.#sources.grpcPublicUrl;
     if (this.#grpc === undefined) return undefined;
-    const elsewhere = this.#sources.publicUrl !== undefined || this.#forwarded(arrival) !== undefined;
-    return elsewhere ? `${new URL(this.url(arrival)).hostname}:${this.#grpc.port}` : authority(this.#grpc);
+    const elsewhere = this.#sources.publicUrl !== undefined || this.#forwarded(origin) !== undefined;
+    return elsewhere ? `${new URL(this.url(origin)).hostname}:${this.#grpc.port}` : authority(this.#grpc);
   }
 
   /** Both, as the interfaces of an agent's card name them. */
-  endpoints(tenant: string, arrival?: RequestOrigin): Endpoints {
-    const url = this.url(arrival);
-    return { url, grpc: this.#cardGrpc(url, arrival), tenant };
+  endpoints(tenant: string, origin?: RequestOrigin): Endpoints {
+    const url = this.url(origin);
+    return { url, grpc: this.#cardGrpc(url, origin), tenant };
   }
 
-  #cardGrpc(url: string, arrival: RequestOrigin | undefined): string | undefined {
+  #cardGrpc(url: string, origin: RequestOrigin | undefined): string | undefined {
     const { cardGrpc } = this.#sources;
-    if (cardGrpc === "address") return this.grpc(arrival);
+    if (cardGrpc === "address") return this.grpc(origin);
     // Below a path there is no gRPC: its paths begin with the service.
     return cardGrpc === "url" && new URL(url).pathname === "/" ? url : undefined;
   }
 
-  #forwarded(arrival: RequestOrigin | undefined): Forwarded | undefined {
+  #forwarded(origin: RequestOrigin | undefined): Forwarded | undefined {
     const { trust } = this.#sources;
-    return trust === undefined || arrival === undefined ? undefined : forwardedBy(arrival, trust);
+    return trust === undefined || origin === undefined ? undefined : forwardedBy(origin, trust);
   }
 }
 

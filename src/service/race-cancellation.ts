@@ -11,11 +11,11 @@ import type { SendResult } from "../engine/engine.js";
  */
 export function raceCancellation(client: Cancellation, sending: Promise<SendResult>): Promise<SendResult> {
   return new Promise((resolve, reject) => {
-    const watch = new Watch(client, reject);
+    const watch = new CancellationWatch(client, reject);
     defer(watch);
     const answered = (sent: SendResult): void => {
       watch.end();
-      if (!watch.isGone) resolve(sent);
+      if (!watch.isCanceled) resolve(sent);
       else if (sent.kind === "task") sent.task.release();
     };
     sending.then(answered, (error) => {
@@ -26,12 +26,12 @@ export function raceCancellation(client: Cancellation, sending: Promise<SendResu
 }
 
 /** Listens to a client from the next round on: most agents that answer with a message have done so by then. */
-class Watch implements Deferred {
-  isGone = false;
+class CancellationWatch implements Deferred {
+  isCanceled = false;
   readonly #client: Cancellation;
   readonly #reject: (error: unknown) => void;
   #isOver = false;
-  #stay: (() => void) | undefined;
+  #removeListener: (() => void) | undefined;
 
   constructor(client: Cancellation, reject: (error: unknown) => void) {
     this.#client = client;
@@ -40,8 +40,8 @@ class Watch implements Deferred {
 
   run(): void {
     if (this.#isOver) return;
-    this.#stay = this.#client.onCancel(() => {
-      this.isGone = true;
+    this.#removeListener = this.#client.onCancel(() => {
+      this.isCanceled = true;
       this.#reject(new A2AError("CANCELLED", "The client went away before the agent answered."));
     });
   }
@@ -52,6 +52,6 @@ class Watch implements Deferred {
 
   end(): void {
     this.#isOver = true;
-    this.#stay?.();
+    this.#removeListener?.();
   }
 }

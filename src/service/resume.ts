@@ -38,7 +38,7 @@ export function resumeAfter(call: Call): ResumePoint | undefined {
   // The browser's own way of resuming an event stream; it needs no extension.
   const last = call.header("last-event-id")?.trim();
   const field = "Last-Event-ID";
-  return last === undefined || last === "" ? undefined : { after: whole(field, last), field };
+  return last === undefined || last === "" ? undefined : { after: wholeNumber(field, last), field };
 }
 
 /** A read that waits: until the task has passed a generation, for so many milliseconds at most. */
@@ -68,12 +68,12 @@ export function expectedGeneration(call: Call): number | undefined {
 function parameter(call: Call, name: string): number | undefined {
   const value = call.header(name)?.trim();
   if (value === undefined) return undefined;
-  if (call.extensions.has(RESUME_EXTENSION)) return whole(name, value);
+  if (call.extensions.has(RESUME_EXTENSION)) return wholeNumber(name, value);
   // Ignoring it would answer another question than the client asked.
   throw invalid([{ field: name, description: `needs the extension ${RESUME_EXTENSION} in A2A-Extensions` }]);
 }
 
-function whole(field: string, value: string): number {
+function wholeNumber(field: string, value: string): number {
   if (/^\d{1,10}$/.test(value)) return Number(value);
   throw invalid([{ field, description: "must be a whole number" }]);
 }

@@ -25,7 +25,7 @@ import type { Logger } from "../core/log.js";
 import type { Interceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { type Calling, Process } from "./process.js";
+import { type CallOptions, SimulatedProcess } from "./process.js";
 
 export { textOf } from "./text-of.js";
 
@@ -47,7 +47,7 @@ export interface AgentTestOptions {
 }
 
 /** How a message is sent. */
-export interface SendOptions extends Calling {
+export interface SendOptions extends CallOptions {
   /** The task that it goes to, or its id. Default: a new one. */
   readonly task?: Task | string;
   readonly contextId?: string;
@@ -77,7 +77,7 @@ export class AgentTest {
   readonly #agent: Agent;
   readonly #options: AgentTestOptions;
   readonly #store = memoryStore();
-  #process: Process;
+  #process: SimulatedProcess;
 
   constructor(agent: Agent, options: AgentTestOptions) {
     this.#agent = agent;
@@ -106,31 +106,31 @@ export class AgentTest {
   }
 
   /** The events of a task that goes on, the first of which is the task as it stands. */
-  subscribe(task: Task | string, calling: Calling = {}): AsyncIterable<StreamResponse> {
+  subscribe(task: Task | string, calling: CallOptions = {}): AsyncIterable<StreamResponse> {
     const request = create(SubscribeToTaskRequestSchema, { id: idOf(task) });
     return this.#process.stream(A2AService.method.subscribeToTask, request, this.#calling(calling));
   }
 
   /** A task as it stands. */
-  get(task: Task | string, calling: Calling = {}): Promise<Task> {
+  get(task: Task | string, calling: CallOptions = {}): Promise<Task> {
     const request = create(GetTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.getTask, request, this.#calling(calling));
   }
 
   /** The caller's tasks, newest status first: at most 100. */
-  async list(calling: Calling = {}): Promise<Task[]> {
+  async list(calling: CallOptions = {}): Promise<Task[]> {
     const request = create(ListTasksRequestSchema, { pageSize: 100, includeArtifacts: true });
     return (await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling))).tasks;
   }
 
   /** Cancels a task and gives it as it is then. */
-  cancel(task: Task | string, calling: Calling = {}): Promise<Task> {
+  cancel(task: Task | string, calling: CallOptions = {}): Promise<Task> {
     const request = create(CancelTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
   }
 
   /** Waits until a task is over or waits for the client, as after `returnImmediately` or a crash. */
-  async settled(task: Task | string, calling: Calling = {}): Promise<Task> {
+  async settled(task: Task | string, calling: CallOptions = {}): Promise<Task> {
     for (;;) {
       const now = await this.get(task, calling);
       const state = now.status?.state ?? TaskState.UNSPECIFIED;
@@ -151,7 +151,7 @@ export class AgentTest {
    * since nothing can stop them, but nothing of what they say is heard; their signal fires.
    */
   async crash(): Promise<void> {
-    await this.#process.die();
+    await this.#process.kill();
     this.#process = this.#begin();
   }
 
@@ -173,13 +173,13 @@ export class AgentTest {
     return this.close();
   }
 
-  #begin(): Process {
+  #begin(): SimulatedProcess {
     const { now, limits, logger, interceptors } = this.#options;
     const clock = now instanceof Date ? () => now.getTime() : now;
     const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
     // A process has an id of its own, which no test cares for.
     useIds(undefined);
-    const begun = new Process({ agent: this.#agent, ...more }, this.#store, clock);
+    const begun = new SimulatedProcess({ agent: this.#agent, ...more }, this.#store, clock);
     useIds(this.#options.ids);
     return begun;
   }
@@ -205,7 +205,7 @@ export class AgentTest {
     });
   }
 
-  #calling(calling: Calling): Calling {
+  #calling(calling: CallOptions): CallOptions {
     return { caller: this.#options.caller ?? anonymous, ...calling };
   }
 }

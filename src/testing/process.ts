@@ -9,14 +9,14 @@ import { PROTOCOL_VERSION } from "../card/interfaces.js";
 import { Call } from "../core/call.js";
 import { anonymous, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
-import { type Assembly, assemble } from "../server/assemble.js";
+import { composeNode, type NodeComponents } from "../server/compose-node.js";
 import { type A2AOptions, resolveOptions } from "../server/options.js";
 import { type Answer, isStream } from "../service/invoke.js";
 import type { TaskStore } from "../store/task-store.js";
-import { type Mortal, mortal } from "./mortal.js";
+import { type KillableStore, killableStore } from "./killable-store.js";
 
 /** How a call is made. */
-export interface Calling {
+export interface CallOptions {
   /** Who calls. Default: whom the options name. */
   readonly caller?: CallerInput;
   /** Default: the empty one. */
@@ -32,21 +32,21 @@ export interface Calling {
 }
 
 /** What seems to be a process that serves an agent: several may have the same store, one after the other. */
-export class Process {
-  readonly #mortal: Mortal;
-  readonly #parts: Assembly;
+export class SimulatedProcess {
+  readonly #store: KillableStore;
+  readonly #parts: NodeComponents;
   readonly #callers = new WeakMap<Call, CallerInput>();
   readonly #died: Promise<never>;
-  #die: () => void = () => {};
+  #rejectCalls: () => void = () => {};
 
   constructor(options: Omit<A2AOptions, "store">, store: TaskStore, now: (() => number) | undefined) {
-    this.#mortal = mortal(store);
+    this.#store = killableStore(store);
     const authenticator = { authenticate: (call: Call): CallerInput | undefined => this.#callers.get(call) };
-    const settings = resolveOptions({ ...options, store: this.#mortal.store, authenticator }, false);
+    const settings = resolveOptions({ ...options, store: this.#store.store, authenticator }, false);
     const engine = now === undefined ? settings.engine : { ...settings.engine, now };
-    this.#parts = assemble({ ...settings, engine });
+    this.#parts = composeNode({ ...settings, engine });
     this.#died = new Promise((_, reject) => {
-      this.#die = () => reject(new A2AError("UNAVAILABLE", "The process died."));
+      this.#rejectCalls = () => reject(new A2AError("UNAVAILABLE", "The process died."));
     });
     this.#died.catch(() => {});
   }
@@ -55,7 +55,7 @@ export class Process {
   async unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,
-    calling: Calling,
+    calling: CallOptions,
   ): Promise<MessageShape<M["output"]>> {
     return (await this.#invoke(method, request, calling)) as MessageShape<M["output"]>;
   }
@@ -64,7 +64,7 @@ export class Process {
   async *stream<M extends DescMethodServerStreaming>(
     method: M,
     request: MessageShape<M["input"]>,
-    calling: Calling,
+    calling: CallOptions,
   ): AsyncGenerator<MessageShape<M["output"]>, void, undefined> {
     const answer = await this.#invoke(method, request, calling);
     if (!isStream(answer)) throw new Error("The answer is no stream.");
@@ -87,13 +87,13 @@ export class Process {
   }
 
   /** Ends as a process does that is killed. */
-  async die(): Promise<void> {
-    this.#die();
-    await this.#mortal.die();
+  async kill(): Promise<void> {
+    this.#rejectCalls();
+    await this.#store.kill();
     this.#parts.lifecycle.abandon();
   }
 
-  #invoke(method: DescMethod, request: object, calling: Calling): Promise<Answer> {
+  #invoke(method: DescMethod, request: object, calling: CallOptions): Promise<Answer> {
     const { caller = anonymous, tenant = "", extensions = [], headers = {}, signal } = calling;
     const all: Readonly<Record<string, string>> = {
       "a2a-version": PROTOCOL_VERSION,

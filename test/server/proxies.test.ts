@@ -9,7 +9,7 @@ const peer: Peer = { address: "10.0.0.1", encrypted: false };
 
 /** The call as it comes out of the interceptor, and how it arrived. */
 async function through(headers: Record<string, string>, trust?: (address: string) => boolean): Promise<unknown[]> {
-  const { intercept, arrivalOf } = createProxies(trust);
+  const { intercept, originOf } = createProxies(trust);
   const call = new Call({
     binding: "rest",
     header: (name) => headers[name],
@@ -18,7 +18,7 @@ async function through(headers: Record<string, string>, trust?: (address: string
   });
   const answer = {} as Answer;
   expect(await intercept(async () => answer)({ method, request: {} as never, call })).toBe(answer);
-  const { address, encrypted } = arrivalOf(call);
+  const { address, encrypted } = originOf(call);
   return [call.peer, { address, encrypted }];
 }
 

@@ -11,7 +11,7 @@ const none: AddressSources = {
 };
 const trust = (address: string): boolean => address.startsWith("10.");
 
-function arrival(headers: Record<string, string> = {}, more: Partial<RequestOrigin> = {}): RequestOrigin {
+function origin(headers: Record<string, string> = {}, more: Partial<RequestOrigin> = {}): RequestOrigin {
   return { header: (name) => headers[name], address: "10.0.0.1", encrypted: false, mount: "", ...more };
 }
 
@@ -44,7 +44,7 @@ describe("PublicAddress", () => {
 
   it("is the configured one before all others", () => {
     const address = listening({ publicUrl: "https://example.org/agents", trust });
-    const proxied = arrival({ "x-forwarded-host": "other.example" });
+    const proxied = origin({ "x-forwarded-host": "other.example" });
     expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
     const grpcPublicUrl = "grpc.example.org:443";
     expect(listening({ grpcPublicUrl, trust }).grpc(proxied)).toBe(grpcPublicUrl);
@@ -58,7 +58,7 @@ describe("PublicAddress", () => {
     expect(grpcOf({ cardGrpc: "url", publicUrl: "https://example.org" })).toBe("https://example.org");
     // The path of a gRPC call begins with its service.
     expect(grpcOf({ cardGrpc: "url", publicUrl: "https://example.org/agents" })).toBeUndefined();
-    const mounted = new PublicAddress({ ...none, cardGrpc: "url" }).endpoints("", arrival({}, { mount: "/agents" }));
+    const mounted = new PublicAddress({ ...none, cardGrpc: "url" }).endpoints("", origin({}, { mount: "/agents" }));
     expect(mounted).toMatchObject({ url: "http://localhost/agents", grpc: undefined });
   });
 
@@ -70,60 +70,60 @@ describe("PublicAddress", () => {
 
   it("is what a trusted proxy was asked for", () => {
     const address = listening({ trust });
-    const proxied = arrival({
+    const proxied = origin({
       "x-forwarded-proto": "https, http",
       "x-forwarded-host": "example.org, inner",
       "x-forwarded-prefix": "/agents/",
     });
     expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
-    const standard = arrival({ forwarded: 'for=192.0.2.1;Proto=HTTPS;host="example.org:8443"', host: "inner" });
+    const standard = origin({ forwarded: 'for=192.0.2.1;Proto=HTTPS;host="example.org:8443"', host: "inner" });
     expect(both(address, standard)).toEqual(["https://example.org:8443", "example.org:50051"]);
   });
 
   it("takes the host of the request where a trusted proxy names none", () => {
-    const proxied = arrival({ "x-forwarded-proto": "https", host: "example.org" });
+    const proxied = origin({ "x-forwarded-proto": "https", host: "example.org" });
     expect(listening({ trust }).url(proxied)).toBe("https://example.org");
-    expect(listening({ trust }).url(arrival({ "x-forwarded-proto": "https" }))).toBe("https://127.0.0.1:8080");
+    expect(listening({ trust }).url(origin({ "x-forwarded-proto": "https" }))).toBe("https://127.0.0.1:8080");
   });
 
   it("does not listen to strangers", () => {
     const headers = { "x-forwarded-host": "evil.example", forwarded: "host=evil.example", host: "evil.example" };
-    expect(listening({}).url(arrival(headers))).toBe("http://127.0.0.1:8080");
-    expect(listening({ trust }).url(arrival(headers, { address: "192.0.2.1" }))).toBe("http://127.0.0.1:8080");
+    expect(listening({}).url(origin(headers))).toBe("http://127.0.0.1:8080");
+    expect(listening({ trust }).url(origin(headers, { address: "192.0.2.1" }))).toBe("http://127.0.0.1:8080");
   });
 
   it("takes nothing for a host or a prefix that is none", () => {
     const address = listening({ trust });
     for (const host of ["evil.example/path", "a@b", "", "a b", "[::1", "host:port", "a:123456"]) {
-      expect(address.url(arrival({ "x-forwarded-host": host }))).toBe("http://127.0.0.1:8080");
+      expect(address.url(origin({ "x-forwarded-host": host }))).toBe("http://127.0.0.1:8080");
     }
     for (const prefix of ["//evil.example", "agents", "/a?b", "/a#b", "/a b", "/"]) {
-      const proxied = arrival({ "x-forwarded-host": "example.org", "x-forwarded-prefix": prefix });
+      const proxied = origin({ "x-forwarded-host": "example.org", "x-forwarded-prefix": prefix });
       expect(address.url(proxied)).toBe("http://example.org");
     }
-    expect(address.url(arrival({ "x-forwarded-proto": "javascript", host: "h" }))).toBe("http://h");
+    expect(address.url(origin({ "x-forwarded-proto": "javascript", host: "h" }))).toBe("http://h");
   });
 
   it("is where the client found the handler that another server mounts", () => {
     const address = new PublicAddress({ ...none, trust });
     const direct = { address: "192.0.2.1", mount: "/agents" };
     expect(both(address)).toEqual(["http://localhost", undefined]);
-    expect(address.url(arrival({ host: "example.org:3000" }, direct))).toBe("http://example.org:3000/agents");
-    expect(address.url(arrival({ ":authority": "example.org" }, { ...direct, encrypted: true }))).toBe(
+    expect(address.url(origin({ host: "example.org:3000" }, direct))).toBe("http://example.org:3000/agents");
+    expect(address.url(origin({ ":authority": "example.org" }, { ...direct, encrypted: true }))).toBe(
       "https://example.org/agents",
     );
-    expect(address.url(arrival({ host: "a b" }, direct))).toBe("http://localhost/agents");
-    const proxied = arrival({ "x-forwarded-host": "example.org", "x-forwarded-prefix": "/p" }, { mount: "/agents" });
+    expect(address.url(origin({ host: "a b" }, direct))).toBe("http://localhost/agents");
+    const proxied = origin({ "x-forwarded-host": "example.org", "x-forwarded-prefix": "/p" }, { mount: "/agents" });
     expect(address.url(proxied)).toBe("http://example.org/p/agents");
   });
 });
 
 describe("forwardedBy()", () => {
-  const client = (headers: Record<string, string>): unknown => forwardedBy(arrival(headers), trust)?.client;
+  const client = (headers: Record<string, string>): unknown => forwardedBy(origin(headers), trust)?.client;
 
   it("believes an element as far as proxies before it are trusted", () => {
     const inner = "for=10.0.0.2;host=inner";
-    const host = (forwarded: string): unknown => forwardedBy(arrival({ forwarded }), trust)?.host;
+    const host = (forwarded: string): unknown => forwardedBy(origin({ forwarded }), trust)?.host;
     expect(host(`for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
     expect(host(`host=evil.example, for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
     expect(host('for="[2001:db8::1]:1";host="a,b;c", for="10.0.0.3:80";host=x')).toBeUndefined();
@@ -138,7 +138,7 @@ describe("forwardedBy()", () => {
   });
 
   it("is silent where no proxy speaks or none is trusted", () => {
-    expect(forwardedBy(arrival(), trust)).toBeUndefined();
-    expect(forwardedBy(arrival({ forwarded: "host=a" }, { address: "192.0.2.1" }), trust)).toBeUndefined();
+    expect(forwardedBy(origin(), trust)).toBeUndefined();
+    expect(forwardedBy(origin({ forwarded: "host=a" }, { address: "192.0.2.1" }), trust)).toBeUndefined();
   });
 });

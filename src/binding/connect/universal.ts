@@ -147,7 +147,7 @@ class IterableBody implements BodySource {
     const { stalledMs } = this.#answering;
     for (let next = this.#first; next.done !== true; next = await this.#iterator.next()) {
       if (writer.isOver) return;
-      if (!writer.write(next.value)) await writer.room(stalledMs);
+      if (!writer.write(next.value)) await writer.waitForDrain(stalledMs);
     }
   }
 }

@@ -37,7 +37,7 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
       if (grpc.cancelled) return;
       if (next.done === true) break;
       if (writing.isLarge(next.value)) await largeOne(sink, next.value, writing, stop);
-      else if (!sink.write(encoded(next.value, writing, stop))) await sink.room();
+      else if (!sink.write(encoded(next.value, writing, stop))) await sink.waitForDrain();
       if (grpc.cancelled) return;
     }
   } finally {
@@ -54,7 +54,7 @@ async function largeOne<T>(sink: Sink, message: T, writing: Writing<T>, stop: ()
     stop();
     throw error;
   }
-  if (!sink.write(encoded(message, writing, stop))) await sink.room();
+  if (!sink.write(encoded(message, writing, stop))) await sink.waitForDrain();
 }
 
 function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffer {
@@ -97,7 +97,7 @@ class Sink {
   }
 
   /** Until there is room for another message, or the call is over. */
-  room(): Promise<void> {
+  waitForDrain(): Promise<void> {
     return this.#until(() => {});
   }
 

@@ -17,11 +17,11 @@ export interface FetchOrigin {
 type ResponseBody = ConstructorParameters<typeof Response>[0];
 
 /** Of a request that nobody has dispatched yet. */
-const nowhere: RequestTarget = { path: "*", query: "", headers: [] };
+const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** One request of the Fetch API and the one response to it. */
 export class FetchExchange implements HttpRequest {
-  target: RequestTarget = nowhere;
+  target: RequestTarget = undispatched;
   readonly method: string;
   readonly url: string;
   readonly httpVersion = "";
@@ -37,8 +37,8 @@ export class FetchExchange implements HttpRequest {
   #collector: BodyCollector | undefined;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #writer: StreamWriter | undefined;
-  #ended = false;
-  #gone = false;
+  #isEnded = false;
+  #isCanceled = false;
 
   constructor(request: Request, { remoteAddress }: FetchOrigin, logger: Logger) {
     const { pathname, search, host, protocol } = new URL(request.url);
@@ -48,25 +48,25 @@ export class FetchExchange implements HttpRequest {
     this.method = request.method;
     this.url = pathname + search;
     this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
-    if (request.signal.aborted) this.#leave();
-    else request.signal.addEventListener("abort", this.#leave, { once: true });
+    if (request.signal.aborted) this.#cancel();
+    else request.signal.addEventListener("abort", this.#cancel, { once: true });
   }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#gone) this.#controller.abort();
+      if (this.#isCanceled) this.#controller.abort();
     }
     return this.#controller.signal;
   }
 
   /** Whether the client went away before the answer was finished: by its signal, or by leaving the body. */
   get canceled(): boolean {
-    return this.#gone;
+    return this.#isCanceled;
   }
 
   onCancel(callback: () => void): () => void {
-    if (this.#gone) callback();
+    if (this.#isCanceled) callback();
     else this.#callbacks.add(callback);
     return () => this.#callbacks.delete(callback);
   }
@@ -88,7 +88,7 @@ export class FetchExchange implements HttpRequest {
     const collector = new BodyCollector(this, size, arrivals);
     const bytes = collector.bytes();
     this.#collector = collector;
-    if (this.#gone) collector.close();
+    if (this.#isCanceled) collector.close();
     else void this.#collect(collector);
     return bytes;
   }
@@ -127,7 +127,7 @@ export class FetchExchange implements HttpRequest {
     const headers = new Headers();
     for (let i = 0; i < head.length; i += 2) headers.set(head[i] as string, head[i + 1] as string);
     if (isSource(body)) {
-      if (!this.#gone && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
+      if (!this.#isCanceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
       body.cancel();
     }
     this.#end();
@@ -138,25 +138,25 @@ export class FetchExchange implements HttpRequest {
 
   #streamOf(body: BodySource): ReadableStream<Uint8Array> {
     this.#writer = new StreamWriter(body, {
-      ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
+      ended: (isWhole) => (isWhole ? this.#end() : this.#cancel()),
       failed: (error) => this.#logger.error({ err: error }, "a request could not be answered"),
     });
     return this.#writer.stream;
   }
 
   #end(): void {
-    this.#ended = true;
-    this.#request.signal.removeEventListener("abort", this.#leave);
+    this.#isEnded = true;
+    this.#request.signal.removeEventListener("abort", this.#cancel);
   }
 
   /** The client is gone. */
-  readonly #leave = (): void => {
-    if (this.#ended || this.#gone) return;
-    this.#gone = true;
+  readonly #cancel = (): void => {
+    if (this.#isEnded || this.#isCanceled) return;
+    this.#isCanceled = true;
     this.#end();
     this.#collector?.close();
     this.#controller?.abort();
     callAll(this.#callbacks);
-    this.#writer?.gone();
+    this.#writer?.clientGone();
   };
 }

@@ -53,7 +53,7 @@ export class StreamWriter implements BodyWriter {
     return !this.isBlocked;
   }
 
-  room(stalledMs?: number): Promise<void> {
+  waitForDrain(stalledMs?: number): Promise<void> {
     if (this.#isOver || !this.isBlocked) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = stalledMs === undefined ? undefined : setTimeout(() => this.breakOff("stalled"), stalledMs);
@@ -69,7 +69,7 @@ export class StreamWriter implements BodyWriter {
   }
 
   /** The client went away. */
-  gone(): void {
+  clientGone(): void {
     this.#abort(new Error("The client went away."));
   }
 

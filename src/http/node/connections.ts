@@ -21,7 +21,7 @@ export class Connections {
   readonly #byAddress = new Map<string, number>();
   #sweep: NodeJS.Timeout | undefined;
   /** When it was last said that connections are refused, in milliseconds. */
-  #said = Number.NEGATIVE_INFINITY;
+  #lastWarningMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -58,8 +58,8 @@ export class Connections {
   #refuse(socket: Socket, address: string, why: string): void {
     socket.destroy();
     const now = performance.now();
-    if (now - this.#said < SAY_EVERY_MS) return;
-    this.#said = now;
+    if (now - this.#lastWarningMs < WARN_EVERY_MS) return;
+    this.#lastWarningMs = now;
     this.#options.logger.warn({ address, open: this.#open.size }, `connections are refused: ${why}`);
   }
 
@@ -88,7 +88,7 @@ export class Connections {
 }
 
 /** Between two lines of the log that say that connections are refused, in milliseconds. */
-const SAY_EVERY_MS = 10_000;
+const WARN_EVERY_MS = 10_000;
 
 /** What libuv tells of a socket; HTTP/2 writes to it past the JavaScript around it. */
 interface Handle {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
 /** What an HTTP/2 client sends first; HTTP/1.1 has no such verb (RFC 9113, 3.4). */
-const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** What a connection without TLS speaks. */
 export type Protocol = "http1" | "http2";
@@ -12,7 +12,11 @@ export type Protocol = "http1" | "http2";
  *
  * @returns a function that gives the connection up, without effect once the protocol is told.
  */
-export function detectProtocol(socket: Socket, timeoutMs: number, told: (protocol: Protocol) => void): () => void {
+export function detectProtocol(
+  socket: Socket,
+  timeoutMs: number,
+  onProtocol: (protocol: Protocol) => void,
+): () => void {
   let seen = Buffer.alloc(0);
   let open = true;
   const giveUp = (): void => {
@@ -34,14 +38,14 @@ export function detectProtocol(socket: Socket, timeoutMs: number, told: (protoco
     if (protocol === undefined) return;
     stop();
     socket.unshift(seen);
-    told(protocol);
+    onProtocol(protocol);
   };
   socket.on("readable", look).on("end", giveUp).on("error", giveUp).on("close", giveUp);
   return giveUp;
 }
 
 function protocolOf(seen: Buffer): Protocol | undefined {
-  const length = Math.min(seen.length, preface.length);
-  if (seen.compare(preface, 0, length, 0, length) !== 0) return "http1";
-  return length === preface.length ? "http2" : undefined;
+  const length = Math.min(seen.length, HTTP2_PREFACE.length);
+  if (seen.compare(HTTP2_PREFACE, 0, length, 0, length) !== 0) return "http1";
+  return length === HTTP2_PREFACE.length ? "http2" : undefined;
 }

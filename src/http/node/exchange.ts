@@ -9,13 +9,13 @@ import { BodyCollector, type BodySize } from "../body.js";
 import type { HttpRequest, RequestTarget } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { mountOf } from "./mount.js";
-import { withBody } from "./parsed-body.js";
+import { withParsedBody } from "./parsed-body.js";
 import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
 /** Of a request that nobody has dispatched yet. */
-const nowhere: RequestTarget = { path: "*", query: "", headers: [] };
+const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** What a client may still send, in bytes, of a body that nobody wants. */
 const MAX_DISCARDED = 1024 * 1024;
@@ -23,12 +23,12 @@ const MAX_DISCARDED = 1024 * 1024;
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
 export class NodeExchange implements HttpRequest {
   readonly response: NodeServerResponse;
-  target: RequestTarget = nowhere;
+  target: RequestTarget = undispatched;
   readonly #logger: Logger;
   #request: NodeServerRequest;
   #controller: AbortController | undefined;
-  #ended = false;
-  #gone = false;
+  #isEnded = false;
+  #isCanceled = false;
   /** Its body was asked for as it comes, and may have been left half-way. */
   #isConversation = false;
   #callbacks: Set<() => void> | undefined;
@@ -52,7 +52,7 @@ export class NodeExchange implements HttpRequest {
   }
 
   prepare(): void {
-    if (this.#request.readableDidRead) this.#request = withBody(this.#request);
+    if (this.#request.readableDidRead) this.#request = withParsedBody(this.#request);
   }
 
   get method(): string {
@@ -95,18 +95,18 @@ export class NodeExchange implements HttpRequest {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#gone) this.#controller.abort();
+      if (this.#isCanceled) this.#controller.abort();
     }
     return this.#controller.signal;
   }
 
   /** Whether the client went away before the answer was finished. */
   get canceled(): boolean {
-    return this.#gone;
+    return this.#isCanceled;
   }
 
   onCancel(callback: () => void): () => void {
-    if (this.#gone) callback();
+    if (this.#isCanceled) callback();
     else {
       this.#callbacks ??= new Set();
       this.#callbacks.add(callback);
@@ -172,18 +172,18 @@ export class NodeExchange implements HttpRequest {
   reply(answer: HttpResponse): Promise<void> | undefined {
     const { response } = this;
     const { body } = answer;
-    const isOver = this.#gone || this.#ended || response.headersSent;
+    const isOver = this.#isCanceled || this.#isEnded || response.headersSent;
     if (isSource(body)) {
       if (!isOver && this.method !== "HEAD") return this.#write(answer, body);
       body.cancel();
     }
     if (isOver) return undefined;
     const head = this.#head(answer);
-    this.#ended = true;
+    this.#isEnded = true;
     if (typeof body === "string" || body instanceof Uint8Array) {
       head.push("content-length", `${Buffer.byteLength(body)}`);
-      defer(new LateReply(this, answer.status, head, this.method === "HEAD" ? undefined : body));
-    } else defer(new LateReply(this, answer.status, head, undefined));
+      defer(new QueuedResponse(this, answer.status, head, this.method === "HEAD" ? undefined : body));
+    } else defer(new QueuedResponse(this, answer.status, head, undefined));
     return undefined;
   }
 
@@ -198,7 +198,7 @@ export class NodeExchange implements HttpRequest {
     writeHead(response, answer.status, this.#head(answer));
     try {
       if (!(await body.writeTo(new NodeWriter(response)))) return;
-      this.#ended = true;
+      this.#isEnded = true;
       if (answer.trailers !== undefined) response.addTrailers(Object.fromEntries(answer.trailers));
       response.end();
     } finally {
@@ -227,8 +227,8 @@ export class NodeExchange implements HttpRequest {
   /** The response is over. */
   closed(): void {
     (this.#request.socket as Queued | null)?.[behindKey]?.delete(this);
-    if (this.#ended) return;
-    this.#gone = true;
+    if (this.#isEnded) return;
+    this.#isCanceled = true;
     this.#controller?.abort();
     if (this.#callbacks !== undefined) callAll(this.#callbacks);
   }
@@ -268,19 +268,19 @@ type Queued = Socket & { [behindKey]?: Set<NodeExchange> };
 function waitBehind(socket: Queued, exchange: NodeExchange): void {
   if (socket[behindKey] === undefined) {
     socket[behindKey] = new Set();
-    socket.once("close", gone);
+    socket.once("close", onSocketClosed);
   }
   socket[behindKey].add(exchange);
 }
 
-function gone(this: Queued): void {
+function onSocketClosed(this: Queued): void {
   for (const exchange of this[behindKey] ?? []) exchange.closed();
 }
 
 function ignore(): void {}
 
 /** An answer that waits for the end of the round. */
-class LateReply implements Deferred {
+class QueuedResponse implements Deferred {
   readonly #exchange: NodeExchange;
   readonly #status: number;
   readonly #head: string[];

@@ -102,14 +102,14 @@ function closeWhenGone(
   socket: Socket,
   { keepAliveMs, requestTimeoutMs }: Http2Options,
 ): void {
-  let patience: NodeJS.Timeout | undefined;
+  let pongTimer: NodeJS.Timeout | undefined;
   const answered = (): void => {
-    clearTimeout(patience);
-    patience = undefined;
+    clearTimeout(pongTimer);
+    pongTimer = undefined;
   };
   const ask = setInterval(() => {
-    if (patience !== undefined) return;
-    patience = setTimeout(() => end(session, socket), requestTimeoutMs);
+    if (pongTimer !== undefined) return;
+    pongTimer = setTimeout(() => end(session, socket), requestTimeoutMs);
     // Node throws where a session is destroyed, and a timer's exception ends the process.
     if (!session.destroyed) session.ping(answered);
   }, keepAliveMs);

@@ -58,8 +58,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     maxStreams: maxStreamsPerConnection,
     limits: options.limits,
   });
-  const undecided = share(server, sessions, options);
-  const sockets = admitted(server, options.connections);
+  const undecided = routeByProtocol(server, sessions, options);
+  const sockets = trackSockets(server, options.connections);
   await open(server, options);
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());
@@ -85,7 +85,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 type Http1Server = http.Server | https.Server;
 
 /** The connections that were admitted and are open; the others come to nobody's ears. */
-function admitted(server: Server, connections: Connections): Set<Socket> {
+function trackSockets(server: Server, connections: Connections): Set<Socket> {
   const sockets = new Set<Socket>();
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
@@ -108,7 +108,7 @@ function createHttp1(
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(requestTimeoutMs / 4)),
     keepAliveTimeout,
-    // Finds clients that vanished while a stream had nothing to tell them.
+    // Finds clients that vanished while a stream had nothing to detect them.
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
   };
@@ -131,13 +131,17 @@ function createHttp1(
  *
  * @returns how to give up the connections that have not shown yet what they speak.
  */
-function share(server: Http1Server, sessions: Http2Sessions, { tls, limits }: ListenOptions): Set<() => void> {
+function routeByProtocol(
+  server: Http1Server,
+  sessions: Http2Sessions,
+  { tls, limits }: ListenOptions,
+): Set<() => void> {
   const event = tls === undefined ? "connection" : "secureConnection";
   const [first] = server.listeners(event);
   server.removeAllListeners(event);
   const http1 = (socket: Socket): void => first?.call(server, socket);
   const undecided = new Set<() => void>();
-  const tell = (socket: Socket): void => {
+  const detect = (socket: Socket): void => {
     const forget = (): boolean => undecided.delete(giveUp);
     const giveUp = detectProtocol(socket, limits.requestTimeoutMs, (protocol) => {
       forget();
@@ -146,12 +150,13 @@ function share(server: Http1Server, sessions: Http2Sessions, { tls, limits }: Li
     undecided.add(giveUp);
     socket.once("close", forget);
   };
-  const chosen = (socket: TLSSocket): void => (socket.alpnProtocol === "h2" ? sessions.accept(socket) : http1(socket));
-  server.on(event, tls === undefined ? tell : chosen);
+  const negotiated = (socket: TLSSocket): void =>
+    socket.alpnProtocol === "h2" ? sessions.accept(socket) : http1(socket);
+  server.on(event, tls === undefined ? detect : negotiated);
   return undecided;
 }
 
-/** Notes which HTTP/1.1 answers are still open, so that they can tell their client that the connection ends. */
+/** Notes which HTTP/1.1 answers are still open, so that they can detect their client that the connection ends. */
 function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
   begin(idle: () => void): void;

@@ -8,24 +8,24 @@ import type { NodeServerRequest } from "./types.js";
  *
  * @throws where nothing is left of the body.
  */
-export function withBody(request: NodeServerRequest): NodeServerRequest {
+export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   const { body } = request as { body?: unknown };
   if (body === undefined || !(request instanceof IncomingMessage)) {
     throw new Error("the body of a request was read before its handler saw it: mount the handler before body parsers");
   }
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-  const again = new IncomingMessage(request.socket);
-  again.httpVersion = request.httpVersion;
-  again.httpVersionMajor = request.httpVersionMajor;
-  again.httpVersionMinor = request.httpVersionMinor;
-  again.method = request.method;
-  again.url = request.url;
-  again.rawHeaders = request.rawHeaders;
+  const replayed = new IncomingMessage(request.socket);
+  replayed.httpVersion = request.httpVersion;
+  replayed.httpVersionMajor = request.httpVersionMajor;
+  replayed.httpVersionMinor = request.httpVersionMinor;
+  replayed.method = request.method;
+  replayed.url = request.url;
+  replayed.rawHeaders = request.rawHeaders;
   // The parser has undone any encoding, and its text may be shorter or longer than what came in.
   const { "content-encoding": _encoding, "transfer-encoding": _transfer, ...headers } = request.headers;
-  again.headers = { ...headers, "content-length": `${bytes.byteLength}` };
-  again.complete = true;
-  again.push(bytes);
-  again.push(null);
-  return again;
+  replayed.headers = { ...headers, "content-length": `${bytes.byteLength}` };
+  replayed.complete = true;
+  replayed.push(bytes);
+  replayed.push(null);
+  return replayed;
 }

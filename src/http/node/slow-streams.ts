@@ -42,8 +42,8 @@ export function watchStreams(
       if (waiting === 0) continue;
       stream[sinceKey] ??= now;
       stream[bytesKey] ??= waiting;
-      const patience = stalledReaderMs * Math.max(1, Math.ceil(stream[bytesKey] / minReaderBytes));
-      if (now - stream[sinceKey] >= patience) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      const allowedMs = stalledReaderMs * Math.max(1, Math.ceil(stream[bytesKey] / minReaderBytes));
+      if (now - stream[sinceKey] >= allowedMs) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     }
   }, stalledReaderMs / LOOKS).unref();
   session.once("close", () => clearInterval(timer));

@@ -56,7 +56,7 @@ export class NodeWriter implements BodyWriter {
     return false;
   }
 
-  room(stalledMs: number): Promise<void> {
+  waitForDrain(stalledMs: number): Promise<void> {
     if (this.isOver || !this.#isBlocked) return Promise.resolve();
     const target = this.#target;
     return new Promise((resolve) => {

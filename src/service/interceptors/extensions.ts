@@ -16,15 +16,15 @@ export function extensions(limits: Limits): Interceptor {
     const { call, served } = invocation;
     const header = call.header(EXTENSIONS_PARAMETER);
     const declared = served?.card.capabilities?.extensions ?? [];
-    const wanted = header === undefined ? noExtensions : asked(header, limits.maxExtensions);
-    const missing = declared.find((extension) => extension.required && !wanted.has(extension.uri));
+    const requestedUris = header === undefined ? noExtensions : requested(header, limits.maxExtensions);
+    const missing = declared.find((extension) => extension.required && !requestedUris.has(extension.uri));
     if (missing !== undefined) {
       throw new A2AError("EXTENSION_SUPPORT_REQUIRED", `The agent requires the extension ${missing.uri}.`, {
         metadata: { extension: missing.uri },
       });
     }
-    if (wanted.size > 0) {
-      const active = declared.map(({ uri }) => uri).filter((uri) => wanted.has(uri));
+    if (requestedUris.size > 0) {
+      const active = declared.map(({ uri }) => uri).filter((uri) => requestedUris.has(uri));
       call.extensions = new Set(active);
       if (active.length > 0) call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
     }
@@ -34,7 +34,7 @@ export function extensions(limits: Limits): Interceptor {
 
 const noExtensions: ReadonlySet<string> = new Set();
 
-function asked(header: string, max: number): ReadonlySet<string> {
+function requested(header: string, max: number): ReadonlySet<string> {
   const uris = header.length > maxHeaderLength ? undefined : parseExtensions(header);
   if (uris !== undefined && uris.length <= max) return new Set(uris);
   throw invalid([{ field: EXTENSIONS_PARAMETER, description: `asks for more than ${max} extensions` }]);

@@ -19,7 +19,7 @@ import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
 /** All parts of a server on Node.js, joined, but for the ports. */
-export interface Assembly {
+export interface NodeComponents {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
   readonly connectRoutes: (router: ConnectRouter) => void;
@@ -34,7 +34,7 @@ export interface Assembly {
 }
 
 /** What only a server that listens has. */
-export interface Extras {
+export interface ListenerParts {
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
@@ -44,7 +44,10 @@ export interface Extras {
 }
 
 /** Makes every part and joins them: the only place that knows them all. */
-export function assemble(settings: Settings, { headers = {}, infrastructure, health = false }: Extras = {}): Assembly {
+export function composeNode(
+  settings: Settings,
+  { headers = {}, infrastructure, health = false }: ListenerParts = {},
+): NodeComponents {
   const { logger } = settings;
   const { binding, connect, dispatch, card, lifecycle, address } = compose(settings, {
     headers,

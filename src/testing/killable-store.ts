@@ -1,44 +1,44 @@
 import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
 
 /** A process's own way to a store that outlives it. */
-export interface Mortal {
+export interface KillableStore {
   readonly store: TaskStore;
   /** From now on nothing reaches the store, and what it answers reaches nobody. What was being executed is up for a claim. */
-  die(): Promise<void>;
+  kill(): Promise<void>;
 }
 
 /** Leases that are let go at a time. */
 const PAGE = 1_000;
 
 /** Gives one process its own way to a store; to close that does not close the store. */
-export function mortal(store: TaskStore): Mortal {
+export function killableStore(store: TaskStore): KillableStore {
   const holders = new Set<string>();
   const never = new Promise<never>(() => {});
-  let isDead = false;
+  let isKilled = false;
   const through = new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (name === "close") return async () => {};
       if (typeof value !== "function") return value;
       return (request: { readonly holder?: string } | undefined, ...more: unknown[]): unknown => {
-        if (isDead) return never;
+        if (isKilled) return never;
         if (name === "beat" && request?.holder !== undefined) holders.add(request.holder);
         const answer: unknown = value.call(target, request, ...more);
-        return answer instanceof Promise ? answer.then((given: unknown) => (isDead ? never : given)) : answer;
+        return answer instanceof Promise ? answer.then((given: unknown) => (isKilled ? never : given)) : answer;
       };
     },
   });
   return {
     store: through,
-    async die() {
-      isDead = true;
-      for (const holder of holders) await letGo(store, holder);
+    async kill() {
+      isKilled = true;
+      for (const holder of holders) await releaseLeases(store, holder);
     },
   };
 }
 
 /** What a machine tells the next process by the dead one's lock on the file: whatever it held is free. */
-async function letGo(store: TaskStore, holder: string): Promise<void> {
+async function releaseLeases(store: TaskStore, holder: string): Promise<void> {
   for (let after = ""; ; ) {
     const held = await store.leasesOf({ holder, after, limit: PAGE });
     for (const { taskId, ...lease } of held) {

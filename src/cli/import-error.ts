@@ -6,14 +6,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const ASK_MS = 5_000;
 
 /** Why a module could not be imported, in one line with the file and the line that it comes from. */
-export function whatWentWrong(cause: unknown, file: string): string {
+export function describeImportError(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return `it threw ${JSON.stringify(cause) ?? String(cause)}`;
   const { code, name, message } = cause as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") return "it is not JavaScript or TypeScript";
   // esbuild, inside tsx: "Transform failed with 1 error:\n/path/agent.ts:1:18: ERROR: Unexpected …".
   const [, at, line, what] = /^(\S.*?):(\d+):\d+: ERROR: (.*)$/m.exec(message) ?? [];
   if (at !== undefined) return `${what} (${shown(at)}:${line})`;
-  const place = placeIn(cause.stack ?? "") ?? (name === "SyntaxError" ? askAgain(file) : undefined);
+  const place = placeIn(cause.stack ?? "") ?? (name === "SyntaxError" ? placeFromNode(file) : undefined);
   return place === undefined ? message : `${message} (${place})`;
 }
 
@@ -34,7 +34,7 @@ function placeIn(stack: string): string | undefined {
  * Node.js knows where a module is not well formed, and tells it only when nobody catches the error. None of it runs for that:
  * modules are parsed and linked before the first one begins.
  */
-function askAgain(file: string): string | undefined {
+function placeFromNode(file: string): string | undefined {
   const script = `await import(${JSON.stringify(pathToFileURL(file).href)})`;
   const args = [...process.execArgv, "--input-type=module", "--eval", script];
   const { stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: ASK_MS });
