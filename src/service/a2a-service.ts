@@ -27,12 +27,12 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
     ...(options.interceptors ?? []),
     version(strictVersion),
-    // Before extensions and validation, because both are the agent's: its card says what it declares.
+    // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
     extensions(limits),
     validate(limits),
   ];
-  // Passes on the promise of a method as it is, like the interceptors: `admission` catches what is thrown at once.
+  // Returns the promise of a method as it is, like the interceptors: `admission` catches what is thrown synchronously.
   return chain(interceptors, ({ method, request, call, served }): Promise<Answer> => {
     const run = methods[method.localName as keyof ServiceMethods] as
       | ((request: Message, context: Context) => Answer | Promise<Answer>)

@@ -7,26 +7,26 @@ export interface Invocation {
   readonly method: DescMethod;
   readonly request: Message;
   readonly call: Call;
-  /** The agent that the request is for: set by the tenant interceptor, there for all that come after it. */
+  /** The agent that the request is for. The tenant interceptor sets it, for all interceptors after it. */
   readonly served?: AgentRegistration;
 }
 
-/** What a method answers: a message, or, when the descriptor says server streaming, messages. */
+/** What a method answers: one message, or several where the descriptor says server streaming. */
 export type Answer = Message | AsyncIterable<Message>;
 
 /** The rest of the chain. */
 export type Next = (invocation: Invocation) => Promise<Answer>;
 
 /**
- * Runs around every call of every binding, once; may refuse it with an A2AError, hand on another request, watch the answer
- * or replace it. `call` tells who calls (`call.caller`), from where (`call.peer`), with which headers, and takes headers
- * of the response. One that has to wait for nothing passes the promise on as it is, and refuses by throwing at once:
- * the interceptor around all of them catches both.
+ * Runs once around every call of every binding. It may refuse the call with an A2AError, pass on another request, watch the
+ * answer or replace it. `call` has the caller (`call.caller`), the address (`call.peer`) and the headers of the request, and
+ * takes headers of the response. An interceptor that waits for nothing returns the promise as it is and refuses by throwing
+ * synchronously; the outermost interceptor catches both.
  */
 export type Interceptor = (next: Next) => Next;
 
 /**
- * The only way into the service. A binding hands over the rpc's descriptor, the decoded request and the call, and
+ * The only way into the service. A binding passes the rpc's descriptor, the decoded request and the call, and
  * gets the answer or an A2AError. The iterable of a streaming method may throw an A2AError at any message.
  */
 export type Invoke = Next;
@@ -37,8 +37,8 @@ export function chain(interceptors: readonly Interceptor[], last: Next): Invoke 
 }
 
 /**
- * Whether a call is one of a method, such as `A2AService.method.sendMessage`: its request then has that method's type,
- * and so has its answer, which for a streaming method is an iterable of it.
+ * Whether a call is of one method, such as `A2AService.method.sendMessage`. Its request then has that method's type, and
+ * so has its answer, which is an iterable for a streaming method.
  */
 export function isCallOf<I extends DescMessage, M extends DescMethod & { readonly input: I }>(
   invocation: Invocation,

@@ -3,8 +3,8 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 
 /**
- * Binary requests can carry values that no JSON binding could show: numbers that are not finite, values without a
- * kind, and nesting deeper than a stored entry holds. They are refused on every binding alike (specification 5.1).
+ * Binary requests can carry values that JSON cannot express: numbers that are not finite, values without a kind, and
+ * nesting deeper than a stored entry allows. Every binding refuses them (specification 5.1).
  */
 
 const tooDeep = `is nested more than ${REQUEST_JSON_LEVELS} levels deep`;

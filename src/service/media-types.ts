@@ -3,7 +3,7 @@ import { A2AError } from "../core/error.js";
 
 const accepted = new WeakMap<AgentCard, readonly string[]>();
 
-/** Media types that an agent takes: the card's defaults and those of its skills (specification 4.4.1, 4.4.5). */
+/** Media types that an agent accepts: the card's defaults and those of its skills (specification 4.4.1, 4.4.5). */
 function inputModes(card: AgentCard): readonly string[] {
   let modes = accepted.get(card);
   if (modes === undefined) {
@@ -14,14 +14,15 @@ function inputModes(card: AgentCard): readonly string[] {
 }
 
 /**
- * Refuses a message with a part whose media type the agent does not take (specification 3.1.1). Parts that name no
- * media type are left to the agent.
+ * Refuses a message with a part whose media type the agent does not accept (specification 3.1.1). Parts without a
+ * media type are passed to the agent.
+ *
  * @throws A2AError CONTENT_TYPE_NOT_SUPPORTED
  */
 export function checkMediaTypes(card: AgentCard, message: Message): void {
   for (const { mediaType } of message.parts) {
     if (mediaType === "" || inputModes(card).some((mode) => matches(mode, essence(mediaType)))) continue;
-    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `The agent does not take ${mediaType.slice(0, 128)}.`, {
+    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `The agent does not accept ${mediaType.slice(0, 128)}.`, {
       metadata: { supported: inputModes(card).join(", ") },
     });
   }

@@ -13,15 +13,15 @@ export interface ServiceOptions {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Without one every caller is anonymous and sees what anonymous callers made. */
+  /** Without one every caller is anonymous, and sees the tasks of all anonymous callers. */
   readonly authenticator?: Authenticator;
   /** Run around every call, after authentication and before anything else looks at the call; the first is outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Refuses calls that name no version instead of taking what package, method or path imply. Default false. */
+  /** Refuses calls that name no version, instead of using the one that package, method or path imply. Default false. */
   readonly strictVersion?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
-  /** The interfaces of an agent's card as this caller reaches them, for the extended card. */
+  /** The interfaces of an agent's card, with the addresses that this caller can reach, for the extended card. */
   readonly interfaces: (tenant: string, call: Call) => AgentInterface[];
   /** True from the moment the server drains: new calls are refused as unavailable. */
   readonly draining: () => boolean;

@@ -4,10 +4,10 @@ import { A2AError } from "../core/error.js";
 import type { SendResult } from "../engine/engine.js";
 
 /**
- * What became of a message, unless its client leaves before: an agent that ignores its signal would keep the call
- * open for nobody. A task that comes of it all the same goes on.
+ * The result of a send, or an error as soon as its client goes away: an agent that ignores its signal would otherwise keep
+ * the call open for no one. A task that is created all the same continues.
  *
- * @throws A2AError with reason CANCELLED when the client has left.
+ * @throws A2AError with reason CANCELLED when the client has gone away.
  */
 export function raceCancellation(client: Cancellation, sending: Promise<SendResult>): Promise<SendResult> {
   return new Promise((resolve, reject) => {
@@ -25,7 +25,7 @@ export function raceCancellation(client: Cancellation, sending: Promise<SendResu
   });
 }
 
-/** Listens to a client from the next round on: most agents that answer with a message have done so by then. */
+/** Listens for the cancellation from the next event-loop turn on: most agents that answer directly have answered by then. */
 class CancellationWatch implements Deferred {
   isCanceled = false;
   readonly #client: Cancellation;

@@ -11,7 +11,7 @@ import { markWeight, weightOf } from "../wire/weight.js";
 /** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
 export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
 
-/** How the card declares it. */
+/** The extension as the card declares it. */
 export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {
   uri: RESUME_EXTENSION,
   description: "Tasks and events carry a generation; streams resume after one, reads wait for one, sends expect one.",
@@ -25,23 +25,23 @@ const parameters = {
   expected: "parley-if-generation",
 } as const;
 
-/** Where a subscription goes on, and which header says so. */
+/** The generation that a subscription continues after, and the header that names it. */
 export interface ResumePoint {
   readonly after: number;
   readonly field: string;
 }
 
-/** The generation that a new subscription goes on after, or undefined for a subscription that begins afresh. */
+/** The generation that a new subscription continues after; undefined for one that begins with the present state. */
 export function resumeAfter(call: Call): ResumePoint | undefined {
   const named = parameter(call, parameters.after);
   if (named !== undefined) return { after: named, field: parameters.after };
-  // The browser's own way of resuming an event stream; it needs no extension.
+  // Browsers resume event streams with this header by themselves; it needs no extension.
   const last = call.header("last-event-id")?.trim();
   const field = "Last-Event-ID";
   return last === undefined || last === "" ? undefined : { after: wholeNumber(field, last), field };
 }
 
-/** A read that waits: until the task has passed a generation, for so many milliseconds at most. */
+/** A read that waits until the task has passed a generation, for at most `waitMs` milliseconds. */
 export interface LongPoll {
   readonly after: number;
   readonly waitMs: number;
@@ -69,7 +69,7 @@ function parameter(call: Call, name: string): number | undefined {
   const value = call.header(name)?.trim();
   if (value === undefined) return undefined;
   if (call.extensions.has(RESUME_EXTENSION)) return wholeNumber(name, value);
-  // Ignoring it would answer another question than the client asked.
+  // Ignoring the parameter would answer a different question from the one that the client asked.
   throw invalid([{ field: name, description: `needs the extension ${RESUME_EXTENSION} in A2A-Extensions` }]);
 }
 
@@ -84,12 +84,12 @@ export function withGeneration(call: Call, task: Task, generation: number): Task
   const known = notedTasks.get(task);
   if (known !== undefined) return known;
   const copy = sharedCopy(task, { metadata: noted(task.metadata, generation) });
-  // One for all who read the same large task, as the task itself is.
+  // All readers of the same large task share one copy, as they share the task.
   if (weightOf(task) !== undefined) notedTasks.set(task, copy);
   return copy;
 }
 
-/** Large tasks with the generation that they stand at. */
+/** Copies of large tasks that have their generation in the metadata. */
 const notedTasks = new WeakMap<Task, Task>();
 
 /** The event of a stream with its generation in the metadata, where the call activated the extension. */

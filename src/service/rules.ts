@@ -15,10 +15,10 @@ import {
 import type { Limits } from "../core/limits.js";
 import { jsonFault, valueFault } from "./json-values.js";
 
-/** Told of every violation; the field is a path from the message that is looked at. */
+/** Called for every violation; the field is a path that begins in the message that is checked. */
 export type Report = (field: string, description: string) => void;
 
-/** Reports what is wrong with the values of one message, beyond missing fields. Nothing is made for one that fits. */
+/** Reports what is wrong with the values of one message, beyond missing fields. A valid message costs no allocation. */
 export type Rule = (message: AnyMessage, report: Report) => void;
 
 /** Smallest and largest page of a task list (specification 3.1.4 and the contract's comments). */

@@ -4,7 +4,7 @@ import type { Limits } from "../core/limits.js";
 import { isRequired } from "../wire/field-rules.js";
 import { type Rule, rulesFor } from "./rules.js";
 
-/** No error lists more violations than this. */
+/** The most violations that one error lists. */
 const maxViolations = 100;
 
 /** Adds what is wrong with a message to the list; `path` ends in a dot unless it is empty. */
@@ -15,7 +15,7 @@ export type Validator = (desc: DescMessage, request: Message) => Violation[];
 
 /**
  * A validator derived from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is
- * compiled once. A missing message is reported where it is missing and not looked into.
+ * compiled once. A missing message is reported where it is missing; its fields are not reported.
  */
 export function createValidator(limits: Limits): Validator {
   const compiled = new Map<DescMessage, Check>();
@@ -23,7 +23,7 @@ export function createValidator(limits: Limits): Validator {
   const checkOf = (desc: DescMessage): Check => {
     let check = compiled.get(desc);
     if (check === undefined) {
-      // Set before it is compiled, for types that contain themselves.
+      // Set before compilation, for types that contain themselves.
       let inner: Check = () => {};
       compiled.set(desc, (message, path, violations) => inner(message, path, violations));
       inner = compile(desc, rules.get(desc.typeName), checkOf);
@@ -78,7 +78,7 @@ function requiredCheck(field: DescField): Check {
   };
 }
 
-/** Looks into messages of the contract; Struct and the like have nothing to be checked. */
+/** Checks nested messages of the contract; Struct and other well-known types have nothing to check. */
 function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Check | undefined {
   const desc = field.fieldKind === "message" || field.fieldKind === "list" ? field.message : undefined;
   if (desc === undefined || desc.typeName.startsWith("google.")) return undefined;

@@ -4,7 +4,7 @@ import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { type Answer, type Interceptor, type Invocation, isStream } from "../invoke.js";
 
-/** What messages of the contract may say of the task that a call is about: requests, answers, events of streams. */
+/** The fields of requests, answers and stream events that can name the task of a call. */
 interface OfTask {
   readonly id?: unknown;
   readonly taskId?: unknown;
@@ -13,17 +13,17 @@ interface OfTask {
   readonly payload?: { readonly value?: OfTask };
 }
 
-/** What a line is made of, gathered while its call goes on. */
+/** What a log line is made of, collected while its call runs. */
 interface Line {
   readonly invocation: Invocation;
   readonly began: number;
   taskId: string | undefined;
   state: TaskState | undefined;
-  /** Messages of a stream that were taken. */
+  /** Messages of a stream that the client has taken. */
   events: number | undefined;
 }
 
-/** Logs a line for each call when it is over, a stream's when it ends. It is left out where nobody wants the lines. */
+/** Logs a line for each call when it is over, for a stream when it ends. The chain has it only where the access log is on. */
 export function accessLog(logger: Logger): Interceptor {
   return (next) => async (invocation) => {
     const taskId = taskOf(invocation.request as OfTask);
@@ -81,7 +81,7 @@ function note(line: Line, message: OfTask): void {
   line.state = value.status?.state ?? line.state;
 }
 
-/** Requests and tasks have it as `id` or `taskId`, sends in their message; a direct message has none. */
+/** Requests and tasks have the id as `id` or `taskId`, sends in their message; a direct message has none. */
 function taskOf({ id, taskId, message }: OfTask): string | undefined {
   const found = taskId ?? message?.taskId ?? id;
   return typeof found === "string" && found !== "" ? found : undefined;

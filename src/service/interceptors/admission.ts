@@ -4,12 +4,12 @@ import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { type Interceptor, isStream } from "../invoke.js";
 
-/** When a call that was refused may come again. */
+/** When a refused call may be tried again, in milliseconds. */
 const retryAfterMs = 1_000;
 
 /**
- * Counts what is under way and refuses what is too much; and sees to it that nothing but an A2AError leaves, so that
- * an unexpected error is "internal error" on every wire.
+ * Counts the open calls and streams and refuses those above the limits. It also turns every error into an A2AError, so
+ * that an unexpected error is an "internal error" in every binding.
  */
 export function admission(limits: Limits, draining: () => boolean): Interceptor {
   const open = { calls: 0, streams: 0 };
@@ -40,7 +40,7 @@ export function admission(limits: Limits, draining: () => boolean): Interceptor 
   };
 }
 
-/** A stream that is never read still has to be ended with `return()`, as every binding does. */
+/** A stream that is never read must still be ended with `return()`; every binding does so. */
 function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator](): AsyncIterator<Message> {
@@ -71,7 +71,7 @@ function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void
   };
 }
 
-/** What the client is told of a failure leads to what the log has about it. */
+/** The client gets the request id with a failure, which leads to the entries of the log. */
 function wrapError(error: unknown, call: Call): A2AError {
   call.responseHeaders.set("x-request-id", call.requestId);
   return toA2AError(error);

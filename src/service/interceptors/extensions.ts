@@ -3,12 +3,12 @@ import type { Limits } from "../../core/limits.js";
 import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
-/** No list that came from outside may be longer. */
+/** The longest header that is read, in characters. */
 const maxHeaderLength = 8_192;
 
 /**
  * Activates the extensions that the client asks for and the agent declares, echoes them, and refuses a call that
- * leaves out a required one, whatever the operation (specification 3.3.4, 4.6.1, 4.6.3). Others are ignored; there
+ * leaves out a required one, in every operation (specification 3.3.4, 4.6.1, 4.6.3). Unknown extensions are ignored; there
  * is no fall-back to another version of an extension.
  */
 export function extensions(limits: Limits): Interceptor {

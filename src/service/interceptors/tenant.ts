@@ -3,9 +3,8 @@ import { invalid } from "../../core/error.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
- * Finds the agent that the request's tenant stands for. A value that leads to none is a validation error: tenants
- * are declared in public cards, so saying so tells nobody anything new (section 4.4.6; the specification names no
- * error).
+ * Finds the agent of the request's tenant. An unknown tenant is a validation error: tenants are declared in public
+ * cards, so the error reveals nothing (section 4.4.6; the specification names no error).
  */
 export function tenant(agents: AgentDirectory): Interceptor {
   return (next) => (invocation) => {

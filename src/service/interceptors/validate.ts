@@ -4,7 +4,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Interceptor } from "../invoke.js";
 import { createValidator } from "../validation.js";
 
-/** Refuses a request that does not fit, with every violation at once (specification 3.3.2, 5.7). */
+/** Refuses an invalid request, and names all of its violations at once (specification 3.3.2, 5.7). */
 export function validate(limits: Limits): Interceptor {
   const violationsOf = createValidator(limits);
   return (next) => (invocation) => {

@@ -2,9 +2,9 @@ import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../..
 import type { Interceptor } from "../invoke.js";
 
 /**
- * Takes the version that the client asks for, by header, metadata or query parameter. Present but empty is 0.3. When
- * it is absent, what package, method or path imply is taken, unless `strict`, which reads an absent one as an empty
- * one. A patch number is not considered (specification 3.6, 3.6.1, 3.6.2).
+ * Checks the protocol version that the client asks for in a header, metadata or a query parameter. An empty value means
+ * 0.3. Without a value, the version that package, method or path imply is used; with `strict`, an absent value counts as
+ * an empty one. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2).
  */
 export function version(strict: boolean): Interceptor {
   return (next) => (invocation) => {

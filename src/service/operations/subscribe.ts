@@ -35,7 +35,11 @@ export function subscribeOperation({ options, budget }: OperationParts): Pick<Se
   };
 }
 
-/** Opens a task that a client may subscribe to. @throws A2AError where it is over, or the generation is none of its own. */
+/**
+ * Opens a task that a client may subscribe to.
+ *
+ * @throws A2AError where the task is over, or does not have the generation to resume after.
+ */
 async function beginSubscription(
   engine: Engine,
   call: Call,
