@@ -1,5 +1,5 @@
-// `parley-a2a/fetch`: agents in a runtime that is not Node.js, such as Cloudflare's workerd. It has what `parley-a2a` has but
-// for ports, handlers of Node's requests and gRPC, and imports no module of Node.js that such runtimes do not offer. Tasks are
+// `parley-a2a/fetch`: agents in a runtime other than Node.js, such as Cloudflare's workerd. It has everything of `parley-a2a`
+// except ports, handlers for Node's requests and gRPC, and imports only modules of Node.js that such runtimes offer. Tasks are
 // kept in `parley-a2a/store/memory` there.
 
 export { AbortReason } from "./agent/abort.js";

@@ -4,39 +4,39 @@ import type { Limits } from "../core/limits.js";
 
 export interface ArrivalsOptions {
   readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes">;
-  /** Tells proxies, where many clients come from one address. Default: there are none. */
+  /** Whether an address is a proxy, which many clients share. Default: none is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;
 }
 
-/** A request that begins to arrive. */
+/** A request that is still arriving. */
 export interface Arriving {
-  /** Asked in the round after the one in which it began: most requests are here by then, and cost nothing. */
+  /** Checked in the event-loop turn after the one in which it began: most requests are complete by then, and cost nothing. */
   readonly hasArrived: boolean;
-  /** It is to count from now on, what came of it included, and to close its account when it is over. */
+  /** From now on the request is counted, with what has arrived of it so far; it closes its account when it is over. */
   wait(): void;
 }
 
-/** What one address has of everything. */
+/** The requests and bytes of one address. */
 class Source {
   requests = 0;
   shared = 0;
   reserved = 0;
 }
 
-/** A request counts as small up to this size, in bytes, or an eighth of the reserve. */
+/** A request counts as small up to this size, in bytes, or up to an eighth of the reserve. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Requests that are not here as a whole, over all connections and bindings: what no caller is known for yet. An eighth of
- * the bytes is kept for small requests, and an address may have half of each part, so that whoever begins requests
- * and does not end them is in the way of nobody else. What comes within one round of the event loop is not counted.
+ * Counts the requests that are still arriving, over all connections and bindings, when no caller is known yet. An eighth
+ * of the bytes is reserved for small requests, and one address may use half of each part, so that a client that begins
+ * requests and does not finish them does not block others. Requests that arrive within one event-loop turn are not counted.
  */
 export class Arrivals {
   readonly #maxRequests: number;
   readonly #maxShared: number;
   readonly #maxReserved: number;
   readonly #maxBytes: number;
-  /** What one address may have of the shared bytes: one request of the largest size at least. */
+  /** How much of the shared bytes one address may use: at least one request of the largest size. */
   readonly #share: number;
   readonly #small: number;
   readonly #isProxy: (address: string) => boolean;
@@ -67,10 +67,10 @@ export class Arrivals {
   }
 
   /**
-   * Counts a request in.
+   * Starts counting a request.
    *
    * @param address where it comes from; empty where that is not known.
-   * @throws A2AError with reason TOO_MANY_REQUESTS where too many come from there.
+   * @throws A2AError with reason TOO_MANY_REQUESTS where too many come from this address.
    */
   open(address: string): Account {
     const source = this.#sources.get(address) ?? new Source();
@@ -89,7 +89,7 @@ export class Arrivals {
     });
   }
 
-  /** Makes room for a request that grows, if there is any. */
+  /** Counts a request with its new size, if there is room for it. */
   #move(source: Source, parts: number, from: Size, bytes: number): Size {
     this.#free(source, from);
     const all = this.#all;
@@ -128,7 +128,7 @@ interface Book {
   readonly close: (size: Size) => void;
 }
 
-/** What is counted of one request. */
+/** The bytes that are counted for one request. */
 export class Account {
   readonly #book: Book;
   #size: Size = { shared: 0, reserved: 0 };
@@ -141,14 +141,14 @@ export class Account {
   /**
    * Counts further bytes.
    *
-   * @throws A2AError with reason TOO_MANY_REQUESTS where there is no room for them; they are not counted then.
+   * @throws A2AError with reason TOO_MANY_REQUESTS where there is no room for them; then they are not counted.
    */
   take(bytes: number): void {
     if (!this.#isOpen) return;
     this.#size = this.#book.move(this.#size, this.#size.shared + this.#size.reserved + bytes);
   }
 
-  /** It is here, or nobody waits for it any more. */
+  /** The request has arrived, or no one waits for it any more. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -156,7 +156,7 @@ export class Account {
   }
 }
 
-/** When a request that was refused may come again, in milliseconds. */
+/** When a refused request may be tried again, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
 function tooMany(message: string): A2AError {

@@ -5,10 +5,10 @@ import { exceedsJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
 import type { HttpRequest } from "./request.js";
 
-/** A body: a JSON value, nothing, or something that is no JSON in UTF-8 (RFC 8259, section 8.1). */
+/** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 
-/** What bounds a body. */
+/** The limits of a body. */
 export interface Bounds {
   readonly limits: Limits;
   readonly arrivals: Arrivals;
@@ -18,7 +18,7 @@ export interface Bounds {
  * Reads the JSON body of a request.
  *
  * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known;
- * TOO_MANY_REQUESTS where too much is arriving; CANCELLED when the client goes away before the end.
+ * TOO_MANY_REQUESTS where too much is arriving at once; CANCELLED when the client goes away before the end.
  */
 export async function readJsonBody(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
   return jsonBodyOf(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals), limits);
@@ -43,11 +43,11 @@ export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): Json
 export interface BodySize {
   /** The largest request. */
   readonly max: number;
-  /** What may stand around it. */
+  /** Extra bytes for the framing around it. */
   readonly framing: number;
 }
 
-/** Puts the pieces of a body together as they come, within its limits. Adapters feed it. */
+/** Collects the pieces of a body, within its limits. The adapter of the runtime passes them in. */
 export class BodyCollector implements Arriving {
   readonly #request: HttpRequest;
   readonly #max: number;
@@ -56,7 +56,7 @@ export class BodyCollector implements Arriving {
   #resolve: (bytes: Buffer) => void = () => {};
   #reject: (error: A2AError) => void = () => {};
   #first: Uint8Array | undefined;
-  /** What came after the first piece; most bodies are one. */
+  /** The pieces after the first one; most bodies have only one. */
   #more: Pieces | undefined;
   #size = 0;
   #account: Account | undefined;
@@ -69,7 +69,7 @@ export class BodyCollector implements Arriving {
     this.#arrivals = arrivals;
   }
 
-  /** The body; called once, before the first piece. */
+  /** The whole body. Called once, before the first piece. */
   bytes(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -77,7 +77,7 @@ export class BodyCollector implements Arriving {
     });
   }
 
-  /** Now the pieces may come. */
+  /** From now on pieces may arrive. */
   begin(): void {
     if (Number(this.#request.header("content-length")) > this.#max + this.#framing) this.#refuse(tooLarge(this.#max));
     else this.#arrivals.begin(this);
@@ -110,7 +110,7 @@ export class BodyCollector implements Arriving {
     this.#end();
   }
 
-  /** Every request closes in the end; what matters is one that does before it is read. */
+  /** The request was closed. This matters only before its body was read. */
   close(): void {
     if (this.#done) return;
     this.#end();
@@ -134,7 +134,7 @@ export class BodyCollector implements Arriving {
     this.#request.discard();
   }
 
-  /** What has arrived counts as arriving no more. */
+  /** A body that has arrived is no longer counted. */
   #end(): void {
     this.#done = true;
     this.#first = undefined;
@@ -145,18 +145,18 @@ export class BodyCollector implements Arriving {
 
 const EMPTY = Buffer.alloc(0);
 
-/** The same bytes, in the class that reads text fastest. */
+/** The same bytes as a Buffer, which decodes text fastest. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Pieces that are smaller are put together, in bytes: each by itself costs some hundred more. */
+/** Smaller pieces, in bytes, are copied together: each piece of its own costs some hundred bytes more. */
 const LEAST_PIECE = 1_024;
 
-/** What they are put together in, in bytes. */
+/** Size of the buffer that they are copied into, in bytes. */
 const GATHERED = 16 * 1024;
 
-/** Bytes as they come. */
+/** The pieces of a body, in order. */
 class Pieces {
   readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;

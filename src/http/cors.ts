@@ -2,10 +2,10 @@ import { cors as connect } from "@connectrpc/connect";
 import type { HttpRequest } from "./request.js";
 import type { HttpResponse } from "./response.js";
 
-/** How long a browser may remember the answer to a preflight, in seconds: the most that any of them accepts. */
+/** How long a browser may cache the answer to a preflight, in seconds: the longest that any browser accepts. */
 const REMEMBER_SECONDS = 86_400;
 
-/** Headers that scripts may send: what A2A, Connect and gRPC-Web need, and how requests are traced and cached. */
+/** Headers that scripts may send: those of A2A, Connect and gRPC-Web, and those for tracing and caching. */
 const requestHeaders: readonly string[] = [
   ...connect.allowedHeaders,
   "Accept",
@@ -33,11 +33,11 @@ const responseHeaders: string = [
 
 /** Lets scripts of other origins call the server (WHATWG Fetch, 3.2). */
 export interface Cors {
-  /** Headers that make an answer readable for the origin that asks, if it may: names and values in turns. */
+  /** Headers that let an allowed origin read an answer: names and values alternate. */
   headersFor(request: HttpRequest): readonly string[];
-  /** The verb that a browser asks for ahead of the request itself, or undefined for any other request. */
+  /** The HTTP method that a preflight request asks for; undefined for any other request. */
   preflight(request: HttpRequest): string | undefined;
-  /** The answer to such a question. */
+  /** The answer to a preflight request. */
   answer(request: HttpRequest): HttpResponse;
 }
 
@@ -68,7 +68,7 @@ export function createCors(origins: true | readonly string[], more: readonly str
       const answer: [string, string][] = [["vary", "Access-Control-Request-Headers"]];
       if (allows(request.header("origin"))) {
         const asked = request.header("access-control-request-headers") ?? "";
-        // Service parameters of extensions cannot be listed, as nobody knows them all.
+        // The service parameters of extensions are not known in advance, so they cannot be listed.
         const ours = asked.split(",").filter((name) => /^\s*(?:a2a|parley)-[\w-]+\s*$/i.test(name));
         const unknown = ours.map((name) => name.trim()).filter((name) => !known.has(name.toLowerCase()));
         answer.push(

@@ -1,16 +1,16 @@
 import { isHost, type RequestOrigin, type Trust } from "./request-origin.js";
 
-/** What proxies say of the request that they pass on; a part that is missing or malformed is undefined. */
+/** What proxies say about a request that they pass on; a part that is missing or malformed is undefined. */
 export interface Forwarded {
   readonly proto: "http" | "https" | undefined;
   readonly host: string | undefined;
-  /** Path that the proxy took away, without a slash at the end. */
+  /** Path that the proxy removed, without a slash at the end. */
   readonly prefix: string | undefined;
   /** Address of the client. */
   readonly client: string | undefined;
 }
 
-/** The headers that the address of the server depends on; a cache has to tell contents apart by them. */
+/** The headers that the server's address depends on, for `Vary`. */
 export const forwardedHeaders: readonly string[] = [
   "Forwarded",
   "X-Forwarded-Proto",
@@ -48,8 +48,8 @@ export function forwardedBy({ header, address }: RequestOrigin, trust: Trust): F
 }
 
 /**
- * The element of the proxy that the client itself spoke to, as far as that is known: each proxy adds one at the end
- * and names its own peer in `for`, so an element is believed when everything after it comes from trusted proxies.
+ * The element of the proxy that the client connected to, as far as it can be trusted. Each proxy appends an element that
+ * names its own peer in `for`, so an element is trusted when all elements after it come from trusted proxies.
  */
 function elementOf(header: string, trust: Trust): Record<string, string> {
   const elements = splitOutsideQuotes(header, ",").map(pairsOf);
@@ -58,7 +58,7 @@ function elementOf(header: string, trust: Trust): Record<string, string> {
   return elements[i] ?? {};
 }
 
-/** The last address of `X-Forwarded-For` that is no trusted proxy; what stands before it anybody may have written. */
+/** The last address of `X-Forwarded-For` that is not a trusted proxy; a client may have written what comes before it. */
 function clientOf(chain: string | undefined, trust: Trust): string | undefined {
   const addresses = chain?.split(",").map((address) => address.trim()) ?? [];
   return addresses.findLast((address, i) => i === 0 || !trust(address));
@@ -108,7 +108,7 @@ const validHost = (value: string | undefined): string | undefined =>
   value !== undefined && isHost(value) ? value : undefined;
 
 function prefixOf(value: string | undefined): string | undefined {
-  // Segments of a path (RFC 3986, 3.3), none of them empty: nothing that could make a host of it.
+  // Segments of a path (RFC 3986, 3.3), none of them empty, so that the path cannot be read as a host.
   if (value === undefined || !/^(?:\/[\w.~!$&'()*+,;=:@%-]+)+\/?$/.test(value)) return undefined;
   return value.replace(/\/$/, "");
 }

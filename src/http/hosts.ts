@@ -2,23 +2,22 @@ import { isIP } from "node:net";
 import { A2AError } from "../core/error.js";
 import type { HttpRequest } from "./request.js";
 
-/** Says what is wrong with the host that a request names; undefined when nothing is. */
+/** The error of a request that names a wrong host; undefined where the host is fine. */
 export type HostCheck = (request: HttpRequest) => A2AError | undefined;
 
-/** Which hosts a server answers to. */
+/** The hosts that a server answers to. */
 export interface HostRules {
-  /** Names, `*.example.com` for all below one; true for every host. */
+  /** Host names, or `*.example.com` for all subdomains of one; true for every host. */
   readonly allowed: true | readonly string[];
 }
 
-/** Hosts that were found good before, so that they need not be taken apart again. */
+/** Hosts that were accepted before, so that they need not be parsed again. */
 const MAX_KNOWN = 64;
 
 /**
- * Checks the host of requests: `Host`, `:authority`, or the one in the target (RFC 9112, 3.2; RFC 9113, 8.3.1). A page on
- * the web reaches a server on its reader's machine, and is of its origin to the browser, where its own name resolves
- * to the address of that machine ("DNS rebinding"). What such a page cannot do is to name `localhost` or an address
- * instead, which is why those need no permission.
+ * Checks the host of requests: `Host`, `:authority`, or the one in the target (RFC 9112, 3.2; RFC 9113, 8.3.1). This stops
+ * "DNS rebinding": a web page lets its own name resolve to the address of its reader's machine, so that the browser takes
+ * the server there for the page's own origin. Such a page cannot name `localhost` or an IP address, so these are allowed.
  */
 export function createHostCheck({ allowed }: HostRules): HostCheck {
   const isAllowed = allowed === true ? () => true : matcher(allowed);
@@ -38,7 +37,7 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
   };
   return (request) => {
     const host = request.header(":authority");
-    // What comes without one, over HTTP/1.0, is no browser.
+    // A request without a host, over HTTP/1.0, does not come from a browser.
     const fault = host === undefined ? undefined : check(host);
     if (fault !== undefined) return fault;
     if (request.namesSeveralHosts) return malformed;
@@ -56,14 +55,14 @@ const notAllowed = new A2AError(
   "The server does not answer to the host that the request names. It can be told to: allowedHosts (--allowed-hosts).",
 );
 
-/** A host as in a URL (RFC 3986, 3.2.2), nobody's name and password before it. */
+/** A host as in a URL (RFC 3986, 3.2.2), without user name and password. */
 const authority = /^([a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
 
-/** The name or address in `host:port`; undefined where it is none. */
+/** The name or address in `host:port`; undefined where it is malformed. */
 function nameIn(host: string): string | undefined {
   const [, name, port = ""] = authority.exec(host) ?? [];
   if (name === undefined || Number(port) > 65_535) return undefined;
-  // One dot at the end makes a name absolute, and no other one.
+  // One dot at the end makes a name absolute; it is still the same name.
   return name.toLowerCase().replace(/\.$/, "");
 }
 
@@ -78,7 +77,7 @@ function matcher(allowed: readonly string[]): (name: string) => boolean {
     below.some((suffix) => name.endsWith(suffix));
 }
 
-/** Whether only this machine reaches what listens on a host. */
+/** Whether a server that listens on this host can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127\./.test(host);
 }

@@ -11,11 +11,11 @@ const typePattern = /^\s*application\/(?:json|a2a\+json)\s*(;.*)?$/i;
 const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /**
- * Refuses a body that does not say it is JSON in UTF-8 (specification 14.1.1). Both media types are taken on every
- * binding, with any parameters; a body that says nothing is taken as well, unless a web page may have sent it: pages need no leave of the
- * server to send what says nothing, and every other type but the refused ones (WHATWG Fetch, 3.2.2).
+ * Refuses a body whose media type is not JSON in UTF-8 (specification 14.1.1). Every binding accepts both JSON types, with
+ * any parameters. A body without a media type is accepted too, unless a web page may have sent it: browsers let pages send
+ * such a body, and a few other media types, without asking the server first (WHATWG Fetch, 3.2.2).
  *
- * @param reason of the error: HTTP's own 415 is what the bindings of paths answer with, JSON-RPC has a code for it (9.5).
+ * @param reason of the error: bindings with paths answer with HTTP's 415, JSON-RPC has a code of its own (9.5).
  * @throws A2AError with this reason.
  */
 export function checkBodyType(
@@ -36,7 +36,7 @@ export function checkBodyType(
 }
 
 function unsupported(reason: Reason, expected: string): A2AError {
-  return new A2AError(reason, `Unsupported media type: this takes ${expected}.`);
+  return new A2AError(reason, `Unsupported media type: expected ${expected}.`);
 }
 
 /**
@@ -51,7 +51,7 @@ export function answerType(accept: string | undefined): string {
 
 /**
  * The JSON media type of an error: as that of an answer where the client names a JSON type; else that of its request, if
- * that is one. A client that expects an event stream, or says nothing, reads an error best in the type that it writes.
+ * that is one. A client that expects an event stream, or says nothing, can best read an error in the type that it sends itself.
  */
 export function errorType(request: Pick<CallStart, "header">): string {
   const accept = request.header("accept");
@@ -71,7 +71,7 @@ function rangeOf(text: string): Range {
   return { type, quality: quality === undefined ? 1 : Number(quality) || 0 };
 }
 
-/** What the most specific range that fits says. */
+/** The quality that the most specific matching range gives. */
 function qualityOf(type: string, ranges: readonly Range[]): number {
   for (const candidate of [type, "application/*", "*/*"]) {
     const range = ranges.find((each) => each.type === candidate);

@@ -1,11 +1,11 @@
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**
- * Writes what is large at the pace of its reader: a piece is asked for when the one before has gone, and others have
- * their turn of the event loop between two. A reader who takes nothing for `stalledMs` milliseconds is cut off.
+ * Writes a large body at the pace of its reader: a piece is made when the one before has been taken, and other work of the
+ * event loop runs between two pieces. A reader who takes nothing for `stalledMs` milliseconds is cut off.
  *
- * @returns whether all was written; otherwise the reader is gone.
- * @throws what the pieces throw; it is broken off then, because a part of the message is out already.
+ * @returns whether all was written; otherwise the reader has gone away.
+ * @throws what the pieces throw. The body is then broken off, because a part of it has already been sent.
  */
 export async function writePieces(
   writer: BodyWriter,
@@ -16,7 +16,7 @@ export async function writePieces(
     for (const piece of pieces) {
       if (writer.isOver) return false;
       if (!writer.write(piece)) await writer.waitForDrain(stalledMs);
-      // A socket that takes all at once drains before the event loop goes on.
+      // A socket that takes everything at once drains before other work of the event loop runs.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return !writer.isOver;
@@ -26,7 +26,7 @@ export async function writePieces(
   }
 }
 
-/** What stands around the pieces of a message. */
+/** Puts a text before and after the pieces of a message. */
 export function* framed(
   before: string,
   pieces: Iterable<Uint8Array | string>,
@@ -39,13 +39,13 @@ export function* framed(
 
 export interface PiecesOptions {
   readonly pieces: Iterable<Uint8Array | string>;
-  /** About as many bytes as there will be, where somebody counts them. */
+  /** About how many bytes there will be, where they are counted. */
   readonly bytes?: number;
   /** See `writePieces`. */
   readonly stalledMs: number;
-  /** Called when it is written, or never will be. */
+  /** Called when the body was written, or will never be. */
   readonly written: (() => void) | undefined;
-  /** Called when it cannot be made, after a part of it is out: all that can be done is to say so in the log. */
+  /** Called when the body cannot be made after a part of it was sent; all that is left is to log the error. */
   readonly failed: (thrown: unknown) => void;
 }
 

@@ -4,41 +4,41 @@ import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { Arrivals } from "./arrivals.js";
 import type { BodySize } from "./body.js";
 
-/** A request's target, taken apart once for all HTTP bindings. */
+/** A request's target, parsed once for all HTTP bindings. */
 export interface RequestTarget {
   /** Path below the mount point, percent-encoded as it arrived, beginning with `/`. */
   readonly path: string;
   /** Query string without the `?`, as it arrived. */
   readonly query: string;
-  /** Path that the handler is mounted below, without a slash at the end; absent where nothing is known of one. */
+  /** Path that the handler is mounted below, without a slash at the end; absent where it is not known. */
   readonly mount?: string;
-  /** Headers that every answer has to have: names and values in turns. */
+  /** Headers of every answer: names and values alternate. */
   readonly headers: readonly string[];
 }
 
-/** One HTTP request, whichever runtime it comes through. It tells as well when its client goes away. */
+/** One HTTP request in any runtime. It also reports when its client goes away. */
 export interface HttpRequest extends Cancellation {
   readonly method: string;
   /** As it arrived: a path with its query, or a whole URL (RFC 9112, 3.2). */
   readonly url: string;
   readonly httpVersion: string;
-  /** Path that a framework has taken away from the URL. */
+  /** Path that a framework has removed from the URL. */
   readonly baseUrl: string;
-  /** Written once, by whoever dispatches the request, before anybody else sees it. */
+  /** Set once by the dispatch, before any route or binding sees the request. */
   target: RequestTarget;
   readonly peer: Peer;
   /** Whether there are several `Host` headers, of which only the first is seen here. */
   readonly namesSeveralHosts: boolean;
-  /** Whether an answer may have trailers, which gRPC cannot do without. */
+  /** Whether an answer may have trailers, which gRPC needs. */
   readonly hasTrailers: boolean;
-  /** Fires when the client goes away before the answer is finished. Made when it is asked for. */
+  /** Fires when the client goes away before the answer is finished. Created on demand. */
   readonly signal: AbortSignal;
-  /** All headers, for those who need the class of the Fetch API. */
+  /** All headers, in the class of the Fetch API. */
   readonly headers: Headers;
   /** A header by its lower-case name, repeated ones joined by commas. `:authority` is the host in every version of HTTP. */
   header(name: string): string | undefined;
   /**
-   * Called once somebody here is going to answer it, before its headers and its body are looked at.
+   * Called when a binding is about to answer the request, before its headers and its body are read.
    *
    * @throws where somebody before has read the body and left nothing of it.
    */
@@ -68,7 +68,7 @@ export function serviceParameter(request: HttpRequest, name: string): string | u
   return value === undefined && name === VERSION_PARAMETER ? versionFromQuery(request.target.query) : value;
 }
 
-/** A call that arrived with a request.. */
+/** A call that arrived with a request. */
 export function callOf(request: HttpRequest, binding: string, impliedVersion?: string): Call {
   return new Call(new HttpCallStart(request, binding, impliedVersion));
 }
@@ -78,7 +78,7 @@ export function headerCallOf(request: HttpRequest, binding: string, impliedVersi
   return new Call(new HeaderCallStart(request, binding, impliedVersion));
 }
 
-/** What HTTP tells about a call; the signal costs something only when it is asked for. */
+/** A call's facts from HTTP. The signal costs something only when it is used. */
 class HeaderCallStart implements CallStart {
   readonly binding: string;
   readonly peer: Peer;

@@ -1,48 +1,48 @@
-/** Header names and values, in the order in which they win over each other: the last one does. */
+/** Header names and values; of several values for one name the last one wins. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
 
-/** An answer over HTTP as a value: bindings make it, and one adapter for each runtime writes it. */
+/** An HTTP answer as a value: bindings make it, and one adapter for each runtime writes it. */
 export interface HttpResponse {
   readonly status: number;
-  /** Media type of the body. It wins over a header of that name. */
+  /** Media type of the body. It wins over a `content-type` in `headers`. */
   readonly type?: string | undefined;
   readonly headers?: HeaderPairs;
-  /** Undefined: there is none. The length of what is whole is told by the adapter. */
+  /** Undefined: no body. The adapter adds the length of a string or bytes. */
   readonly body?: string | Uint8Array | BodySource | undefined;
-  /** Known when the body has been written. Lost where the runtime has no trailers. */
+  /** Read when the body has been written. Dropped where the runtime has no trailers. */
   readonly trailers?: HeaderPairs | undefined;
 }
 
 /**
- * A body that is made while it is written, at the pace of its reader. Exactly one of the two is called, once.
+ * A body that is made while it is written, at the pace of its reader. Exactly one of the two methods is called, once.
  */
 export interface BodySource {
   /**
-   * Writes it; it is the writer's to end.
+   * Writes the body. The caller ends the response.
    *
-   * @returns whether all of it was written. Otherwise the reader is gone, or was broken off.
-   * @throws what it cannot be made for; a part of it may be out then.
+   * @returns whether all of it was written. Otherwise the reader has gone away, or was cut off.
+   * @throws the error for which the body cannot be made; a part of it may have been sent by then.
    */
   writeTo(writer: BodyWriter): Promise<boolean>;
-  /** Nobody will read it. */
+  /** The body will not be read. */
   cancel(): void;
 }
 
-/** Where a body goes, in any runtime. */
+/** Writes a body in one runtime. */
 export interface BodyWriter {
-  /** Whether nothing is taken any more. */
+  /** Whether no more pieces are accepted. */
   readonly isOver: boolean;
-  /** Whether nothing more should be written for the moment. */
+  /** Whether the caller should wait before it writes more. */
   readonly isBlocked: boolean;
-  /** @returns false when no more should be written for the moment. */
+  /** @returns false when the caller should wait before it writes more. */
   write(piece: string | Uint8Array): boolean;
   /**
-   * Waits until more may be written, or it is over.
+   * Waits until more may be written, or the body is over.
    *
-   * @param stalledMs a reader who has not taken by then what was written is cut off, in milliseconds.
+   * @param stalledMs the reader is cut off if it has not taken what was written within this time, in milliseconds.
    */
   waitForDrain(stalledMs: number): Promise<void>;
-  /** Breaks off, so that the reader cannot take what it has for the whole. */
+  /** Breaks the body off in a way that the reader notices, so that it does not take a part for the whole. */
   breakOff(why: "stalled" | "failed"): void;
 }
 
@@ -51,12 +51,12 @@ export function isSource(body: HttpResponse["body"]): body is BodySource {
   return typeof body === "object" && "writeTo" in body;
 }
 
-/** What may stand in a header; Node throws at anything else, and so does the Fetch API. */
+/** The characters that headers may have; Node and the Fetch API throw at others. */
 const legalName = /^[\w!#$%&'*+.^`|~-]+$/;
 const legalValue = /^[\t -~\x80-\xff]*$/;
 
 /**
- * The head of an answer, names and values in turns: first what every answer has, then its own, what is illegal left out.
+ * The headers of an answer, names and values alternating: first those of every answer, then its own. Illegal ones are dropped.
  */
 export function headOf({ headers = none, type }: HttpResponse, common: readonly string[]): string[] {
   const head = [...common];
@@ -82,7 +82,7 @@ function put(head: string[], name: string, value: string): void {
   head.push(name, value);
 }
 
-/** Adds to the headers that the content depends on, where others have named theirs already. */
+/** Adds to `Vary`, which may have a value already. */
 function addVary(head: string[], value: string): void {
   const at = head.indexOf("vary");
   put(head, "vary", at >= 0 && at % 2 === 0 ? `${head[at + 1]}, ${value}` : value);

@@ -16,7 +16,7 @@ export interface EventFormat {
   readonly data: (message: Message) => string;
   /** The same of a large message, in pieces. */
   readonly pieces: (message: Message) => Iterable<Uint8Array | string>;
-  /** What is said, as JSON, when the stream fails after its first event. */
+  /** The last event, as JSON, of a stream that fails after its first event. */
   readonly failure: (thrown: unknown) => string;
 }
 
@@ -24,14 +24,14 @@ export interface EventStream {
   readonly call: Call;
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
-  /** Between two signs of life on a silent stream, in milliseconds. */
+  /** `heartbeatMs`: between two comments on a silent stream. `stalledReaderMs`: see `BodyWriter.waitForDrain`. */
   readonly limits: Pick<Limits, "heartbeatMs" | "stalledReaderMs">;
 }
 
-/** Characters that are put together at most before they are written, and other connections get their turn. */
+/** The most characters that are collected before they are written and other connections get their turn. */
 const FLUSH_AT = 32 * 1024;
 
-/** Neither caches nor proxies may hold back or change a stream of events. */
+/** These headers stop caches and proxies from holding back or changing a stream of events. */
 const streamHeaders: readonly (readonly [string, string])[] = [
   ["content-type", "text/event-stream"],
   ["cache-control", "no-cache, no-transform"],
@@ -39,10 +39,10 @@ const streamHeaders: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * A stream as server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is asked for when there
- * is room for it, so a slow reader costs no memory. The answer is there when its first message is.
+ * A stream as server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is read from the log when
+ * it can be written, so a slow reader costs no memory. The answer begins with the first message.
  *
- * @throws whatever the stream throws before its first message, for then an ordinary error can still be the answer;
+ * @throws any error of the stream before its first message, so that the answer can still be an ordinary error;
  * CANCELLED when the client goes away before it.
  */
 export async function eventsResponse(request: HttpRequest, stream: EventStream): Promise<HttpResponse> {
@@ -96,7 +96,7 @@ class EventsBody implements BodySource {
     } finally {
       forget();
       sink.stop();
-      // Where the race was lost, the message that is still waited for comes for nobody.
+      // If the client went away first, the message that is still awaited is not needed.
       pumping.catch(() => {});
       if (!sink.isComplete) void close(this.#iterator);
     }
@@ -135,29 +135,29 @@ function sseFrameAround(data: Iterable<Uint8Array | string>, id: number | undefi
   return framed(before, data, after);
 }
 
-/** Tells an iterator that nobody reads on. */
+/** Ends an iterator that is not read any further. */
 async function close(iterator: AsyncIterator<Message>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The reader is gone; there is nobody to tell.
+    // The reader has gone away, so there is no one to send the error to.
   }
 }
 
-/** Puts frames together that become ready in the same tick, writes them, and keeps a silent connection open. */
+/** Joins frames that become ready in the same tick, writes them, and keeps a silent connection open with comments. */
 class EventSink {
-  /** Nothing is written any more. */
+  /** No more is written. */
   isStopped = false;
-  /** The iterator has come to its end and need not be closed. */
+  /** The iterator has ended by itself and need not be closed. */
   isComplete = false;
-  /** Hears of what is thrown outside of the stream's own course: the end of this stream, and not of the process. */
+  /** Gets errors that are thrown in timers and ticks: they end this stream, not the process. */
   fail: (error: unknown) => void = () => {};
   readonly #writer: BodyWriter;
-  /** A number in some runtimes, where silence is not told from the last sign of life. */
+  /** A number in some runtimes, where it cannot be refreshed: comments then come at fixed times. */
   readonly #timer: NodeJS.Timeout;
   #pending = "";
   #isFlushDue = false;
-  /** A frame has begun and not ended. */
+  /** A large frame has begun and not ended. */
   #isInside = false;
 
   constructor(writer: BodyWriter, heartbeatMs: number) {
@@ -176,7 +176,7 @@ class EventSink {
     process.nextTick(this.#flushDue);
   }
 
-  /** Writes a large frame behind what is there, at the pace of the client; meanwhile no comment comes between. */
+  /** Writes a large frame after what was collected, at the pace of the client. No comment is written in between. */
   async writeLarge(frame: Iterable<Uint8Array | string>, stalledMs: number): Promise<void> {
     this.flush();
     this.#isInside = true;
@@ -186,8 +186,8 @@ class EventSink {
   }
 
   /**
-   * Waits until more may be written, and lets others have their turn meanwhile. A client that does not take what was
-   * written is cut off.
+   * Waits until more may be written, and lets other work of the event loop run meanwhile. A client that does not take what
+   * was written within `stalledMs` milliseconds is cut off.
    */
   waitForDrain(stalledMs: number): Promise<void> {
     this.flush();

@@ -7,16 +7,16 @@ import type { HttpRequest, RequestTarget } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
 
-/** What a runtime knows of a request beside the request itself. */
+/** What a runtime knows about a request besides the request itself. */
 export interface FetchOrigin {
-  /** Address of the other end of the connection, where the runtime tells it. Calls have none otherwise. */
+  /** Address of the other end of the connection, where the runtime knows it. Otherwise calls have no address. */
   readonly remoteAddress?: string | undefined;
 }
 
-/** What the class takes, as every version of its types has it. */
+/** The type of a response's body, which differs between versions of the DOM types. */
 type ResponseBody = ConstructorParameters<typeof Response>[0];
 
-/** Of a request that nobody has dispatched yet. */
+/** The target of a request that has not been dispatched yet. */
 const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** One request of the Fetch API and the one response to it. */
@@ -60,7 +60,7 @@ export class FetchExchange implements HttpRequest {
     return this.#controller.signal;
   }
 
-  /** Whether the client went away before the answer was finished: by its signal, or by leaving the body. */
+  /** Whether the client went away before the answer was finished: it aborted its signal or canceled the body. */
   get canceled(): boolean {
     return this.#isCanceled;
   }
@@ -99,7 +99,7 @@ export class FetchExchange implements HttpRequest {
       for await (const chunk of this.chunks()) collector.take(chunk);
       collector.end();
     } catch {
-      // The body broke off.
+      // The body ended early.
       collector.close();
     }
   }
@@ -149,7 +149,7 @@ export class FetchExchange implements HttpRequest {
     this.#request.signal.removeEventListener("abort", this.#cancel);
   }
 
-  /** The client is gone. */
+  /** The client has gone away. */
   readonly #cancel = (): void => {
     if (this.#isEnded || this.#isCanceled) return;
     this.#isCanceled = true;

@@ -3,14 +3,14 @@ import type { Dispatch } from "../dispatch.js";
 import { FetchExchange, type FetchOrigin } from "./exchange.js";
 
 /**
- * Answers requests of the Fetch API. It never rejects. The request's signal ends the call, and so does leaving the
- * response's body; both are read and written at the pace of the other side.
+ * Answers requests of the Fetch API. It never rejects. Aborting the request's signal or canceling the response's body ends
+ * the call. Both bodies are read and written at the pace of the other side.
  *
- * @param origin where it came from, if the runtime tells.
+ * @param origin where the request came from, if the runtime knows it.
  */
 export type FetchHandler = (request: Request, origin?: FetchOrigin) => Promise<Response>;
 
-/** Makes responses of the answers of a dispatch. */
+/** Turns the answers of a dispatch into responses. */
 export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHandler {
   return async (request, origin = {}) => {
     const exchange = new FetchExchange(request, origin, logger);

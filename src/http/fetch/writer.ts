@@ -1,17 +1,17 @@
 import type { BodySource, BodyWriter } from "../response.js";
 
-/** What is made ahead of a reader, in bytes: what Node's streams have, too. */
+/** How much is written ahead of the reader, in bytes: as much as Node's streams buffer. */
 const AHEAD_BYTES = 16 * 1024;
 
-/** Hears what becomes of a body. */
+/** Is called when a body ends. */
 export interface BodyEnd {
-  /** It is over: it was written, broken off, or its reader has gone. */
+  /** The body was written, broken off, or its reader has gone away. */
   ended(isWhole: boolean): void;
-  /** It could not be made. */
+  /** The body could not be made. */
   failed(error: unknown): void;
 }
 
-/** Writes a body to a web stream, which asks for more when its reader does. */
+/** Writes a body to a web stream, which pulls when its reader wants more. */
 export class StreamWriter implements BodyWriter {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #source: BodySource;
@@ -20,7 +20,7 @@ export class StreamWriter implements BodyWriter {
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #hasBegun = false;
   #isOver = false;
-  /** Those who wait until more is asked for. */
+  /** Callbacks of writers that wait for the next pull. */
   #waiting: (() => void)[] = [];
 
   constructor(source: BodySource, end: BodyEnd) {
@@ -48,7 +48,7 @@ export class StreamWriter implements BodyWriter {
 
   write(piece: string | Uint8Array): boolean {
     if (this.#isOver) return true;
-    // What is given away is the reader's: pieces that others share are copied.
+    // The reader owns what it gets, so pieces that other readers share are copied.
     this.#controller.enqueue(typeof piece === "string" ? this.#encoder.encode(piece) : new Uint8Array(piece));
     return !this.isBlocked;
   }

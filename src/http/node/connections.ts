@@ -5,22 +5,22 @@ import type { Trust } from "../request-origin.js";
 
 export interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs" | "minReaderBytes">;
-  /** Proxies: many clients come from one address there. */
+  /** Trusted proxies: many clients share one address there. */
   readonly trust: Trust | undefined;
   readonly logger: Logger;
 }
 
 /**
- * The open connections of all ports: how many there may be, together and from one address, and for how long one of
- * them may take nothing, or hardly anything, of what is sent to it. Whatever protocol is spoken above, the socket is the place where that
- * shows: Node and grpc-js end a session of HTTP/2 only when its last bytes have left, which may be never.
+ * The open connections of all ports. It limits how many there may be, in total and from one address, and for how long a
+ * client may take nothing, or very little, of what is sent to it. This is checked at the socket, because it holds for every
+ * protocol: Node and grpc-js end an HTTP/2 session only when its last bytes have been sent, which may be never.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
   readonly #byAddress = new Map<string, number>();
   #sweep: NodeJS.Timeout | undefined;
-  /** When it was last said that connections are refused, in milliseconds. */
+  /** When the last warning about refused connections was logged, in milliseconds. */
   #lastWarningMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
@@ -31,9 +31,9 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Takes a new connection in; false where there is no room for it, and it is closed. */
+  /** Admits a new connection; false where a limit is reached, and the connection is closed. */
   admit(socket: Socket): boolean {
-    // Whoever handles the connection listens for itself as long as it does; nobody's error may end the process.
+    // An error without a listener would end the process; those who handle the connection have listeners of their own.
     socket.on("error", ignore);
     const address = sourceOf(socket.remoteAddress ?? "");
     const full = this.#fullFor(address, socket.remoteAddress ?? "");
@@ -87,24 +87,24 @@ export class Connections {
   }
 }
 
-/** Between two lines of the log that say that connections are refused, in milliseconds. */
+/** Between two warnings that connections are refused, in milliseconds. */
 const WARN_EVERY_MS = 10_000;
 
-/** What libuv tells of a socket; HTTP/2 writes to it past the JavaScript around it. */
+/** What libuv knows about a socket; HTTP/2 writes to it without the JavaScript object around it. */
 interface Handle {
-  /** Bytes that were given to it. */
+  /** Bytes that were passed to it. */
   readonly bytesWritten?: number;
   /** Those of them that the system has not taken yet. */
   readonly writeQueueSize?: number;
 }
 
-/** How one connection gets on. */
+/** The progress of one connection. */
 class Connection {
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   #left = 0;
-  /** When the last bytes left. */
+  /** When bytes were last sent. */
   #since = 0;
-  /** A time in which it has to take `#due` bytes: when it began, and how many had left by then. */
+  /** The current period, in which `#due` bytes must be taken: when it began, and how many had been sent by then. */
   #begin = 0;
   #before = 0;
   #due = 0;
@@ -113,7 +113,7 @@ class Connection {
     this.#socket = socket;
   }
 
-  /** Whether bytes have been waiting for `ms` of which none has left, or fewer than `least` and than waited then. */
+  /** Whether, for `ms` milliseconds, none of the waiting bytes was taken, or fewer than `least` although more waited. */
   isTooSlow(now: number, ms: number, least: number): boolean {
     const { bytesWritten = 0, writeQueueSize = 0 } = this.#socket._handle ?? {};
     const left = bytesWritten - writeQueueSize;
@@ -131,8 +131,8 @@ class Connection {
 }
 
 /**
- * What counts as one client: an address of IPv4, also in the dress of IPv6, or a network of 64 bits of IPv6, which is
- * the least that anybody is given (RFC 6177).
+ * What counts as one client: an IPv4 address, also where it is written as IPv6, or an IPv6 network of 64 bits, which is
+ * the smallest that a site is given (RFC 6177).
  */
 export function sourceOf(address: string): string {
   if (!isIPv6(address)) return address;

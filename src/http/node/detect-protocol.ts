@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 
-/** What an HTTP/2 client sends first; HTTP/1.1 has no such verb (RFC 9113, 3.4). */
+/** What an HTTP/2 client sends first; HTTP/1.1 has no such method (RFC 9113, 3.4). */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** What a connection without TLS speaks. */
+/** The protocol of a connection without TLS. */
 export type Protocol = "http1" | "http2";
 
 /**
- * Looks at the first bytes of a connection, puts them back and tells the protocol. They may come in pieces; a client
- * that has not shown itself after `timeoutMs`, or leaves before, is disconnected.
+ * Reads the first bytes of a connection, puts them back and reports the protocol. The bytes may arrive in pieces; a client
+ * that has not sent enough after `timeoutMs` milliseconds, or ends the connection before, is disconnected.
  *
- * @returns a function that gives the connection up, without effect once the protocol is told.
+ * @returns a function that closes the connection; it does nothing once the protocol is known.
  */
 export function detectProtocol(
   socket: Socket,

@@ -14,10 +14,10 @@ import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
-/** Of a request that nobody has dispatched yet. */
+/** The target of a request that has not been dispatched yet. */
 const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
-/** What a client may still send, in bytes, of a body that nobody wants. */
+/** How much a client may still send of a body that is not needed, in bytes. */
 const MAX_DISCARDED = 1024 * 1024;
 
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
@@ -29,25 +29,25 @@ export class NodeExchange implements HttpRequest {
   #controller: AbortController | undefined;
   #isEnded = false;
   #isCanceled = false;
-  /** Its body was asked for as it comes, and may have been left half-way. */
+  /** Its body is read in pieces as they arrive, and reading may have stopped half-way. */
   #isConversation = false;
   #callbacks: Set<() => void> | undefined;
 
-  /** @param logger hears of what goes wrong where no promise tells of it. */
+  /** @param logger gets errors that no promise reports. */
   constructor(request: NodeServerRequest, response: NodeServerResponse, logger: Logger = silentLogger) {
     this.#logger = logger;
     this.#request = request;
     this.response = response;
   }
 
-  /** Hears from now on of what becomes of the connection: called in the tick in which the request is taken on. */
+  /** Listens for the end of the connection. Called in the tick in which the request is accepted. */
   watch(): void {
     const { response } = this;
     (response as Open)[exchangeKey] = this;
     response.on("close", closed);
-    // Behind another request on its connection a response has no socket yet, and never closes when that goes away.
+    // A response that waits for an earlier one on its connection has no socket yet, and gets no event when that closes.
     if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
-    // A connection that breaks ends in "close" as well, and an error without a listener would end the process.
+    // A broken connection emits "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
   }
 
@@ -71,7 +71,7 @@ export class NodeExchange implements HttpRequest {
     return this.#request.httpVersion;
   }
 
-  /** What a framework took away from the path. */
+  /** The part of the path that a framework has removed. */
   get baseUrl(): string {
     return mountOf(this.#request).path;
   }
@@ -80,7 +80,7 @@ export class NodeExchange implements HttpRequest {
     return peerOf(this.#request);
   }
 
-  /** Node keeps the first one and drops the others, where somebody in between may have gone by another (RFC 9112, 3.2). */
+  /** Node keeps the first `Host` and drops others, while a proxy in between may have used another (RFC 9112, 3.2). */
   get namesSeveralHosts(): boolean {
     const { httpVersionMajor, rawHeaders } = this.#request;
     if (httpVersionMajor !== 1) return false;
@@ -135,7 +135,7 @@ export class NodeExchange implements HttpRequest {
     const bytes = collector.bytes();
     const request: Read = this.#request;
     request[collectorKey] = collector;
-    // Its listeners stay when it is done: taking them off costs more than all the rest.
+    // The listeners stay when the body is complete: removing them costs more than everything else here.
     request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
     if (request.destroyed) collector.close();
     else collector.begin();
@@ -162,12 +162,12 @@ export class NodeExchange implements HttpRequest {
   }
 
   /**
-   * Writes the answer; does nothing for a client that is gone. Whole answers that come up in one round of the event
-   * loop leave one right after the other at its end: each write wakes the other side, which is dear where it sleeps
-   * again before the next one.
+   * Writes the answer; does nothing for a client that has gone away. Whole answers that become ready in one event-loop turn
+   * are written together at its end: each write wakes the other side, which is expensive if it falls asleep again
+   * before the next one.
    *
-   * @returns undefined for a whole answer; otherwise when it is written, or the client is gone.
-   * @throws what the body cannot be made for.
+   * @returns undefined for a whole answer; otherwise a promise that resolves when it is written, or the client has gone away.
+   * @throws the error for which the body cannot be made.
    */
   reply(answer: HttpResponse): Promise<void> | undefined {
     const { response } = this;
@@ -187,7 +187,7 @@ export class NodeExchange implements HttpRequest {
     return undefined;
   }
 
-  /** Breaks the answer off because of a fault that nobody waits for, as in a timer: it concerns this request alone. */
+  /** Breaks the answer off because of an error in a timer or a tick: it affects this request only. */
   fail(error: unknown): void {
     this.#logger.error({ err: error }, "an answer could not be written");
     this.response.destroy();
@@ -206,7 +206,7 @@ export class NodeExchange implements HttpRequest {
     }
   }
 
-  /** A body that was left half-way must not hold up the next request on the connection. */
+  /** The unread rest of a body must not hold up the next request on the connection. */
   #discardRest(): void {
     const request = this.#request;
     if (!this.#isConversation || request.readableEnded || request.destroyed) return;
@@ -218,7 +218,7 @@ export class NodeExchange implements HttpRequest {
   #head(answer: HttpResponse): string[] {
     const head = headOf(answer, this.target.headers);
     const at = head.indexOf("vary");
-    // Whoever is around us may have said what the content depends on, too.
+    // Middleware around this handler may have set `Vary` as well.
     const before = at < 0 ? undefined : this.response.getHeader("vary");
     if (before !== undefined) head[at + 1] = `${String(before)}, ${head[at + 1]}`;
     return head;
@@ -234,7 +234,7 @@ export class NodeExchange implements HttpRequest {
   }
 }
 
-/** Where a request keeps what collects its body: listeners without a closure of their own find it there. */
+/** Where a request keeps its body collector, so that listeners find it without a closure. */
 const collectorKey: unique symbol = Symbol("collector");
 
 type Read = NodeServerRequest & { [collectorKey]?: BodyCollector };
@@ -260,7 +260,7 @@ function closed(this: Open): void {
   this[exchangeKey]?.closed();
 }
 
-/** Where a connection keeps the exchanges that were sent ahead of their turn (RFC 9112, 9.3.2). */
+/** Where a connection keeps the exchanges that wait for earlier ones: pipelining (RFC 9112, 9.3.2). */
 const behindKey: unique symbol = Symbol("behind");
 
 type Queued = Socket & { [behindKey]?: Set<NodeExchange> };
@@ -279,7 +279,7 @@ function onSocketClosed(this: Queued): void {
 
 function ignore(): void {}
 
-/** An answer that waits for the end of the round. */
+/** An answer that waits for the end of the event-loop turn. */
 class QueuedResponse implements Deferred {
   readonly #exchange: NodeExchange;
   readonly #status: number;
@@ -301,7 +301,7 @@ class QueuedResponse implements Deferred {
       response.end(this.#body);
       return;
     }
-    // What is ended before its headers leave says that there is no body: by END_STREAM, which gRPC asks for, or a length.
+    // A response that ends before its headers are sent has no body: Node then adds END_STREAM, which gRPC needs, or a length.
     for (let i = 0; i < this.#head.length; i += 2) {
       response.setHeader(this.#head[i] as string, this.#head[i + 1] as string);
     }
@@ -310,19 +310,19 @@ class QueuedResponse implements Deferred {
   }
 
   failed(error: unknown): void {
-    // Nobody waits for this any more; whatever Node does not take, no client can be told.
+    // No promise waits for this, and Node did not accept the answer, so the client gets none.
     this.#exchange.fail(error);
   }
 }
 
 function writeHead(response: NodeServerResponse, status: number, head: string[]): void {
-  // Middleware that has put a function of its own in the place of this one may not know what to make of a list.
+  // Middleware that has replaced this function may not accept a list.
   const plain = response instanceof ServerResponse && !Object.hasOwn(response, "writeHead");
   if (plain) response.writeHead(status, head);
   else response.writeHead(status, pairsOf(head));
 }
 
-/** The same as an object, which is what every version of Node takes for HTTP/2, and middleware for HTTP/1.1. */
+/** The same as an object: every version of Node accepts it for HTTP/2, and middleware for HTTP/1.1. */
 function pairsOf(head: readonly string[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;

@@ -4,13 +4,13 @@ import { type HttpResponse, isSource } from "../response.js";
 import { NodeExchange } from "./exchange.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
-/** Called when a request is for nobody here, as in Express. */
+/** Called for a request that no route or binding matches, as in Express. */
 export type NextHandler = (error?: unknown) => void;
 
-/** A request handler for node:http, node:http2, and what is built on them. */
+/** A request handler for node:http, node:http2, and frameworks on top of them. */
 export type NodeHandler = (request: NodeServerRequest, response: NodeServerResponse, next?: NextHandler) => void;
 
-/** Writes the answers of a dispatch to the responses of Node. */
+/** Writes the answers of a dispatch to Node's responses. */
 export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandler {
   return (request, response, next) => {
     const exchange = new NodeExchange(request, response, logger);
@@ -19,7 +19,7 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
       if (answer === undefined && next !== undefined) return next();
       void reply(exchange, answer ?? dispatch.notFound(exchange), logger);
     } catch (error) {
-      // Here it is one request; in the listener of a server it would be the process.
+      // Caught here the error affects one request; in the listener of a server it would end the process.
       fail(exchange, error, logger);
     }
   };
@@ -34,7 +34,7 @@ async function reply(
     exchange.watch();
   } catch (error) {
     fail(exchange, error, logger);
-    // It is made for nobody now.
+    // The answer cannot be written any more.
     const { body } = await answer;
     if (isSource(body)) body.cancel();
     return;
@@ -47,7 +47,7 @@ async function reply(
   }
 }
 
-/** Bindings answer their own errors; this is for what they did not foresee. */
+/** Bindings answer their own errors; this is for unexpected ones. */
 function fail(exchange: NodeExchange, error: unknown, logger: Logger): void {
   if (!exchange.canceled) logger.error({ err: error }, "a request could not be answered");
   if (exchange.response.headersSent) exchange.response.destroy();

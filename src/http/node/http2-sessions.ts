@@ -7,23 +7,23 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 export interface Http2Options {
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
-  /** A request's body must be here within this time, and so must the answer to a ping, in milliseconds. */
+  /** A request's body must arrive within this time, and so must the answer to a ping, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Between two questions whether the client is still there, in milliseconds. */
+  /** Between two pings that check whether the client is still there, in milliseconds. */
   readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** How quickly answers have to be taken. */
+  /** How quickly a client must take its answers. */
   readonly limits: Pick<Limits, "stalledReaderMs" | "minReaderBytes">;
   /** Streams that one client may have open at once. */
   readonly maxStreams: number;
 }
 
-/** The HTTP/2 side of a port that somebody else listens on. */
+/** The HTTP/2 side of a port whose HTTP/1.1 server listens. */
 export interface Http2Sessions {
-  /** Takes a connection over, with whatever was put back into it. */
+  /** Takes a connection over, with the bytes that were put back into it. */
   accept(socket: Socket): void;
-  /** Tells every client that it may end its streams and begin none (GOAWAY, RFC 9113, 6.8). */
+  /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
   drain(): void;
 }
 
@@ -33,8 +33,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   const server = http2.createServer(
     {
       settings: { maxConcurrentStreams: options.maxStreams },
-      // Requests and streams are limited by our own counts. Node's behaviour at its own limit is to refuse streams of
-      // a session whose other streams happen to hold much data, and it counts idle ones in.
+      // Requests and streams have limits of our own. At its limit Node refuses streams of a session whose other streams
+      // happen to hold much data, and it counts idle streams too.
       maxSessionMemory: Number.MAX_SAFE_INTEGER,
     },
     options.handler,
@@ -42,7 +42,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
   const begin = (session: http2.ServerHttp2Session, socket: Socket): void => {
     sessions.add(session);
-    // The connection's end is certain; that of a session that was destroyed is not.
+    // A connection always emits "close"; a session that was destroyed may not.
     socket.once("close", () => sessions.delete(session));
     closeWhenIdle(session, socket, options.idleTimeoutMs);
     closeWhenGone(session, socket, options);
@@ -51,9 +51,9 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   };
   return {
     accept: (socket) => {
-      // HTTP/1.1 answers whoever has stopped sending; of HTTP/2 this is the end, and streams would go on for nobody.
+      // In HTTP/1.1 a client that has stopped sending still gets its answer; in HTTP/2 the session is over then.
       socket.allowHalfOpen = false;
-      // The session comes into being within the call, if it does. It does not give its socket away.
+      // Node creates the session synchronously, if at all. It does not expose its socket, so it is paired here.
       const begun = (session: http2.ServerHttp2Session): void => begin(session, socket);
       server.once("session", begun);
       server.emit("connection", socket);
@@ -66,8 +66,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
 }
 
 /**
- * Ends a session and its connection. `destroy()` alone waits until what is on its way has left, which may be never
- * where the other side does not read; until then the session is destroyed but not closed, and throws at whoever uses it.
+ * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, which may be never where
+ * the other side does not read. Until then the session is destroyed but not closed, and its methods throw.
  */
 function end(session: http2.ServerHttp2Session, socket: Socket): void {
   session.destroy();
@@ -80,7 +80,7 @@ function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, idleTi
   const idle = setTimeout(() => {
     if (open > 0 || cutOff !== undefined) return;
     session.close();
-    // A stream whose headers do not end is none for us, but Node waits for it.
+    // A stream whose headers never end is not reported to us, but Node waits for it.
     cutOff = setTimeout(() => open === 0 && end(session, socket), CLOSE_MS);
   }, idleTimeoutMs);
   session.on("stream", (stream) => {
@@ -96,7 +96,7 @@ function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, idleTi
   });
 }
 
-/** A client that vanished without a word does not answer pings; its streams would wait for it for a long time. */
+/** A client that has disappeared does not answer pings; without them its streams would stay open for a long time. */
 function closeWhenGone(
   session: http2.ServerHttp2Session,
   socket: Socket,
@@ -110,7 +110,7 @@ function closeWhenGone(
   const ask = setInterval(() => {
     if (pongTimer !== undefined) return;
     pongTimer = setTimeout(() => end(session, socket), requestTimeoutMs);
-    // Node throws where a session is destroyed, and a timer's exception ends the process.
+    // Node throws where the session is destroyed, and an exception in a timer ends the process.
     if (!session.destroyed) session.ping(answered);
   }, keepAliveMs);
   socket.once("close", () => {
@@ -119,10 +119,10 @@ function closeWhenGone(
   });
 }
 
-/** What a connection without a stream gets to hear that it is closed, in milliseconds. */
+/** How long a client without a stream has to notice that its connection is being closed, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** What HTTP/1.1 has a server-wide check for, HTTP/2 leaves to us: a body that comes too slowly or not at all. */
+/** Ends a stream whose body arrives too slowly or not at all; for HTTP/1.1 Node checks this itself. */
 function limitBody(stream: http2.ServerHttp2Stream, requestTimeoutMs: number): void {
   // Missing from the types; true when HEADERS carried END_STREAM, so that there is no body to wait for.
   if ((stream as { endAfterHeaders?: boolean }).endAfterHeaders === true) return;

@@ -18,11 +18,11 @@ export interface TlsFiles {
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly tls?: TlsFiles;
   readonly limits: Limits;
-  /** Those of all ports. */
+  /** The connections of all ports. */
   readonly connections: Connections;
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
   readonly logger: Logger;
@@ -31,23 +31,23 @@ export interface ListenOptions {
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
 export interface Listener {
   readonly port: number;
-  /** From now on every answer tells its client that the connection ends; connections that wait for none end now. */
+  /** From now on every answer tells its client that the connection ends; idle connections end now. */
   drain(): void;
-  /** Takes no new connection, gives the open ones `graceMs` to end, then cuts them off. */
+  /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Opens a port for HTTP/1.1 and HTTP/2 together: with TLS the client chooses by ALPN, without it by what it sends
- * first. Clients that are slow with their handshake, headers or body are cut off after `requestTimeoutMs`.
+ * Opens a port for HTTP/1.1 and HTTP/2 together: with TLS the client chooses by ALPN, without TLS by its first bytes.
+ * Clients that are slow with their handshake, headers or body are cut off after `requestTimeoutMs`.
  *
- * @throws the error of the system when the port is taken, may not be had, or the host is not of this machine.
+ * @throws the error of the system when the port is in use or not permitted, or the host is not of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { requestTimeoutMs, keepAliveMs, maxStreamsPerConnection } = options.limits;
   const draining = trackDrain(options.handler);
-  // A proxy in front keeps idle connections, for 60 seconds as a rule, and has to be the first to let go: a request
-  // that meets a connection being closed is lost.
+  // A proxy in front keeps idle connections, usually for 60 seconds, and must be the one that closes them: a request
+  // that is sent while the server closes the connection is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
   const sessions = createHttp2Sessions({
@@ -84,7 +84,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
 type Http1Server = http.Server | https.Server;
 
-/** The connections that were admitted and are open; the others come to nobody's ears. */
+/** The open connections that were admitted; the server does not see the others. */
 function trackSockets(server: Server, connections: Connections): Set<Socket> {
   const sockets = new Set<Socket>();
   const listeners = server.listeners("connection");
@@ -108,7 +108,7 @@ function createHttp1(
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(requestTimeoutMs / 4)),
     keepAliveTimeout,
-    // Finds clients that vanished while a stream had nothing to detect them.
+    // Detects clients that disappeared while a stream had nothing to send.
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
   };
@@ -125,11 +125,10 @@ function createHttp1(
 }
 
 /**
- * Lets HTTP/2 share the server's connections. The server stays the one that listens, because Node checks headers and
- * requests against their time limits only in a listening one: its own listener for connections becomes one of two
- * ways that a connection can go.
+ * Passes each connection to HTTP/1.1 or HTTP/2. The HTTP/1.1 server keeps listening, because Node applies the time limits
+ * of headers and requests only in a listening server.
  *
- * @returns how to give up the connections that have not shown yet what they speak.
+ * @returns functions that close the connections whose protocol is not known yet.
  */
 function routeByProtocol(
   server: Http1Server,
@@ -156,7 +155,7 @@ function routeByProtocol(
   return undecided;
 }
 
-/** Notes which HTTP/1.1 answers are still open, so that they can detect their client that the connection ends. */
+/** Keeps track of open HTTP/1.1 answers, so that they can tell their clients that the connection ends. */
 function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
   begin(idle: () => void): void;
@@ -168,7 +167,7 @@ function trackDrain(handler: ListenOptions["handler"]): {
   };
   function closed(this: http.ServerResponse): void {
     open.delete(this);
-    // The connection counts as idle only when the listeners of this event have run.
+    // Node counts the connection as idle only after the listeners of this event have run.
     if (afterAnswer !== undefined) setImmediate(afterAnswer);
   }
   return {
@@ -189,7 +188,7 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
   return new Promise((resolve, reject) => {
     let listening = false;
     server.on("error", (error: NodeJS.ErrnoException) => {
-      // Later errors are of single connections that could not be accepted, as when files run out.
+      // Later errors concern single connections that could not be accepted, as when file descriptors run out.
       if (listening) logger.error({ err: error }, "a connection could not be accepted");
       else reject(error);
     });

@@ -2,11 +2,11 @@ import { IncomingMessage } from "node:http";
 import type { NodeServerRequest } from "./types.js";
 
 /**
- * A request whose body can be read once more, where a body parser of the surrounding framework has read it before and
- * left the result in `body`, as `express.json()` does. What was read is put into a request of the same connection;
- * an object is written as JSON again, which loses nothing that a reader of JSON would see.
+ * A copy of a request whose body can be read again, where a body parser of the framework has read it before and put the
+ * result into `body`, as `express.json()` does. A parsed object is written as JSON again, which loses nothing that a reader
+ * of JSON would see.
  *
- * @throws where nothing is left of the body.
+ * @throws where the body was read and is not in `body`.
  */
 export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   const { body } = request as { body?: unknown };
@@ -21,7 +21,7 @@ export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   replayed.method = request.method;
   replayed.url = request.url;
   replayed.rawHeaders = request.rawHeaders;
-  // The parser has undone any encoding, and its text may be shorter or longer than what came in.
+  // The parser has decoded the body, so its length may differ from what was received.
   const { "content-encoding": _encoding, "transfer-encoding": _transfer, ...headers } = request.headers;
   replayed.headers = { ...headers, "content-length": `${bytes.byteLength}` };
   replayed.complete = true;

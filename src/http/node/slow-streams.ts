@@ -2,10 +2,10 @@ import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Limits } from "../../core/limits.js";
 import { TransientSet } from "../../core/transient.js";
 
-/** A stream of HTTP/2, with what is noted of it. */
+/** An HTTP/2 stream, with notes about it. */
 interface Watched extends Http2Stream {
   [openKey]?: TransientSet<Watched>;
-  /** When it was first seen that its answer is complete and waits for its reader, in milliseconds. */
+  /** When its complete answer was first seen waiting for its reader, in milliseconds. */
   [sinceKey]?: number;
   /** How many bytes waited then. */
   [bytesKey]?: number;
@@ -17,13 +17,13 @@ const sinceKey: unique symbol = Symbol("since");
 const bytesKey: unique symbol = Symbol("bytes");
 const completeKey: unique symbol = Symbol("complete");
 
-/** Looks at the streams of a session within each `stalledReaderMs`. */
+/** How often the streams of a session are checked within `stalledReaderMs`. */
 const LOOKS = 4;
 
 /**
- * Breaks off streams whose answer is complete here and is not taken: HTTP/2 has flow control for each stream, so a reader
- * may leave any number of answers in memory on a connection that gets on otherwise. For every `minReaderBytes` of what
- * waits it has `stalledReaderMs`. What is still being written is looked after by whoever writes it.
+ * Ends streams whose complete answer is not read. HTTP/2 has flow control for each stream, so a client can leave any number
+ * of answers in memory on a connection that otherwise works. A reader has `stalledReaderMs` for each `minReaderBytes` that
+ * wait. Answers that are still being written are checked by the code that writes them.
  */
 export function watchStreams(
   session: Http2Session,
@@ -49,7 +49,7 @@ export function watchStreams(
   session.once("close", () => clearInterval(timer));
 }
 
-/** Notes that an answer is complete whose stream is ended by somebody else, when what was written has left. */
+/** Marks an answer as complete whose stream other code ends once the written bytes have been sent. */
 export function noteComplete(stream: Watched | undefined): void {
   if (stream !== undefined) stream[completeKey] = true;
 }

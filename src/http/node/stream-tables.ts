@@ -1,21 +1,21 @@
 import type { ServerHttp2Session } from "node:http2";
 import { types } from "node:util";
 
-/** Streams that a session begins before its tables are renewed, and at least twice as many as it has open. */
+/** The tables of a session are renewed after this many new streams, or after twice as many as are open if that is more. */
 const RENEW_AFTER = 64;
 
-/** Where Node keeps the open streams of a session, and those that have no number yet. */
+/** Where Node keeps the open streams of a session, and those that have no id yet. */
 interface State {
   streams: Map<unknown, unknown>;
   pendingStreams: Set<unknown>;
 }
 
 /**
- * Keeps the streams of a session that are over from living on as garbage. Node notes the open ones in a Map and a Set, whose
- * tables are replaced by the dozen as streams come and go, and each refers to the next one (`core/transient.ts` says why).
- * A full collection makes the table of that moment old; from then on all that follow, with every other stream of the
- * connection, wait for the next full collection, which again leaves an old table behind. It was about a seventh of a
- * call's CPU time for bare grpc-js. A new Map and Set, now and then, are referred to by no old table.
+ * Lets the ended streams of a session be garbage-collected early. Node keeps the open ones in a Map and a Set, whose inner
+ * tables are replaced often as streams come and go, and each table refers to the next one (`core/transient.ts` says why).
+ * A full collection makes the table of that moment old; from then on all later tables, with every other stream of the
+ * connection, stay until the next full collection, which again leaves an old table behind. This was about a seventh of a
+ * call's CPU time for bare grpc-js. No old table refers to a new Map and Set, so they are replaced from time to time.
  *
  * Where another version of Node keeps its streams elsewhere, nothing happens.
  */
@@ -40,7 +40,7 @@ function stateOf(session: ServerHttp2Session): State | undefined {
   return undefined;
 }
 
-/** A copy of the same class, which is one of Node's own, that no program can change. */
+/** A copy of the same class: one of Node's own, which programs cannot change. */
 function copyOf<T extends Map<unknown, unknown> | Set<unknown>>(from: T): T {
   const copy = Reflect.construct(from.constructor, []) as T;
   from.forEach((value: unknown, key: unknown) => {

@@ -2,22 +2,22 @@ import { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import type { BodyWriter } from "../response.js";
 
-/** What bodies are written to: a response of either version of HTTP, or a stream of HTTP/2. */
+/** What bodies are written to: an HTTP/1.1 or HTTP/2 response, or an HTTP/2 stream. */
 export interface WriteTarget {
   write(piece: Uint8Array | string): boolean;
   on(event: "drain" | "close", listener: () => void): unknown;
   off(event: "drain" | "close", listener: () => void): unknown;
   destroy(): unknown;
   readonly destroyed?: boolean;
-  /** The stream of a response over HTTP/2. */
+  /** The stream of an HTTP/2 response. */
   readonly stream?: { readonly destroyed: boolean; close(code: number): void } | undefined;
-  /** Closes a stream of HTTP/2. */
+  /** Closes an HTTP/2 stream. */
   close?(code: number): void;
-  /** What middleware that compresses adds: without it the pieces of a stream would be held back. */
+  /** Added by middleware that compresses; without it the pieces of a stream would be held back. */
   flush?(): void;
 }
 
-/** The code of a stream that is broken off (RFC 9113, 7). */
+/** The error codes of a stream that is broken off (RFC 9113, 7). */
 const codes = { stalled: constants.NGHTTP2_ENHANCE_YOUR_CALM, failed: constants.NGHTTP2_INTERNAL_ERROR };
 
 /** Writes a body to a response of Node. */
@@ -25,11 +25,11 @@ export class NodeWriter implements BodyWriter {
   readonly #target: WriteTarget;
   #isBlocked = false;
   #isBrokenOff = false;
-  /** It listens for "drain" from the first time that it is blocked. */
+  /** Listens for "drain" since it was first blocked. */
   #isListening = false;
 
   constructor(target: object) {
-    // All classes have these forms, among overloads that the type checker cannot unite.
+    // All of these classes have the methods, but with overloads that the type checker cannot unify.
     this.#target = target as WriteTarget;
   }
 
@@ -67,7 +67,7 @@ export class NodeWriter implements BodyWriter {
         resolve();
       };
       const look = (): void => {
-        // It is not its turn yet: there is another answer before it on the connection.
+        // It is not its turn yet: an earlier answer is still being sent on the connection.
         if (target instanceof ServerResponse && target.socket === null && !this.isOver) return;
         this.breakOff("stalled");
         end();
