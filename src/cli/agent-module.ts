@@ -9,19 +9,19 @@ import { describeImportError } from "./import-error.js";
 import { prepareTypeScript } from "./typescript.js";
 import { UsageError } from "./usage-error.js";
 
-/** What a module has for a server. */
+/** What a module provides for a server. */
 export interface AgentModule {
-  /** Its agents, and the options that it brings. */
+  /** Its agents and options. */
   readonly options: Partial<ServerOptions>;
-  /** Exports that look like slips of the pen, as sentences. */
+  /** Exports that look like typing mistakes, as sentences. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Loads a module and takes from it what a server needs: an agent as `default` or `agent`, or several by tenant as
- * `agents`; options of `createServer` as exports of their names, or together as `options`.
+ * Loads a module and reads what a server needs: an agent as `default` or `agent`, or several by tenant as `agents`; options
+ * of `createServer` as exports with their names, or together as `options`.
  *
- * @throws UsageError when there is no such file, it cannot be loaded, or it has nothing to serve.
+ * @throws UsageError when the file does not exist, cannot be loaded, or has no agent.
  */
 export async function loadAgentModule(path: string): Promise<AgentModule> {
   const file = resolve(path);
@@ -60,16 +60,16 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** What an agent lacks, the server says. */
+/** Whether a value is meant as an agent; the server reports what it lacks. */
 function isMeantAsAgent(value: unknown): value is Agent {
   return isObject(value) && ("execute" in value || "card" in value);
 }
 
-/** A module may export anything; but hardly by a name that is nearly an option's. */
+/** A module may export anything, but a name that is nearly an option's is probably a mistake. */
 function warningsIn(path: string, exports: Record<string, unknown>): string[] {
   const known = ["options", ...Object.keys(optionTable)];
   return Object.keys(exports).flatMap((name) => {
     const near = known.includes(name) || name.length < 5 ? undefined : nearest(name, known);
-    return near === undefined ? [] : [`${path} exports ${name}, which is no option: did you mean ${near}?`];
+    return near === undefined ? [] : [`${path} exports ${name}, which is not an option: did you mean ${near}?`];
   });
 }

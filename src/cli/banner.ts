@@ -1,7 +1,7 @@
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { WELL_KNOWN_PATH } from "../card/well-known.js";
 
-/** What was opened, for people. */
+/** What the greeting says about a server. */
 export interface Opened {
   readonly url: string;
   readonly grpcAddress: string | undefined;
@@ -11,7 +11,7 @@ export interface Opened {
   readonly card: AgentCard;
 }
 
-/** Says where a server listens, and how to talk to it for the first time. */
+/** The greeting: where the server listens, and first commands to call it. */
 export function greeting({ url, grpcAddress, store, card }: Opened): string {
   const grpc = grpcAddress ?? "none";
   return `${card.name} ${card.version} is ready.
@@ -21,7 +21,7 @@ export function greeting({ url, grpcAddress, store, card }: Opened): string {
   Card   ${url}${WELL_KNOWN_PATH}
   Tasks  ${store}
 
-To begin with:
+Try it:
 
   ${firstCall(url, grpcAddress, card)}
 
@@ -33,7 +33,7 @@ To begin with:
 `;
 }
 
-/** By gRPC where it has a port, else by Connect. */
+/** Over gRPC where it has a port, otherwise over Connect. */
 function firstCall(url: string, grpcAddress: string | undefined, card: AgentCard): string {
   const method = `${A2AService.typeName}/SendMessage`;
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
@@ -43,13 +43,13 @@ function firstCall(url: string, grpcAddress: string | undefined, card: AgentCard
   return `grpcurl ${plaintext}-d ${body} \\\n    ${grpcAddress} ${method}`;
 }
 
-/** The tenant is a part of the path in HTTP+JSON. */
+/** In HTTP+JSON the tenant is part of the path. */
 function quoteUrl(url: string, card: AgentCard, operation: string): string {
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
   return tenant === "" ? `${url}/${operation}` : `${url}/${encodeURIComponent(tenant)}/${operation}`;
 }
 
-/** A request in quotes for a shell, with an example of a skill that has the tag, or else of the first skill. */
+/** A request, quoted for a shell, with an example of a skill that has the tag, otherwise of the first skill. */
 function request(card: AgentCard, tag = "", tenant = ""): string {
   const skill = card.skills.find(({ tags }) => tags.includes(tag)) ?? card.skills[0];
   const text = skill?.examples[0] ?? "hello";

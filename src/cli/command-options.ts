@@ -2,21 +2,21 @@ import { choice, type OptionKind, text, yesNo } from "../server/option-kinds.js"
 import type { OptionRow } from "../server/option-table.js";
 import type { DriverName } from "../store/sqlite/driver/driver.js";
 
-/** Options of `parley serve` alone: what a program that embeds Parley does in code. */
+/** Options of `parley serve` only; a program that embeds Parley does the same in code. */
 export interface CommandOptions {
-  /** SQLite file that keeps the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
+  /** SQLite file for the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
   readonly store: string;
-  /** Where SQLite comes from. Default: Node.js itself, from 22.13 on, else the package `better-sqlite3`. */
+  /** Where SQLite comes from. Default: Node.js itself, from 22.13 on, otherwise the package `better-sqlite3`. */
   readonly sqliteDriver: DriverName;
-  /** Other servers have the file open as well, all of them with this option. Default: off. */
+  /** Lets other servers use the file at the same time, all of them with this option. Default: off. */
   readonly shared: boolean;
   /** File of the certificate chain, as PEM: TLS on both ports, with `tlsKey`. Default: cleartext. */
   readonly tlsCert: string;
   /** File of the certificate's private key, as PEM, without a passphrase. */
   readonly tlsKey: string;
-  /** The least that is logged to stderr. Default `info`. */
+  /** The lowest level that is logged to stderr. Default `info`. */
   readonly logLevel: LogLevel;
-  /** How it is logged: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, else `json`. */
+  /** Format of the log: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, otherwise `json`. */
   readonly logFormat: LogFormat;
 }
 
@@ -33,13 +33,13 @@ export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "l
 const file: OptionKind<string> = text("<file>", () => []);
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
-  store: { kind: file, help: "SQLite file that keeps the tasks; memory forgets them" },
+  store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the end" },
   sqliteDriver: {
     kind: choice<DriverName>(["node:sqlite", "better-sqlite3"], "<name>"),
     help: "where SQLite comes from",
     otherwise: "Node.js itself, from 22.13 on",
   },
-  shared: { kind: yesNo, help: "let other servers have the file open too, all of them with this option" },
+  shared: { kind: yesNo, help: "let other servers use the file too, all of them with this option" },
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
   tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
   logLevel: {
@@ -48,6 +48,6 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   },
   logFormat: {
     kind: choice(["auto", "pretty", "json"], "<format>"),
-    help: "how it is logged: for people, or for programs; auto is pretty on a terminal",
+    help: "format of the log, for people or for programs; auto: pretty on a terminal",
   },
 };

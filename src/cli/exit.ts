@@ -4,15 +4,15 @@ import type { TaskStore } from "../store/task-store.js";
 /** Exit code that asks a supervisor to start the program again (EX_TEMPFAIL of BSD's sysexits). */
 export const RESTART_CODE = 75;
 
-/** How long a store gets to close when the process ends out of order, in milliseconds. */
+/** How long a store has to close when the process ends because of an error, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 let expected = false;
 let store: TaskStore | undefined;
 
 /**
- * Ends the process with a code. Node waits for all threads at an exit, and one that hangs in a disk would keep the
- * process for as long as the disk likes; where the store hangs, a signal ends it instead, since that asks nobody.
+ * Ends the process with a code. At an exit Node waits for all threads, and one that hangs on a disk would keep the process
+ * alive. Where the store hangs, a signal ends the process instead, which waits for nothing.
  */
 export function exit(code: number): never {
   expected = true;
@@ -20,7 +20,7 @@ export function exit(code: number): never {
   process.exit(code);
 }
 
-/** Gives the store a moment to close, then ends the process, whatever hangs; `signal` is what it dies of in that case. */
+/** Gives the store a moment to close, then ends the process; by `signal` if the store hangs. */
 export async function exitProcess(code: number, signal: NodeJS.Signals = "SIGKILL"): Promise<never> {
   expected = true;
   let timer: NodeJS.Timeout | undefined;
@@ -36,10 +36,10 @@ export async function exitProcess(code: number, signal: NodeJS.Signals = "SIGKIL
   process.exit(code);
 }
 
-/** Ends the process at once, by the signal's own action, which no thread can delay. */
+/** Ends the process at once, by the default action of the signal, which no thread can delay. */
 export function die(signal: NodeJS.Signals): never {
   expected = true;
-  // The system lets the first process of a container live through its own signals.
+  // The first process of a container ignores signals that it sends to itself.
   if (process.pid === 1) process.abort();
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
@@ -47,8 +47,8 @@ export function die(signal: NodeJS.Signals): never {
 }
 
 /**
- * From now on an end of the process that nobody here asked for does not look like an orderly one: an agent may call
- * `process.exit(0)`. What it leaves behind is what a crash leaves.
+ * From now on an unexpected end of the process does not look like an orderly one: an agent may call `process.exit(0)`,
+ * which leaves its tasks as a crash does.
  */
 export function noteUnexpectedEnd(open: TaskStore): void {
   store = open;
@@ -60,12 +60,12 @@ export function noteUnexpectedEnd(open: TaskStore): void {
   });
 }
 
-/** Ends the process after so many milliseconds, even when its event loop is blocked: the clock is in another thread. */
+/** Kills the process after this time in milliseconds, even when its event loop is blocked: the timer is in another thread. */
 export function endAtTheLatest(ms: number): void {
   const script = `
     const { workerData: ms } = require("node:worker_threads");
     setTimeout(() => {
-      require("node:fs").writeSync(2, "parley: something holds up the end of the server, which is cut short\\n");
+      require("node:fs").writeSync(2, "parley: the server did not end in time and is killed\\n");
       process.kill(process.pid, "SIGKILL");
     }, ms);`;
   new Worker(script, { eval: true, workerData: ms }).unref();

@@ -9,7 +9,7 @@ import { UsageError } from "./usage-error.js";
 
 /** One option of the command line. */
 export interface Flag {
-  /** Whose option it is. */
+  /** Where the option belongs. */
   readonly of: "server" | "limits" | "command";
   /** Its name in code. */
   readonly name: string;
@@ -18,18 +18,18 @@ export interface Flag {
   /** Such as `PARLEY_GRPC_PORT`. */
   readonly variable: string;
   readonly row: OptionRow;
-  /** What applies without it, as people read it. */
+  /** The default, as a person reads it. */
   readonly otherwise: string;
 }
 
-/** What was given on the command line and in the environment, and nothing else. */
+/** The options that were set on the command line and in the environment. */
 export interface Given {
   readonly server: Partial<ServerOptions>;
   readonly limits: Partial<Limits>;
   readonly command: Partial<CommandOptions>;
 }
 
-/** Every option that a text can give, of the server, its limits, and the command. */
+/** Every option of the server, its limits and the command that a text can set. */
 export const flags: readonly Flag[] = [
   ...flagsOf("server", optionTable, defaultOptions).filter(({ row }) => row.needsPorts === true),
   ...flagsOf("command", commandTable, defaultCommandOptions),
@@ -51,7 +51,7 @@ function flagsOf(of: Flag["of"], table: object, defaults: object): Flag[] {
     });
 }
 
-/** Adds all of them to a command. Limits are not in its help: they have a list of their own. */
+/** Adds all flags to a command. Its help does not show limits, which have a list of their own. */
 export function addFlags(command: Command): Command {
   for (const flag of flags) command.addOption(optionOf(flag));
   return command;
@@ -61,7 +61,7 @@ function optionOf({ of, flag, variable, row, otherwise }: Flag): Option {
   const { placeholder = "", read, choices } = row.kind;
   const option = new Option(`${flag} ${placeholder}`.trim(), row.help ?? "");
   if (placeholder === "") {
-    // To commander any value of a variable switches its option on.
+    // In commander any value of the variable would switch the option on.
     return isOn(variable) === false ? option : option.env(variable);
   }
   option.env(variable).default(null, otherwise);
@@ -72,12 +72,12 @@ function optionOf({ of, flag, variable, row, otherwise }: Flag): Option {
       throw new InvalidArgumentError((error as Error).message);
     }
   });
-  // For the help alone: what is no choice has been refused before.
+  // Only for the help: other values have been refused before.
   if (choices !== undefined) option.argChoices = [...choices];
   return of === "limits" && row.help === undefined ? option.hideHelp() : option;
 }
 
-/** What was given to a command that has all flags. */
+/** The options that were set for a command. */
 export function givenTo(command: Command): Given {
   const given = { server: {}, limits: {}, command: {} };
   for (const { of, name, flag, variable, row } of flags) {
@@ -91,15 +91,15 @@ export function givenTo(command: Command): Given {
   return given;
 }
 
-/** Variables that look like options and are none, each with a hint where one is near. */
+/** Variables that look like options but are not, each with a hint where an option has a similar name. */
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = flags.map(({ variable }) => variable);
-  // Kubernetes gives every container such variables of a service that is called "parley".
+  // Kubernetes sets such variables in every container if a service is called "parley".
   const isOurs = (name: string): boolean => name.startsWith("PARLEY_") && !/^PARLEY_(SERVICE_|PORT_\d)/.test(name);
   return unknownNames("the variable ", Object.keys(environment).filter(isOurs), known);
 }
 
-/** The limits with what they are by default, as a table for a terminal. */
+/** The limits with their defaults, as a table for a terminal. */
 export function limitsList(): string {
   const rows = flags
     .filter(({ of }) => of === "limits")
@@ -109,9 +109,9 @@ export function limitsList(): string {
 }
 
 /**
- * Whether a variable switches an option on that has no value, or off; undefined when it does not say.
+ * Whether a variable switches an option without a value on or off; undefined where it is not set.
  *
- * @throws UsageError for a word that says neither.
+ * @throws UsageError for a value that means neither.
  */
 function isOn(variable: string): boolean | undefined {
   const word = process.env[variable];

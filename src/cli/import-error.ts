@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** How long Node.js may take to say again where a module is not well formed, in milliseconds. */
+/** How long a second Node.js may take to report where a module has a syntax error, in milliseconds. */
 const ASK_MS = 5_000;
 
-/** Why a module could not be imported, in one line with the file and the line that it comes from. */
+/** Why a module could not be imported, in one line with the file and line of the cause. */
 export function describeImportError(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return `it threw ${JSON.stringify(cause) ?? String(cause)}`;
   const { code, name, message } = cause as NodeJS.ErrnoException;
@@ -17,7 +17,7 @@ export function describeImportError(cause: unknown, file: string): string {
   return place === undefined ? message : `${message} (${place})`;
 }
 
-/** The first place outside of Node.js and installed packages that a stack names: in its head, or in its frames. */
+/** The first place outside Node.js and installed packages that a stack names, in its head or in its frames. */
 function placeIn(stack: string): string | undefined {
   const lines = stack.split("\n");
   const head = /^((?:file:\/\/|\/|[A-Z]:\\).*):(\d+)$/.exec(lines[0] ?? "");
@@ -31,8 +31,8 @@ function placeIn(stack: string): string | undefined {
 }
 
 /**
- * Node.js knows where a module is not well formed, and tells it only when nobody catches the error. None of it runs for that:
- * modules are parsed and linked before the first one begins.
+ * Node.js prints the place of a syntax error only when the error is not caught, so a second process imports the module. No code
+ * of the module runs there, because modules are parsed and linked before the first one is executed.
  */
 function placeFromNode(file: string): string | undefined {
   const script = `await import(${JSON.stringify(pathToFileURL(file).href)})`;
@@ -41,7 +41,7 @@ function placeFromNode(file: string): string | undefined {
   return stderr ? placeIn(stderr.trimStart()) : undefined;
 }
 
-/** A path as whoever typed the command sees it. */
+/** A path relative to the current directory, where it is inside. */
 function shown(at: string): string {
   const path = at.startsWith("file:") ? fileURLToPath(at.split("?", 1)[0] ?? at) : at;
   const here = relative(process.cwd(), path);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Nothing is imported before the version is known to be one that can load it: an older Node.js gets a line and no stack.
+// Nothing is imported before the version is checked, so that an older Node.js prints one line and no stack trace.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 20 || (major === 20 && minor < 19)) {

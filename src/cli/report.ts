@@ -6,13 +6,13 @@ import { UsageError } from "./usage-error.js";
 
 /** How a command ended. */
 export interface Outcome {
-  /** 0 done, 2 something that whoever started it can mend, 75 something that may mend itself, 1 everything else. */
+  /** 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. */
   readonly exitCode: 0 | 1 | 2 | typeof RESTART_CODE;
-  /** What to say of it, if it was not said yet. */
+  /** What to print, if it was not printed yet. */
   readonly text: string;
 }
 
-/** Turns an error into one line without a stack trace, unless nobody expected it. */
+/** Turns an expected error into one line; an unexpected one keeps its stack trace. */
 export function outcomeOf(error: unknown): Outcome {
   // commander has printed its own message already.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, text: "" };

@@ -19,12 +19,12 @@ import { endOnSignals } from "./signals.js";
 import { UsageError } from "./usage-error.js";
 
 const afterHelp = `
-Durations are written as 500ms, 10s, 15m, 2h or 7d, sizes as 64KiB, 8MiB or 1GiB. What the command line says wins over the
-environment, both win over what the module exports, and that over the defaults. Every limit is an option too
+Write durations as 500ms, 10s, 15m, 2h or 7d, and sizes as 64KiB, 8MiB or 1GiB. The command line wins over the environment,
+the environment over the exports of the module, and these over the defaults. Every limit is an option too
 (--max-request-bytes 16MiB): "parley limits" lists them.
 `;
 
-/** Adds `serve`, and `limits`, which lists what does not fit into its help. */
+/** Adds the command `serve`, and `limits`, which lists the options that its help leaves out. */
 export function addServe(program: Command): void {
   const serveCommand = program
     .command("serve")
@@ -38,18 +38,18 @@ export function addServe(program: Command): void {
   addFlags(serveCommand).action((module: string) => serve(module, givenTo(serveCommand)));
   program
     .command("limits")
-    .description("list the limits that serve can be given, with their defaults and environment variables")
+    .description("list the limits that serve accepts, with their defaults and environment variables")
     .action(() => void process.stdout.write(limitsList()));
 }
 
 async function serve(path: string, given: Given): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
   const logger = createLog(command.logLevel, command.logFormat);
-  // What grpc-js has to say about a port that is taken, this program says itself.
+  // grpc-js would print its own line about a port in use; this program reports that itself.
   const logGrpc = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
   setLogger({ error: logGrpc, info: logGrpc, debug: logGrpc });
   process.on("uncaughtException", (error) => {
-    logger.error({ err: error }, "an error that nobody caught ends the process");
+    logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);
   });
   const module = await loadAgentModule(path);
@@ -58,11 +58,11 @@ async function serve(path: string, given: Given): Promise<void> {
   const store = storeOf(options.store, given, logger);
   noteUnexpectedEnd(store);
   let server: Server | undefined;
-  // Not before the store is open, which holds up this thread, by a hanging disk for ever: until then a signal ends the
-  // process by itself.
+  // Only after the store is open: opening blocks this thread, on a hanging disk for ever, and until then the default action
+  // of a signal ends the process.
   endOnSignals(latestEnd(options), async (signal) => {
     logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
-    // Whoever is stopped while starting leaves things as a crash would, and the next start takes care of that.
+    // A server that is stopped while it starts leaves its tasks as a crash does; the next start recovers them.
     return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
   });
   try {
@@ -82,15 +82,15 @@ async function serve(path: string, given: Given): Promise<void> {
   process.stdout.write(greeting({ url, grpcAddress, card, store: tasks }));
 }
 
-/** What an orderly end waits for, and how not to. */
+/** For the log: how many tasks an orderly end waits for, and how to end at once. */
 function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
   const running = server?.running ?? 0;
-  const again = signal === "SIGINT" ? "Ctrl-C" : "the signal";
+  const key = signal === "SIGINT" ? "Ctrl-C" : "the signal";
   const tasks = running === 1 ? "1 task is" : `${running} tasks are`;
-  return running === 0 ? "" : `: ${tasks} running; ${again} again ends it now`;
+  return running === 0 ? "" : `: ${tasks} running; ${key} again ends it now`;
 }
 
-/** What a server needs beyond the grace that its work gets, in milliseconds: it gives up by itself before. */
+/** How long a server may take beyond the grace period, in milliseconds; by itself it gives up earlier. */
 const END_MS = 5_000;
 
 function latestEnd({ limits = {} }: Partial<ServerOptions>): number {
@@ -101,7 +101,7 @@ function latestEnd({ limits = {} }: Partial<ServerOptions>): number {
 interface Close {
   /** Exit code of an orderly end. */
   readonly code: number;
-  /** What the process dies of when something hangs. */
+  /** The signal that kills the process when something hangs. */
   readonly signal?: NodeJS.Signals;
   readonly graceMs?: number;
 }
@@ -116,12 +116,12 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
   return exitProcess(code, signal);
 }
 
-/** The store that the module brings, or the one that the command line names. */
+/** The store that the module exports, or the one that the command line names. */
 function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): TaskStore {
   const { store: path, shared } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
     if (command.store === undefined && !shared) return own;
-    throw new UsageError("the module brings a store of its own: leave --store and --shared out");
+    throw new UsageError("the module exports a store of its own: omit --store and --shared");
   }
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
   if (path !== "memory") return sqliteStore({ path, shared, logger });
@@ -129,7 +129,7 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
   return memoryStore();
 }
 
-/** The module's options, and before them what the command line and the environment say. */
+/** The module's options; the command line and the environment win over them. */
 function optionsOf(module: Partial<ServerOptions>, given: Given): Partial<ServerOptions> {
   const { tlsCert, tlsKey } = given.command;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {

@@ -1,15 +1,15 @@
 import { constants } from "node:os";
 import { die, endAtTheLatest, exit } from "./exit.js";
 
-/** npm and a terminal both pass a Ctrl-C on: what comes within this time of the first is the same key, in ms. */
+/** npm and the terminal both pass Ctrl-C on: a second signal within this time is the same key press, in milliseconds. */
 const ECHO_MS = 300;
 
 /**
- * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second one, by that signal: its exit code is
- * then 130 for Ctrl-C and 143 for SIGTERM.
+ * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second, by that signal: the exit code is then
+ * 130 for Ctrl-C and 143 for SIGTERM.
  *
- * @param latestMs when it ends at the latest, whatever hangs, in milliseconds after the first one.
- * @param end what ending in order means; it ends the process.
+ * @param latestMs when the process is killed if something hangs, in milliseconds after the first signal.
+ * @param end ends the process in order.
  */
 export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => Promise<never>): void {
   let first: number | undefined;
@@ -19,7 +19,7 @@ export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => 
       endAtTheLatest(latestMs);
       void end(signal);
     } else if (performance.now() - first > ECHO_MS) {
-      // The exit code of whoever is killed by a signal, for whoever cannot be.
+      // The first process of a container cannot be killed by its own signal, so it exits with the same code.
       if (process.pid === 1) exit(128 + constants.signals[signal]);
       die(signal);
     }

@@ -5,14 +5,14 @@ import { pathToFileURL } from "node:url";
 import { UsageError } from "./usage-error.js";
 
 /**
- * Sees to it that a module in TypeScript can be imported: Node.js 22.18 and later do it by themselves, earlier ones by
+ * Makes it possible to import a module in TypeScript: Node.js 22.18 and later do so by themselves, earlier versions with
  * `tsx`, if the module's project or the current directory has it.
  *
- * @throws UsageError that says what to do, where neither is there.
+ * @throws UsageError that says what to do, where neither works.
  */
 export async function prepareTypeScript(path: string, file: string): Promise<void> {
   const isNative = Boolean((process.features as { typescript?: unknown }).typescript);
-  // Whoever gave Node.js a loader has one for this, too.
+  // A loader that was given to Node.js can load TypeScript too.
   const hasLoader = process.execArgv.some((argument) => /^--(import|loader|experimental-loader)\b/.test(argument));
   if (isNative || hasLoader || process.env.NODE_OPTIONS?.includes("tsx") === true) return;
   const tsx = tsxFor([file, join(process.cwd(), "module.js")]);
@@ -26,7 +26,7 @@ export async function prepareTypeScript(path: string, file: string): Promise<voi
   register();
 }
 
-/** The file of tsx that modules import; to `require` it would be another one. */
+/** The file of tsx for `import`; `require` would find another one. */
 function tsxFor(places: readonly string[]): string | undefined {
   for (const place of places) {
     try {
@@ -34,7 +34,7 @@ function tsxFor(places: readonly string[]): string | undefined {
       const { exports } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
       return join(dirname(manifest), exports["./esm/api"].import.default);
     } catch {
-      // It may be in the next place.
+      // Try the next place.
     }
   }
   return undefined;

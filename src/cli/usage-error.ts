@@ -1,4 +1,4 @@
-/** Something in the command line or the module it names that only whoever typed it can mend. */
+/** A mistake in the command line, or in the module that it names, that only the user can correct. */
 export class UsageError extends Error {
   override name = "UsageError";
 }

@@ -1,4 +1,4 @@
-/** Markup that needs no escaping any more. */
+/** Markup that needs no further escaping. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -16,7 +16,7 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A template of HTML: values are escaped, but for those that are HTML themselves; undefined is nothing, a list is joined. */
+/** An HTML template: values are escaped unless they are `Html`; undefined is empty, lists are joined. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(String.raw({ raw: strings }, ...values.map(textOf)));
 }

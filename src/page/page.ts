@@ -6,13 +6,13 @@ import { Html, html, isLink } from "./html.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
 
-/** What a page is of. */
+/** What a page shows. */
 export interface PageContent {
-  /** The card as this reader is shown it, interfaces included. */
+  /** The card as this client sees it, with its interfaces. */
   readonly card: AgentCard;
   /** Path of the page's own interfaces on this host, without a slash at the end: the mount, then the tenant. */
   readonly base: string;
-  /** The other agents of the server, with the paths of their pages; the current one included. None where there is one. */
+  /** All agents of the server, with the paths of their pages. */
   readonly agents: readonly { readonly name: string; readonly path: string; readonly isShown: boolean }[];
 }
 
@@ -39,7 +39,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 const cardJson = jsonWriter(AgentCardSchema);
 
-/** A page that shows an agent to somebody with a browser: who it is, where it is reached, and a box to talk to it. */
+/** A page for browsers: what the agent is, where it can be called, and a box to talk to it. */
 export function pageOf(content: PageContent): string {
   const { card } = content;
   return html`<!doctype html>
@@ -137,7 +137,7 @@ function curl(url: string, body: object): string {
   return `curl -s ${quoted(url)} -H 'content-type: application/json' -H 'a2a-version: ${PROTOCOL_VERSION}' -d ${quoted(JSON.stringify(body))}`;
 }
 
-/** For a shell: what stands between single quotes is taken as it is. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

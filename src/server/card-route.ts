@@ -9,7 +9,7 @@ import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
-/** The well-known path of the first agent, and that of each one below its tenant (specification 8.2, 8.6). */
+/** The card of the first agent at the well-known path, and that of each agent below its tenant (specification 8.2, 8.6). */
 export function createCardRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const answer = createCardAnswers({
     maxAgeSeconds: settings.cardMaxAgeSeconds,
@@ -29,7 +29,7 @@ export function createCardRoute(settings: Settings, address: PublicAddress): Sta
   };
 }
 
-/** The card of an agent with its interfaces as somebody reaches them who came in this way. */
+/** The card of an agent, with the interface addresses that work for a request of this origin. */
 export function cardAt(served: AgentRegistration, address: PublicAddress, origin?: RequestOrigin): AgentCard {
   return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, origin)));
 }
@@ -44,7 +44,7 @@ function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | und
   }
 }
 
-/** Where a request came from, for the addresses that its answer names. */
+/** The origin of a request, which decides the addresses that its answer names. */
 export function originOf(request: HttpRequest, mount: string): RequestOrigin {
   const { address, encrypted } = request.peer;
   return { header: (name) => request.header(name), address, encrypted, mount };

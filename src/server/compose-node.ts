@@ -18,7 +18,7 @@ import type { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
-/** All parts of a server on Node.js, joined, but for the ports. */
+/** All parts of a server on Node.js, connected, without the ports. */
 export interface NodeComponents {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
@@ -29,21 +29,21 @@ export interface NodeComponents {
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
-  /** To be told where the server listens, if it does. */
+  /** Gets the addresses that the server listens on, if it does. */
   readonly address: PublicAddress;
 }
 
-/** What only a server that listens has. */
+/** Parts that only a server with ports has. */
 export interface ListenerParts {
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: InternalServices;
-  /** Whether the handler answers the questions of an orchestrator. Default false: a host has its own. */
+  /** Whether the handler serves `/healthz` and `/readyz`. Default false: a host server has its own. */
   readonly health?: boolean;
 }
 
-/** Makes every part and joins them: the only place that knows them all. */
+/** Adds the parts that need Node.js to those of `compose`, and connects them. */
 export function composeNode(
   settings: Settings,
   { headers = {}, infrastructure, health = false }: ListenerParts = {},

@@ -26,30 +26,30 @@ import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 
-/** The parts of a server that are the same in every runtime, joined. */
+/** The parts of a server that are the same in every runtime, connected. */
 export interface Components {
-  /** What bindings of the runtime are made of. */
+  /** What further bindings of the runtime are made of. */
   readonly binding: BindingOptions;
   readonly connect: ConnectBinding;
-  /** Finds who answers a request over HTTP, with these routes before that of the card. */
+  /** Makes the HTTP dispatch, with these routes before that of the card. */
   readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
-  /** To be told where the server listens, if it does. */
+  /** Gets the addresses that the server listens on, if it does. */
   readonly address: PublicAddress;
 }
 
-/** What one runtime has and another has not. */
+/** What differs between runtimes. */
 export interface RuntimeParts {
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What calls of Connect and gRPC-Web may be compressed with. Default: nothing. */
+  /** Compressions for calls of Connect and gRPC-Web. Default: none. */
   readonly compressions?: readonly Compression[];
-  /** Registers what else is served by Connect's router. */
+  /** Registers further services with Connect's router. */
   readonly more?: ((router: ConnectRouter) => void) | undefined;
 }
 
-/** Makes every part that needs no Node.js, and joins them. */
+/** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
   const { agents, limits, logger, store } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
@@ -57,7 +57,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const lifecycle = new Lifecycle({ engine, store, limits, logger });
   const address = new PublicAddress(settings);
   const proxies = createProxies(settings.trust);
-  // One that came by gRPC, or by a router of somebody else, does not know where the handler is mounted.
+  // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
     ...proxies.originOf(call),
     mount: call.mount ?? settings.basePath,
@@ -98,7 +98,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     connect,
     dispatch,
     card: (call) => {
-      // A server without any agent does not come into being.
+      // A server always has at least one agent.
       const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
       return cardAt(served, address, call === undefined ? undefined : originOf(call));
     },
@@ -107,7 +107,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   };
 }
 
-/** Request headers that the cards ask API keys in: scripts of other origins may have to send them. */
+/** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */
 function keyHeaders({ agents }: Settings): string[] {
   const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
   return schemes.flatMap((scheme) =>

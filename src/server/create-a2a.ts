@@ -10,61 +10,61 @@ import { composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";
 import { type A2AOptions, resolveOptions } from "./options.js";
 
-/** How to end. */
+/** How to close. */
 export interface CloseOptions {
-  /** What running work and open calls get to end, in milliseconds. Default `limits.shutdownGraceMs`. */
+  /** How long running work and open calls have to finish, in milliseconds. Default `limits.shutdownGraceMs`. */
   readonly graceMs?: number;
 }
 
-/** Agents ready to be mounted in a server of somebody else. It listens nowhere by itself. */
+/** Agents to mount in an existing server. It opens no port. */
 export interface A2A {
   /**
-   * For Express, Fastify, node:http and node:http2: every HTTP binding and the card. Mount it at the root, so that the
-   * card is where clients look for it; or mount it below a path, and at the root for the path of the card alone.
-   * Requests that are for nobody here go to `next`, or are answered with "not found" where there is none.
+   * For Express, node:http, node:http2 and, with a few lines more, Fastify: every HTTP binding and the card. Mount it at the
+   * root, so that the card is where clients look for it; or below a path, and at the root for the path of the card only.
+   * Requests that do not match go to `next`; without `next` they are answered with "not found".
    */
   readonly handler: NodeHandler;
   /**
-   * For runtimes and frameworks of the Fetch API: every HTTP binding but gRPC proper, which needs trailers, the card, `/healthz`
-   * and `/readyz`. Requests that are for nobody here are answered with "not found".
+   * For runtimes and frameworks of the Fetch API: every HTTP binding except gRPC, which needs trailers; the card, `/healthz`
+   * and `/readyz`. Other requests are answered with "not found".
    */
   readonly fetch: FetchHandler;
   /** For a Connect router: Connect, gRPC-Web and gRPC. */
   readonly connectRoutes: (router: ConnectRouter) => void;
-  /** The `contextValues` of the adapter around that router, so that calls know where they come from. */
+  /** The `contextValues` for the adapter of that router, so that calls know their client's address. */
   readonly connectContext: (request: NodeServerRequest) => ContextValues;
   /** For a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
   readonly grpc: GrpcBinding;
-  /** The service itself, for a binding of one's own. */
+  /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
-  /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
+  /** The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. */
   card(call?: Call): AgentCard;
-  /** How many agents are at work for a task in this process. */
+  /** How many tasks are being executed in this process. */
   readonly running: number;
   /** Whether calls are served; `unavailable` while the store cannot be written. For the health checks of the host. */
   readonly readiness: Readiness;
-  /** Calls back at every change of the readiness. The result takes the wish back. */
+  /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Resolves when the store has been out of order for `limits.storeRecoveryMs` and only opening it anew may help, as
-   * when its file was removed: close, and start again. It stays pending otherwise.
+   * Resolves when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file
+   * was removed: close, and start again. Otherwise it stays pending.
    */
   readonly failure: Promise<Error>;
   /**
-   * Begins to take over what a crash left behind, in the background. The first call does so, too. It rejects when the
-   * store cannot be used, and after `close`.
+   * Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. It rejects when
+   * the store cannot be used, and after `close`.
    */
   start(): Promise<void>;
   /**
-   * Refuses new calls, ends streams and running work, and closes the store: for good, what is closed does not start
-   * again. It rejects when not all of it could be done, `limits.closeTimeoutMs` and a little after the grace at the
-   * latest, and says what was left behind.
+   * Refuses new calls, ends streams and running work, and closes the store. It cannot be started again. It rejects when
+   * not all of this could be done, at the latest a little more than `limits.closeTimeoutMs` after the grace period, and
+   * says what was left.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Puts the parts together for a server that is there already.
+ * Serves agents in an existing server.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */

@@ -8,23 +8,23 @@ import { type A2AOptions, resolveOptions } from "./options.js";
 
 /** Agents behind one function of the Fetch API, for runtimes that have no ports of Node.js. */
 export interface FetchA2A {
-  /** Everything that speaks HTTP, the card, `/healthz` and `/readyz`. What is for nobody here is answered with 404. */
+  /** Every HTTP binding except gRPC, the card, `/healthz` and `/readyz`. Other requests are answered with 404. */
   readonly fetch: FetchHandler;
-  /** The service itself, for a binding of one's own. */
+  /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
-  /** The card as whoever makes the call sees it, of the agent that the call is for; without a call, of the first. */
+  /** The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. */
   card(call?: Call): AgentCard;
   /** Whether calls are served. */
   readonly readiness: Readiness;
-  /** Begins to take over what a crash left behind, in the background. The first call does so, too. */
+  /** Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. */
   start(): Promise<void>;
   /** Refuses new calls, ends streams and running work, and closes the store. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
- * The same as in the main entry point, without what only Node.js has: no handler of its requests, no gRPC, and requests of
- * Connect and gRPC-Web are not compressed.
+ * The same as in the main entry point, without what only Node.js has: no handler for its requests, no gRPC, and no
+ * compression of calls of Connect and gRPC-Web.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */

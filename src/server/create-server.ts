@@ -15,50 +15,51 @@ import { authority } from "./public-address.js";
 
 /** Agents on ports of their own. */
 export interface Server {
-  /** URL of the HTTP port for clients on this machine; what other clients use stands in the card. */
+  /** URL of the HTTP port for clients on this machine; the card has the one for other clients. */
   readonly url: string;
   readonly port: number;
-  /** Undefined when gRPC has no port. */
+  /** Undefined where gRPC has no port. */
   readonly grpcPort: number | undefined;
   /** `host:port` of gRPC for clients on this machine. */
   readonly grpcAddress: string | undefined;
-  /** The card of the first agent, as the well-known path shows it to whoever comes by no proxy. */
+  /** The card of the first agent, as the well-known path shows it to a client that uses no proxy. */
   readonly card: AgentCard;
-  /** How many agents are at work for a task in this process. */
+  /** How many tasks are being executed in this process. */
   readonly running: number;
-  /** What `/readyz` and the health service of gRPC say; `unavailable` while the store cannot be written. */
+  /** What `/readyz` and the health service of gRPC report; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
-  /** Calls back at every change of the readiness. The result takes the wish back. */
+  /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Resolves when the store has been out of order for `limits.storeRecoveryMs` and only opening it anew may help, as
-   * when its file was removed: close, and start again. It stays pending otherwise.
+   * Resolves when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file
+   * was removed: close, and start again. Otherwise it stays pending.
    */
   readonly failure: Promise<Error>;
   /**
-   * Ends in order: not ready any more, new calls refused, open streams ended with an invitation to resume, running
-   * work given its grace, connections closed, the store last. Later calls wait for the same end. It rejects when not all
-   * of it could be done, a few seconds after the grace at the latest: what hangs then, such as a disk, hangs still.
+   * Ends in order: the server is no longer ready, refuses new calls, ends open streams with UNAVAILABLE and a time to come
+   * back, gives running work its grace period, closes connections, and the store last. Later calls wait for the same end.
+   * It rejects when not all of this could be done, at the latest a few seconds after the grace period; a disk that hangs
+   * still hangs then.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** How long answers that are complete may take to reach their clients at the end, in milliseconds. */
+/** How long complete answers may take to reach their clients at the end, in milliseconds. */
 const FLUSH_MS = 1_000;
 
 /** One year, in the seconds of HSTS (RFC 6797, 6.1.1). */
 const HSTS_SECONDS = 31_536_000;
 
 /**
- * Serves agents on ports of their own. It resolves when both ports are open and what a crash left behind is taken over.
- * When it fails, nothing stays open but the store, which it was given.
+ * Serves agents on ports of their own. It resolves when both ports are open and recovery after a crash has begun. When it
+ * fails, the ports are closed; the store that it was given stays open.
  *
- * @throws ConfigurationError that names every wrong option and every fault of a card, or the port that is taken;
+ * @throws ConfigurationError that names every wrong option and every fault of a card, or a port that is in use;
  * StoreError when the store cannot be used.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const settings = resolveOptions(options);
-  // Like `/readyz`, its health says so when calls are served.
+  // Like `/readyz`, the health service reports when calls are served.
   const infrastructure = new InternalServices({ service: A2AService });
   infrastructure.setServing(false);
   const components = composeNode(settings, {
@@ -125,8 +126,8 @@ async function openGrpc(
 }
 
 /**
- * Lets requests wait until the server is open, when its addresses are known and its tasks are in order; but not those
- * that ask for just that. Where it does not come to that, their connections are closed.
+ * Lets requests wait until the server has started and its addresses are known, except requests for its health. If the start
+ * fails, their connections are closed.
  */
 function after(opened: Promise<void>, { handler, lifecycle }: NodeComponents): NodeHandler {
   return (request, response) => {
@@ -158,14 +159,14 @@ function serverOf(
     logger.info({ graceMs }, "the server ends");
     lifecycle.beginDrain();
     listener.drain();
-    // Refuses new calls at once. Those that are open get an answer when the engine ends, and a moment to carry it.
+    // Refuses new calls at once. Open calls get an answer when the engine ends, and then a moment to deliver it.
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
     });
     logger.info({}, "the server has ended");
   };
-  // All of it but what hangs in the store is over by then.
+  // Everything is over by then, unless the store hangs.
   const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
   const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
@@ -190,7 +191,7 @@ function serverOf(
   };
 }
 
-/** @throws when it takes longer. */
+/** @throws when the work takes longer. */
 async function inTime(work: Promise<void>, ms: number): Promise<void> {
   if (!(await within(ms, work))) throw new Error(`The server could not end within ${ms} ms: something hangs.`);
 }

@@ -6,24 +6,24 @@ import type { HostCheck } from "../http/hosts.js";
 import type { HttpRequest, RequestTarget } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 
-/** A place that is answered without a binding; undefined when the path is another one. */
+/** Answers a path without a binding; undefined for other paths. */
 export type StaticRoute = (request: HttpRequest) => HttpResponse | undefined;
 
-/** Answers what belongs to nobody. */
+/** Answers requests that no route or binding matches. */
 export interface Fallback {
   notFound(request: HttpRequest): HttpResponse;
   refuse(request: HttpRequest, error: A2AError): HttpResponse;
 }
 
 export interface DispatchOptions {
-  /** Asked before all others. */
+  /** Checked before everything else. */
   readonly hosts: HostCheck;
-  /** Asked in this order, before the bindings. */
+  /** Tried in this order, before the bindings. */
   readonly routes: readonly StaticRoute[];
-  /** Asked in this order; the first that matches answers. */
+  /** Tried in this order; the first one that matches answers. */
   readonly bindings: readonly HttpBinding[];
   readonly fallback: Fallback;
-  /** Path that every request begins with, without a slash at the end, where the framework does not take it away. */
+  /** Path that every request begins with, without a slash at the end, where the framework does not remove it. */
   readonly basePath: string;
   readonly cors: Cors | undefined;
   /** Headers of every answer. */
@@ -32,7 +32,7 @@ export interface DispatchOptions {
 
 type Answer = HttpResponse | Promise<HttpResponse>;
 
-/** Finds who answers a request: a static route, a binding, or nobody. */
+/** Finds the static route or binding that answers a request. */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const headers = Object.entries(options.headers).flat();
   const { cors, basePath, hosts, fallback } = options;
@@ -40,7 +40,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     answer: (request) => {
       const all = cors === undefined ? headers : [...headers, ...cors.headersFor(request)];
       const target = targetOf(request, basePath, all);
-      // None of the bindings has a target like the other one.
+      // No binding matches the path `*`.
       request.target = target ?? { path: "*", query: "", mount: basePath, headers: all };
       const fault = hosts(request);
       if (fault !== undefined) return refuse(options, request, fault);
@@ -54,7 +54,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
-/** Refuses what somebody here would have answered, as they would; what is for others is none of our business. */
+/** Refuses a request in the form of the binding that would have answered it; other requests are not touched. */
 function refuse(
   { bindings, routes, fallback }: DispatchOptions,
   request: HttpRequest,
@@ -65,7 +65,7 @@ function refuse(
   return routes.some((route) => route(request) !== undefined) ? fallback.refuse(request, error) : undefined;
 }
 
-/** Answers by the first who knows the target; undefined when nobody does. */
+/** Answers with the first route or binding that matches; undefined where none does. */
 function answer({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): Answer | undefined {
   const asked = cors?.preflight(request);
   for (const route of routes) {
@@ -85,13 +85,13 @@ function answer({ bindings, cors, routes }: DispatchOptions, request: HttpReques
   return undefined;
 }
 
-/** What `OPTIONS *` is told, which asks about the server and no place in it (RFC 9110, 9.3.7). */
+/** The answer to `OPTIONS *`, which asks about the server as a whole (RFC 9110, 9.3.7). */
 const optionsAnswer: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, POST, DELETE, OPTIONS"]] };
 
-/** A static route can be read and nothing else. */
+/** Static routes can only be read. */
 const methodNotAllowed: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
 
-/** The target below the mount point, or undefined when the request is for another one. */
+/** The target below the mount point, or undefined where the request is for another path. */
 function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {
   const url = originForm(request.url);
   const at = url.indexOf("?");
@@ -103,7 +103,7 @@ function targetOf(request: HttpRequest, basePath: string, headers: readonly stri
   return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, mount, headers } : undefined;
 }
 
-/** A server has to accept a whole URL as the target, too (RFC 9112, 3.2.2). */
+/** A server must also accept a whole URL as the target (RFC 9112, 3.2.2). */
 function originForm(url: string): string {
   if (url.startsWith("/")) return url;
   const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1];

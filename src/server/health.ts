@@ -2,13 +2,13 @@ import type { HttpResponse } from "../http/response.js";
 import type { StaticRoute } from "./dispatch.js";
 
 /**
- * Whether calls are served: not before what a crash left behind is taken over (`starting`), not while the server ends
- * (`draining`), and reads alone while the store cannot be written (`unavailable`).
+ * Whether calls are served: not before recovery after a crash has begun (`starting`), not while the server ends
+ * (`draining`), and only reads while the store cannot be written (`unavailable`).
  */
 export type Readiness = "starting" | "ready" | "unavailable" | "draining";
 
 /**
- * Answers the two questions of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:
+ * Answers the two health checks of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:
  * should it get new work? Undefined for every other path.
  */
 export function healthAnswer(path: string, readiness: Readiness): HttpResponse | undefined {
@@ -26,7 +26,7 @@ function status(code: number, word: string): HttpResponse {
   };
 }
 
-/** The route of both, for one whose readiness changes. */
+/** The route of both health checks. */
 export function healthRoute(of: { readonly readiness: Readiness }): StaticRoute {
   return ({ target }) => healthAnswer(target.path, of.readiness);
 }

@@ -10,7 +10,7 @@ import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
 
-/** What a lifecycle is of. */
+/** What a lifecycle starts, watches and closes. */
 export interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
@@ -19,8 +19,8 @@ export interface LifecycleOptions {
 }
 
 /**
- * From the first call to the last: what a crash left behind is taken over meanwhile, the store is closed last. In between
- * it tells whether calls are served, by what the store says of itself.
+ * The life of a server from start to close. It starts the engine, which recovers interrupted tasks in the background, reports
+ * whether calls are served, as far as the store can, and closes the store last.
  */
 export class Lifecycle {
   readonly #engine: Engine;
@@ -54,18 +54,18 @@ export class Lifecycle {
     return this.#phase === "ready" && !this.#store.health.status.healthy ? "unavailable" : this.#phase;
   }
 
-  /** How many agents are at work for a task. */
+  /** How many tasks are being executed. */
   get running(): number {
     return this.#engine.running;
   }
 
-  /** Calls back at every change of the readiness. The result takes the wish back. */
+  /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts the engine, once. @throws when it was closed: what is closed stays so. */
+  /** Starts the engine, once. It rejects after `close`: a closed instance does not start again. */
   start(): Promise<void> {
     if (this.#phase === "draining") return Promise.reject(new Error(CLOSED));
     this.#started ??= this.#engine.start().then(() => {
@@ -86,11 +86,11 @@ export class Lifecycle {
     callAll([...this.#listeners], readiness);
   }
 
-  /** One line of the log for each change, however many calls it concerns. */
+  /** Logs one line for each change, however many calls it affects. */
   #onStoreStatus(status: StoreStatus): void {
     const { limits, logger } = this.#options;
     if (status.healthy) {
-      logger.info({}, "the task store is well again");
+      logger.info({}, "the task store works again");
     } else if (!this.#isUnhealthy) {
       logger.error({ reason: status.reason }, "the task store is out of order: the server is not ready, writes fail");
     }
@@ -109,7 +109,7 @@ export class Lifecycle {
     if (!status.healthy) this.#fail(new Error(`The task store is out of order. ${status.reason}`));
   }
 
-  /** Lets calls wait until the start is over; the first call begins it where nobody else has. */
+  /** Lets calls wait until the start is over; the first call begins it if `start` was not called. */
   readonly afterStart: Interceptor = (next) => {
     const waitFor = async (): Promise<void> => {
       try {
@@ -126,26 +126,26 @@ export class Lifecycle {
     this.#enter("draining");
   }
 
-  /** Ends as a killed process does: nothing more is stored, and nobody is waited for. */
+  /** Ends like a killed process: nothing more is stored, and nothing is waited for. */
   abandon(): void {
     this.beginDrain();
     this.#engine.abandon();
     this.#removeListener();
   }
 
-  /** Ends streams and work. What is not done after the grace is stopped, to be taken over at the next start. */
+  /** Ends streams and work. Work that is not finished after the grace period is stopped, and recovered at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.beginDrain();
-    // A start that is under way has to be over first, or it would begin work behind our back.
+    // A start that is in progress must be over first, or it would begin work after the drain.
     await this.#started?.catch(() => {});
     await this.#engine.drain(graceMs);
   }
 
   /**
-   * Ends streams and work, then what `afterwards` ends, and the store at last, whatever goes wrong before. A store that
-   * does not answer is waited for until `closeTimeoutMs` after the grace.
+   * Ends streams and work, then runs `afterwards`, and closes the store last, even if something fails before. A store that
+   * does not answer is waited for until `closeTimeoutMs` after the grace period.
    *
-   * @throws the first error, when everything else is done; one that says what was left behind.
+   * @throws the first error, when everything else is done; where the store did not answer, an error that says what was left.
    */
   close(graceMs: number, afterwards: () => Promise<void> = async () => {}): Promise<void> {
     this.beginDrain();
@@ -161,7 +161,7 @@ export class Lifecycle {
     const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
     const left = stopped ? 0 : this.#engine.abandon();
     await afterwards().catch(note);
-    // What was done in time by others may have taken all of it.
+    // The steps before may have used all of the time.
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
@@ -171,9 +171,9 @@ export class Lifecycle {
   }
 }
 
-const CLOSED = "This instance is closed and does not start again: make a new one, with a new store (createA2A).";
+const CLOSED = "This instance is closed and does not start again: create a new one, with a new store (createA2A).";
 
-/** What agents get that are stopped, and a store that closes, at the least, in milliseconds. */
+/** The least time that stopped agents, and a closing store, are given, in milliseconds. */
 const LEAST_MS = 1_000;
 
 function leftBehind(executions: number, closed: boolean): string {

@@ -4,8 +4,8 @@ import { isHost } from "../http/request-origin.js";
 import { shown } from "./option-kinds.js";
 import { tlsFaults } from "./tls.js";
 
-// What is wrong with the value of an option, as sentences that begin with its name; empty when nothing is. Whoever has
-// no type checker gives a function for an object, or a word for a list.
+// Each function returns what is wrong with the value of an option, as sentences that begin with its name; empty when nothing
+// is. Options from plain JavaScript may have values of any type.
 
 export const nothing = (): string[] => [];
 

@@ -1,26 +1,26 @@
 import { parseDuration, parseSize, showDuration, showSize } from "../core/units.js";
 
-/** What values an option takes: how they are checked, read from a command line, and shown. */
+/** A kind of option: how its values are checked, read from the command line, and shown. */
 export interface OptionKind<T> {
   /** What is wrong with a value, as sentences that begin with the option's name; empty when nothing is. */
   faults(name: string, value: unknown): readonly string[];
   /**
-   * Reads what stands on a command line or in the environment; undefined where only code can give the value.
+   * Reads a value from the command line or the environment; undefined where only code can set the option.
    *
-   * @throws RangeError that says what the text is not.
+   * @throws RangeError that says what is wrong with the text.
    */
   readonly read?: (text: string) => T;
-  /** What stands for the value behind a flag: `<number>`, or `[origins]` where it may be left out; empty for a switch. */
+  /** The placeholder for the value in the help: `<number>`, or `[origins]` where it is optional; empty for a switch. */
   readonly placeholder?: string;
-  /** What values are counted in, in code; undefined where they are not counted. */
+  /** The unit of values in code; undefined where they have none. */
   readonly unit?: "ms" | "s" | "bytes";
-  /** The only texts that there are. */
+  /** The only values that are allowed. */
   readonly choices?: readonly string[];
   /** A value as a person reads it, such as `8 MiB`. */
   show(value: T): string;
 }
 
-/** With quotes around a text: "8080" is not 8080. */
+/** A value for an error text; strings are quoted, because "8080" is not 8080. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
@@ -78,7 +78,7 @@ function within(value: number, min: number, max: number, show: (value: number) =
 
 const port = wholeNumber(0, 65_535);
 
-/** The number of a port, 0 for any free one. */
+/** The number of a port; 0 for any free port. */
 export const portNumber: OptionKind<number> = { ...port, show: String };
 
 /** The number of a port, or false (`off`) for none. */
@@ -102,10 +102,10 @@ export const yesNo: OptionKind<boolean> = {
   show: (value) => (value ? "on" : "off"),
 };
 
-/** True or false where true is what applies without it: on the command line it has to be said. */
+/** True or false for an option whose default is true: on the command line it needs a value. */
 export const onOff: OptionKind<boolean> = { ...yesNo, placeholder: "<on/off>" };
 
-/** One of some words. */
+/** One of several words. */
 export function choice<T extends string>(choices: readonly T[], placeholder: string): OptionKind<T> {
   const named = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))].join(" or ");
   return {
@@ -120,7 +120,7 @@ export function choice<T extends string>(choices: readonly T[], placeholder: str
   };
 }
 
-/** A text that a function judges. */
+/** A text that a function checks. */
 export function text(
   placeholder: string,
   judge: (name: string, value: string) => readonly string[],
@@ -135,8 +135,8 @@ export function text(
 }
 
 /**
- * A list, on the command line with commas between. Where all values may be meant by `true`, that says so there too, and so
- * does a flag without a value.
+ * A list, separated by commas on the command line. Where `true` means all values, the word `true` does so on the command line
+ * too, and so does the flag without a value.
  */
 export function list<T>(
   placeholder: string,
@@ -158,7 +158,7 @@ function entriesOf(given: string): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** What only code can give. */
+/** An option that only code can set. */
 export function codeOnly<T>(faults: (name: string, value: unknown) => readonly string[]): OptionKind<T> {
   return { faults, show: String };
 }

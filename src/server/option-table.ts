@@ -17,23 +17,23 @@ import {
 } from "./option-kinds.js";
 import type { ServerOptions } from "./options.js";
 
-/** What is said of one option everywhere: checks, flags, variables and documentation are made of it. */
+/** The description of one option. Checks, flags, variables and documentation are all made from it. */
 export interface OptionRow<T = unknown> {
   readonly kind: OptionKind<T>;
-  /** What it is for, in one line of `parley serve --help`; the docstring says more. Absent where only code can give it. */
+  /** Its line in `parley serve --help`; the docstring says more. Absent where only code can set it. */
   readonly help?: string;
-  /** What applies without it, where that is no value. */
+  /** What applies without it, where that is not a value. */
   readonly otherwise?: string;
-  /** Name of the flag, where it is not the option's in kebab-case without its unit. */
+  /** Name of the flag, where it is not the option's name in kebab-case without its unit. */
   readonly flag?: string;
-  /** True: only what opens ports knows it, `createServer` and `parley serve`. */
+  /** True: only for what opens ports, `createServer` and `parley serve`. */
   readonly needsPorts?: boolean;
 }
 
-/** The longest time of a timer, in milliseconds. */
+/** The longest time that a timer can have, in milliseconds. */
 const maxTime = 2 ** 31 - 1;
 
-/** What applies when an option is not given; options that are not here have no value then. */
+/** The defaults of options; options that are not listed have no value by default. */
 export const defaultOptions: Required<
   Pick<
     ServerOptions,
@@ -67,14 +67,14 @@ export const defaultOptions: Required<
   host: "127.0.0.1",
 };
 
-/** Every option of `createA2A` and `createServer`: a field that is missing here, or not there, does not compile. */
+/** Every option of `createA2A` and `createServer`: a missing or an unknown field does not compile. */
 export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<NonNullable<ServerOptions[K]>> } = {
-  // What is wrong with agents is found with their cards.
+  // Agents are checked together with their cards.
   agent: { kind: codeOnly(checks.nothing) },
   agents: { kind: codeOnly(checks.nothing) },
   tenants: {
     kind: list("<names>", checks.nothing),
-    help: "tenants that the agent serves, with commas between",
+    help: "tenants that the agent serves, separated by commas",
     otherwise: "any",
   },
   store: { kind: codeOnly(checks.store) },
@@ -82,8 +82,8 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   logger: { kind: codeOnly(checks.logger) },
   authenticator: { kind: codeOnly(checks.authenticator) },
   interceptors: { kind: codeOnly(checks.interceptors) },
-  strictVersion: { kind: yesNo, help: "refuse calls that name no version of the protocol" },
-  idempotentMessageIds: { kind: yesNo, help: "take a message that comes again, by its id, for the same one" },
+  strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
+  idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },
   retentionMs: {
     kind: duration(1, Number.MAX_SAFE_INTEGER),
     help: "how long finished tasks are kept",
@@ -114,18 +114,18 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   },
   trustProxy: {
     kind: list("[networks]", checks.trustProxy),
-    help: "proxies whose Forwarded headers to believe, with commas between; every peer without a value",
+    help: "proxies whose Forwarded headers are trusted, separated by commas; without a value, every peer",
   },
   allowedHosts: {
     kind: list("<names>", checks.allowedHosts),
-    help: "hosts that requests may name, with commas between; * for every one",
-    otherwise: "none on a loopback address, else every one",
+    help: "hosts that requests may name, separated by commas; * for every host",
+    otherwise: "none on a loopback address, otherwise every host",
   },
   cors: {
     kind: list("[origins]", checks.cors),
-    help: "origins whose scripts may call, with commas between; every one without a value",
+    help: "origins whose scripts may call, separated by commas; without a value, every origin",
   },
-  cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "for how long clients may keep a card" },
+  cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "how long clients may cache a card" },
   page: {
     kind: onOff,
     help: "show browsers a page at /, with a box to talk to the agent",
@@ -133,24 +133,24 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   },
   basePath: {
     kind: text("<path>", checks.basePath),
-    help: "path that requests begin with, where a proxy leaves it there",
+    help: "path that requests begin with, where a proxy does not remove it",
   },
-  port: { kind: portNumber, help: "HTTP port, 0 for any free one", needsPorts: true },
-  grpcPort: { kind: portOrOff, help: "gRPC port, 0 for any free one, or off", needsPorts: true },
+  port: { kind: portNumber, help: "HTTP port; 0 for any free port", needsPorts: true },
+  grpcPort: { kind: portOrOff, help: "gRPC port; 0 for any free port, off for none", needsPorts: true },
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
   tls: { kind: codeOnly(checks.tls), needsPorts: true },
 };
 
-/** Every limit: what it is counted in, its name says. */
+/** Every limit. Its unit follows from its name. */
 export const limitTable: { readonly [K in keyof Limits]: OptionRow<number> } = Object.fromEntries(
   Object.keys(defaultLimits).map((name) => [name, limitRow(name)]),
 ) as { [K in keyof Limits]: OptionRow<number> };
 
 function limitRow(name: string): OptionRow<number> {
   if (name === "shutdownGraceMs") {
-    return { kind: duration(0, maxTime), flag: "grace", help: "what running work gets to end at a shutdown" };
+    return { kind: duration(0, maxTime), flag: "grace", help: "how long running work has to finish at a shutdown" };
   }
-  // No timer is set to it.
+  // No timer is set with it, so it may be longer.
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };

@@ -19,22 +19,22 @@ import { defaultOptions, optionTable } from "./option-table.js";
 import type { CardGrpc } from "./public-address.js";
 import { tlsWarnings } from "./tls.js";
 
-/** What serves agents, wherever it is mounted. */
+/** Options of a server of agents, embedded or on ports of its own. */
 export interface A2AOptions extends AgentsInput {
-  /** Where tasks are kept: `sqliteStore(path)`, or `memoryStore()` for tests. It is closed together with the server. */
+  /** Keeps the tasks: `sqliteStore(path)`, or `memoryStore()` for tests. It is closed together with the server. */
   readonly store: TaskStore;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>;
-  /** Where lines of the log go; any pino logger fits. Default: nothing is logged. */
+  /** Gets the log; any pino logger fits. Default: nothing is logged. */
   readonly logger?: Logger;
-  /** Finds out who calls. Default: every caller is anonymous. */
+  /** Identifies callers by their credentials. Default: every caller is anonymous. */
   readonly authenticator?: Authenticator;
   /**
-   * Run around every call of every binding, after authentication, in the order given: rate limits, audit, telemetry. Each
-   * is `(next) => (invocation) => next(invocation)` with something around it. Default: none.
+   * Run around every call of every binding, after authentication, in the order given: for rate limits, audit or telemetry.
+   * Each has the form `(next) => (invocation) => next(invocation)`, with code before or after. Default: none.
    */
   readonly interceptors?: readonly Interceptor[];
-  /** Refuses calls that name no version. Default false: package, method and path tell it. */
+  /** Refuses calls that name no protocol version. Default false: package, method or path imply one. */
   readonly strictVersion?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
@@ -43,8 +43,8 @@ export interface A2AOptions extends AgentsInput {
   /** How often one turn is run again after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
   /**
-   * After this time without a sign of life a process's running tasks are taken over, in milliseconds. Default 15,000.
-   * Whoever opens a store that is not shared does not wait for it.
+   * When a process has given no sign of life for this time, other processes take its running tasks over, in milliseconds.
+   * Default 15,000. It does not apply to a store that is not shared: a process that opens it takes over at once.
    */
   readonly leaseMs?: number;
   /**
@@ -53,50 +53,51 @@ export interface A2AOptions extends AgentsInput {
    */
   readonly accessLog?: boolean;
   /**
-   * URL under which clients reach the HTTP port; a path in it is kept. Default: what a trusted proxy was asked for, or
-   * the address that listens. A handler that is embedded knows neither and takes the host that each client names, so
-   * it should be given one, above all where several paths or gRPC lead to it.
+   * URL under which clients reach the HTTP port; it may have a path. Default: the address that a trusted proxy was called at,
+   * or the address that the server listens on. An embedded handler without a trusted proxy uses the host that each client
+   * names, so set the URL there, above all where several paths or gRPC lead to it.
    */
   readonly publicUrl?: string;
-  /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the port that listens. */
+  /** `host:port` under which clients reach gRPC. Default: the host of the URL, and the gRPC port. */
   readonly grpcPublicUrl?: string;
   /**
    * How cards name gRPC. Default `address`: by `host:port`, as the specification has it (4.4.6). `url`: by the URL of the
-   * HTTP port, which speaks gRPC as well; that URL may have no path. `omit`: not at all. The last two are for
-   * clients that refuse a card with an interface that is no URL of the card's own origin.
+   * HTTP port, which speaks gRPC as well; that URL must not have a path. `omit`: not at all. The last two are for clients
+   * that refuse a card with an interface that is not a URL of the card's own origin.
    */
   readonly cardGrpc?: CardGrpc;
   /**
-   * Proxies whose `Forwarded` and `X-Forwarded-*` headers tell the truth: addresses, networks such as `10.0.0.0/8`, or
+   * Proxies whose `Forwarded` and `X-Forwarded-*` headers are trusted: addresses, networks such as `10.0.0.0/8`, or
    * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
    */
   readonly trustProxy?: boolean | string | readonly string[];
   /**
-   * Hosts that requests on the HTTP port may name: names, `*.example.com` for all below one; true for every one.
-   * `localhost`, addresses and the host of `publicUrl` need no permission. Default: none where only this machine reaches
-   * the server, so that no page on the web does by a name that leads here ("DNS rebinding"), and every one elsewhere.
+   * Hosts that requests on the HTTP port may name: host names, `*.example.com` for all subdomains of one; true for every host.
+   * `localhost`, IP addresses and the host of `publicUrl` are always allowed. Default: no others where only this machine
+   * reaches the server, so that web pages cannot call it by a name that resolves to it ("DNS rebinding"), and every host
+   * elsewhere.
    */
   readonly allowedHosts?: true | readonly string[];
-  /** Origins whose scripts may call, such as `https://app.example.org`; true for every one. Default: none. */
+  /** Origins whose scripts may call, such as `https://app.example.org`; true for every origin. Default: none. */
   readonly cors?: boolean | readonly string[];
   /**
-   * Shows browsers a page at `/`, and at `/{tenant}` of each of several agents: the card in words, commands to copy, and a box
-   * to talk to the agent. Default: true for a server of its own, false where the handler is embedded.
+   * Shows browsers a page at `/`, and at `/{tenant}` for each of several agents: the card, commands to copy, and a box to talk
+   * to the agent. Default: true for a server of its own, false where the handler is embedded.
    */
   readonly page?: boolean;
-  /** For how long a card may be kept without asking again, in seconds. Default 300. */
+  /** How long clients may cache a card, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
-  /** Path that requests begin with, where the framework that mounts the handler does not take it away. */
+  /** Path that requests begin with, where the framework that mounts the handler does not remove it. */
   readonly basePath?: string;
 }
 
-/** What serves agents on ports of its own. */
+/** Options of a server with ports of its own. */
 export interface ServerOptions extends A2AOptions {
-  /** Port for everything but gRPC proper; 0 takes any free one. Default 8080. */
+  /** HTTP port, for every binding; 0 for any free port. Default 8080. */
   readonly port?: number;
-  /** Port for gRPC, 0 for any free one; false opens none. Default 50051. */
+  /** gRPC port; 0 for any free port, false for none. Default 50051. */
   readonly grpcPort?: number | false;
-  /** Address or name to listen on. Default 127.0.0.1, which nobody but this machine reaches. */
+  /** Address or name to listen on. Default 127.0.0.1, which only this machine reaches. */
   readonly host?: string;
   /** Makes both ports speak TLS, 1.2 or later. Default: cleartext. */
   readonly tls?: TlsFiles;
@@ -104,9 +105,9 @@ export interface ServerOptions extends A2AOptions {
 
 /** Options with their defaults, checked. */
 export interface Settings {
-  /** What is meant for the engine alone. */
+  /** Options of the engine only. */
   readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs" | "logsEnds">;
-  /** What is meant for the service alone. */
+  /** Options of the service only. */
   readonly service: Pick<ServiceOptions, "authenticator" | "interceptors" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
   readonly store: TaskStore;
@@ -129,14 +130,14 @@ export interface Settings {
 }
 
 /**
- * Fills in the defaults and checks everything. What is allowed but hardly meant goes to the log as a warning.
+ * Fills in the defaults and checks everything. What is allowed but probably a mistake is logged as a warning.
  *
- * @param listens whether ports are opened; what is said of them is not known otherwise.
+ * @param listens whether ports are opened; options of ports are unknown otherwise.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
 export function resolveOptions(options: ServerOptions, listens = true): Settings {
   if (typeof options !== "object" || options === null) {
-    throw new ConfigurationError("Invalid options", ["there are none: give at least an agent and a store"]);
+    throw new ConfigurationError("Invalid options", ["there are none: at least an agent and a store are needed"]);
   }
   const all = { ...defaultOptions, ...given(options) };
   const faults = [...nameFaults(options, listens), ...valueFaults(all)];
@@ -149,7 +150,7 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
   return settings;
 }
 
-/** Whatever is not given is left out: absent and undefined are not the same to whoever has a default for what is absent. */
+/** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const { retentionMs, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
   return {
@@ -188,14 +189,14 @@ function nameFaults(options: ServerOptions, listens: boolean): string[] {
   const misplaced = names.filter((name) => !listens && isKnown(name) && optionTable[name].needsPorts === true);
   return [
     ...unknownNames("the option ", names, known),
-    ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A listens nowhere`),
+    ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A opens no port`),
   ];
 }
 
 const isKnown = (name: string): name is keyof typeof optionTable => Object.hasOwn(optionTable, name);
 
 function valueFaults(options: WithDefaults): readonly string[] {
-  // The store alone has to be there.
+  // Only the store is required.
   const faults = options.store === undefined ? [...optionTable.store.kind.faults("store", undefined)] : [];
   for (const [name, value] of Object.entries(options)) {
     if (isKnown(name)) faults.push(...optionTable[name].kind.faults(name, value));
@@ -209,7 +210,7 @@ function valueFaults(options: WithDefaults): readonly string[] {
   return faults;
 }
 
-/** Only what was given. */
+/** The options that were set. */
 function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
@@ -244,14 +245,14 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
   return origins.length === 0 ? undefined : origins;
 }
 
-/** What is allowed, but hardly meant. */
+/** What is allowed, but probably a mistake. */
 function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, listens: boolean): string[] {
   const isPublic = listens && !isLoopback(host);
   const isWildcard = ["0.0.0.0", "::"].includes(host);
   const warnings = tls === undefined ? [] : tlsWarnings(tls);
   if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
     warnings.push(
-      "the cards name localhost, where other machines do not find the server: give the publicUrl (--public-url) that clients use",
+      "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
     );
   }
   if (service.authenticator !== undefined) {
@@ -259,17 +260,17 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
     return [
       ...warnings,
       ...silent.map(
-        ({ card }) => `the card of ${card.name} has no securitySchemes: clients do not learn how to authenticate`,
+        ({ card }) => `the card of ${card.name} has no securitySchemes: clients cannot know how to authenticate`,
       ),
     ];
   }
   if (isPublic) {
     warnings.push(
-      `other machines reach the server at ${host}, and without an authenticator each may read and cancel every task`,
+      `other machines can reach the server at ${host}, and without an authenticator anyone can read and cancel every task`,
     );
   }
   if (agents.all.some(({ extendedCard }) => extendedCard !== undefined)) {
-    warnings.push("no caller gets the extendedCard: it is for authenticated callers, and there is no authenticator");
+    warnings.push("no caller can get the extendedCard: it is for authenticated callers, and there is no authenticator");
   }
   return warnings;
 }

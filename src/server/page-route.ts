@@ -10,8 +10,8 @@ const { "content-type": type = "text/html", ...others } = pageHeaders;
 const headers = [...Object.entries(others), ["cache-control", "no-cache"] as const];
 
 /**
- * The page of the first agent at the root, and that of each one below its tenant, for who asks for HTML as browsers do.
- * Everybody else gets what there is without it.
+ * The page of the first agent at the root, and that of each agent below its tenant, for clients that ask for HTML as browsers
+ * do. Other requests are answered as if there were no page.
  */
 export function createPageRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const { agents, basePath } = settings;
@@ -41,7 +41,7 @@ function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | und
   return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
 }
 
-/** Whether the type is named, as every browser does for a page: a client that takes anything is no browser. */
+/** Whether `Accept` names HTML, as browsers do for a page; a client that accepts anything is not a browser. */
 function wantsHtml(request: HttpRequest): boolean {
   const types = request.header("accept")?.split(",") ?? [];
   return types.some((each) => /^\s*text\/html\s*(?:;|$)/i.test(each) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(each));

@@ -3,11 +3,11 @@ import { forwardedBy } from "../http/forwarded.js";
 import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
 
-/** What trusted proxies say about calls. */
+/** The information of trusted proxies about calls. */
 export interface Proxies {
-  /** Puts the client in the place of the proxy as the call's peer; the outermost interceptor of all. */
+  /** Replaces the proxy by the client as the call's peer; the outermost interceptor. */
   readonly intercept: Interceptor;
-  /** How a call reached the server, as its connection has it. */
+  /** The origin of a call, by its own connection. */
   originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
 

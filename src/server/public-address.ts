@@ -5,7 +5,7 @@ import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.j
 
 /** A port that was opened. */
 export interface Listening {
-  /** Host as it was asked for, not as it was resolved: it is what certificates and people know. */
+  /** Host as it was configured, not as it was resolved: certificates and people use this one. */
   readonly host: string;
   readonly port: number;
   readonly encrypted: boolean;
@@ -19,16 +19,16 @@ export type CardGrpc = "address" | "url" | "omit";
 
 /** What the addresses in a card are made of. */
 export interface AddressSources {
-  /** Wins over everything else: without a slash at the end. */
+  /** Wins over everything else. Without a slash at the end. */
   readonly publicUrl: string | undefined;
-  /** `host:port`, wins for gRPC. */
+  /** `host:port`; wins for gRPC. */
   readonly grpcPublicUrl: string | undefined;
   readonly cardGrpc: CardGrpc;
   /** Undefined: no proxy is trusted. */
   readonly trust: Trust | undefined;
 }
 
-/** Where clients reach the server: what a card says of it (specification 4.4.6). */
+/** The addresses under which clients reach the server, for the card (specification 4.4.6). */
 export class PublicAddress {
   readonly #sources: AddressSources;
   #http: Listening | undefined;
@@ -38,16 +38,16 @@ export class PublicAddress {
     this.#sources = sources;
   }
 
-  /** Told by the server when its ports are open; a handler that is embedded elsewhere never hears of any. */
+  /** Called by the server when its ports are open; never called for an embedded handler. */
   listening(http: Listening, grpc: Listening | undefined): void {
     this.#http = http;
     this.#grpc = grpc;
   }
 
   /**
-   * URL of the HTTP port, without a slash at the end: the configured one; behind a trusted proxy what the client asked
-   * the proxy for; else the address that listens. A handler that does not listen itself has only the `Host` that the
-   * client named, which comes back to that client alone.
+   * URL of the HTTP port, without a slash at the end: the configured one; behind a trusted proxy the one that the client
+   * called; otherwise the address that the server listens on. An embedded handler uses the `Host` that the client named,
+   * and only this client sees it.
    */
   url(origin?: RequestOrigin): string {
     const { publicUrl } = this.#sources;
@@ -62,7 +62,7 @@ export class PublicAddress {
     return `${schemeOf(origin)}://${hostOf(origin) ?? "localhost"}${origin.mount}`;
   }
 
-  /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is given. */
+  /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is configured. */
   grpc(origin?: RequestOrigin): string | undefined {
     if (this.#sources.grpcPublicUrl !== undefined) return this.#sources.grpcPublicUrl;
     if (this.#grpc === undefined) return undefined;
@@ -79,7 +79,7 @@ export class PublicAddress {
   #cardGrpc(url: string, origin: RequestOrigin | undefined): string | undefined {
     const { cardGrpc } = this.#sources;
     if (cardGrpc === "address") return this.grpc(origin);
-    // Below a path there is no gRPC: its paths begin with the service.
+    // gRPC cannot be served below a path: its paths begin with the service.
     return cardGrpc === "url" && new URL(url).pathname === "/" ? url : undefined;
   }
 
@@ -89,7 +89,7 @@ export class PublicAddress {
   }
 }
 
-/** `host:port` for a client on this machine: a wildcard is no address, and IPv6 wants brackets (RFC 3986, 3.2.2). */
+/** `host:port` for a client on this machine: a wildcard is not an address, and IPv6 needs brackets (RFC 3986, 3.2.2). */
 export function authority({ host, port }: Pick<Listening, "host" | "port">): string {
   const wildcard = host === "0.0.0.0" || host === "::";
   return `${wildcard ? "localhost" : isIPv6(host) ? `[${host}]` : host}:${port}`;

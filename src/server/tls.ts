@@ -3,18 +3,18 @@ import { createSecureContext } from "node:tls";
 import type { TlsFiles } from "../http/node/listen.js";
 
 /**
- * Why a server cannot speak TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A
- * key of another certificate is named here, since with it every handshake would fail without a word.
+ * Why a server cannot use TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A key of
+ * another certificate is reported here, because every handshake would fail silently.
  */
 export function tlsFaults(given: unknown): string[] {
   const { key, cert } = (given ?? {}) as Partial<TlsFiles>;
   if (!key || !cert) return ["tls needs both key and cert"];
   const [keyText, certText] = [String(key), String(cert)];
   if (isKey(certText) && !isCertificate(certText) && isCertificate(keyText) && !isKey(keyText)) {
-    return ["tls: key and cert are swapped: the certificate stands where the key belongs"];
+    return ["tls: key and cert are swapped: the certificate is in place of the key"];
   }
-  if (!isCertificate(certText)) return ["tls: cert is no certificate in PEM"];
-  if (!isKey(keyText)) return ["tls: key is no private key in PEM"];
+  if (!isCertificate(certText)) return ["tls: cert is not a certificate in PEM"];
+  if (!isKey(keyText)) return ["tls: key is not a private key in PEM"];
   try {
     const certificate = new X509Certificate(certText);
     if (!certificate.checkPrivateKey(privateKey(keyText))) return [otherKey(certText, keyText, certificate)];
@@ -25,7 +25,7 @@ export function tlsFaults(given: unknown): string[] {
   }
 }
 
-/** What may be meant and is worth a line of the log: a certificate that is not valid at this time. */
+/** What may be intended but is worth a warning: a certificate that is not valid at this time. */
 export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): string[] {
   const { validFromDate, validToDate, subject } = datesOf(new X509Certificate(String(cert)));
   if (now > validToDate)
@@ -39,20 +39,20 @@ export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): strin
 const isKey = (pem: string): boolean => /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/.test(pem);
 const isCertificate = (pem: string): boolean => /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(pem);
 
-/** The key in a text that may have more, such as the certificate or the parameters of a curve. */
+/** The key in a text that may contain more, such as the certificate or the parameters of a curve. */
 function privateKey(text: string): KeyObject {
   const [pem = ""] = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?-----END \1-----/.exec(text) ?? [];
   if (/ENCRYPTED/.test(pem)) throw new Error("the key is protected by a passphrase; write it without one");
   return createPrivateKey(pem);
 }
 
-/** A chain whose server's certificate is not the first one looks like a key that does not fit. */
+/** A chain whose first certificate is not the server's looks like a key that does not fit. */
 function otherKey(chain: string, key: string, first: X509Certificate): string {
   const all = chain.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
   const fits = all.findIndex((pem) => new X509Certificate(pem).checkPrivateKey(privateKey(key)));
   const { subject } = datesOf(first);
   if (fits > 0)
-    return `tls: the key belongs to certificate ${fits + 1} of the file: the server's own has to be the first`;
+    return `tls: the key belongs to certificate ${fits + 1} of the file: the server's own must be the first`;
   return `tls: the key does not belong to the certificate (of ${subject})`;
 }
 

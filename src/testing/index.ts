@@ -29,16 +29,16 @@ import { type CallOptions, SimulatedProcess } from "./process.js";
 
 export { textOf } from "./text-of.js";
 
-/** What a test says of the world around its agent. */
+/** What surrounds the agent in a test. */
 export interface AgentTestOptions {
-  /** The time of all that is stored, as an instant that stands still or as a clock. Default: the system's clock. */
+  /** The time of everything that is stored: a fixed instant, or a clock. Default: the system's clock. */
   readonly now?: Date | (() => number);
   /**
-   * Makes the ids of tasks, contexts, messages and artifacts, so that a test may foretell them: `sequentialIds()`. It is
-   * in force for the whole process until `close`, so tests that use it do not run at once.
+   * Makes the ids of tasks, contexts, messages and artifacts, so that a test knows them in advance: `sequentialIds()`. It
+   * applies to the whole process until `close`, so tests that use it must not run at the same time.
    */
   readonly ids?: () => string;
-  /** Who calls, unless a call says otherwise. Default: nobody that is known. */
+  /** The caller, unless a call names another one. Default: the anonymous caller. */
   readonly caller?: CallerInput;
   readonly interceptors?: readonly Interceptor[];
   readonly limits?: Partial<Limits>;
@@ -48,30 +48,30 @@ export interface AgentTestOptions {
 
 /** How a message is sent. */
 export interface SendOptions extends CallOptions {
-  /** The task that it goes to, or its id. Default: a new one. */
+  /** The task that the message goes to, or its id. Default: a new task. */
   readonly task?: Task | string;
   readonly contextId?: string;
   readonly messageId?: string;
   readonly referenceTaskIds?: readonly string[];
   readonly acceptedOutputModes?: readonly string[];
-  /** Does not wait until the task is over or waits for the client. Default false. */
+  /** Returns without waiting until the task is over or waits for the client. Default false. */
   readonly returnImmediately?: boolean;
 }
 
-/** Ids that are counted: `id-1`, `id-2`, … */
+/** Ids with a counter: `id-1`, `id-2`, … */
 export function sequentialIds(prefix = "id"): () => string {
   let count = 0;
   return () => `${prefix}-${++count}`;
 }
 
-/** Serves an agent to a test: no sockets, no files, all the rest as it is behind every binding. */
+/** Serves an agent to a test without sockets and files; everything else is as it is behind every binding. */
 export function testAgent(agent: Agent, options: AgentTestOptions = {}): AgentTest {
   return new AgentTest(agent, options);
 }
 
 /**
- * An agent as its clients meet it. What it stores is kept in memory, beyond the crashes of the process that it seems to run
- * in. Every method throws the A2AError that a client would get.
+ * An agent as its clients see it. Its tasks are kept in memory and survive crashes of the simulated process. Every method
+ * throws the A2AError that a client would get.
  */
 export class AgentTest {
   readonly #agent: Agent;
@@ -99,19 +99,19 @@ export class AgentTest {
     throw new Error("The agent answered with a task instead of a message: send() gives it.");
   }
 
-  /** Sends a message and gives the events of its stream, the first of which is the task, or the message that answers. */
+  /** Sends a message and returns the events of its stream; the first one is the task, or the direct message. */
   stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamResponse> {
     const request = this.#request(content, options);
     return this.#process.stream(A2AService.method.sendStreamingMessage, request, this.#calling(options));
   }
 
-  /** The events of a task that goes on, the first of which is the task as it stands. */
+  /** The events of a running task; the first one is the task in its present state. */
   subscribe(task: Task | string, calling: CallOptions = {}): AsyncIterable<StreamResponse> {
     const request = create(SubscribeToTaskRequestSchema, { id: idOf(task) });
     return this.#process.stream(A2AService.method.subscribeToTask, request, this.#calling(calling));
   }
 
-  /** A task as it stands. */
+  /** A task in its present state. */
   get(task: Task | string, calling: CallOptions = {}): Promise<Task> {
     const request = create(GetTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.getTask, request, this.#calling(calling));
@@ -123,7 +123,7 @@ export class AgentTest {
     return (await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling))).tasks;
   }
 
-  /** Cancels a task and gives it as it is then. */
+  /** Cancels a task and returns it. */
   cancel(task: Task | string, calling: CallOptions = {}): Promise<Task> {
     const request = create(CancelTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
@@ -138,7 +138,7 @@ export class AgentTest {
       try {
         for await (const _ of this.subscribe(task, calling));
       } catch (error) {
-        // It may have ended between the two looks, or with the process.
+        // The task may have ended between the two calls, or the process crashed.
         const reasons: readonly unknown[] = ["UNSUPPORTED_OPERATION", "UNAVAILABLE"];
         if (!(error instanceof A2AError) || !reasons.includes(error.reason)) throw error;
       }
@@ -146,16 +146,16 @@ export class AgentTest {
   }
 
   /**
-   * Lets the process die in the middle of whatever it does, and begins another one, which takes over what was cut off:
-   * what the agent says in `recover` happens. Calls that were open fail with UNAVAILABLE. Agents that ran go on to run,
-   * since nothing can stop them, but nothing of what they say is heard; their signal fires.
+   * Crashes the process in the middle of its work, and starts another one, which recovers interrupted tasks as the agent's
+   * `recover` says. Open calls fail with UNAVAILABLE. Code of agents that was running continues, since nothing can stop it,
+   * but its events are dropped; its signal fires.
    */
   async crash(): Promise<void> {
     await this.#process.kill();
     this.#process = this.#begin();
   }
 
-  /** Ends the process in order, without any grace for what runs, and begins another one. */
+  /** Ends the process in order, without a grace period for running work, and starts another one. */
   async restart(): Promise<void> {
     await this.#process.end();
     this.#process = this.#begin();
@@ -177,7 +177,7 @@ export class AgentTest {
     const { now, limits, logger, interceptors } = this.#options;
     const clock = now instanceof Date ? () => now.getTime() : now;
     const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
-    // A process has an id of its own, which no test cares for.
+    // The process has an id of its own, which must not use up one of the test's ids.
     useIds(undefined);
     const begun = new SimulatedProcess({ agent: this.#agent, ...more }, this.#store, clock);
     useIds(this.#options.ids);

@@ -1,16 +1,16 @@
 import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
 
-/** A process's own way to a store that outlives it. */
+/** The access of one process to a store that outlives it. */
 export interface KillableStore {
   readonly store: TaskStore;
-  /** From now on nothing reaches the store, and what it answers reaches nobody. What was being executed is up for a claim. */
+  /** From now on no call reaches the store and no answer returns. The leases of the process can be claimed. */
   kill(): Promise<void>;
 }
 
-/** Leases that are let go at a time. */
+/** Leases that are released at a time. */
 const PAGE = 1_000;
 
-/** Gives one process its own way to a store; to close that does not close the store. */
+/** Gives one process access to a store; closing it does not close the store. */
 export function killableStore(store: TaskStore): KillableStore {
   const holders = new Set<string>();
   const never = new Promise<never>(() => {});
@@ -37,7 +37,7 @@ export function killableStore(store: TaskStore): KillableStore {
   };
 }
 
-/** What a machine tells the next process by the dead one's lock on the file: whatever it held is free. */
+/** Releases the leases of a dead process. For a file, its lock shows the next process that the holder is dead. */
 async function releaseLeases(store: TaskStore, holder: string): Promise<void> {
   for (let after = ""; ; ) {
     const held = await store.leasesOf({ holder, after, limit: PAGE });

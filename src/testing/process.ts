@@ -15,9 +15,9 @@ import { type Answer, isStream } from "../service/invoke.js";
 import type { TaskStore } from "../store/task-store.js";
 import { type KillableStore, killableStore } from "./killable-store.js";
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Who calls. Default: whom the options name. */
+  /** The caller. Default: the one in the options of the test. */
   readonly caller?: CallerInput;
   /** Default: the empty one. */
   readonly tenant?: string;
@@ -25,13 +25,13 @@ export interface CallOptions {
   readonly metadata?: JsonObject;
   /** URIs of the extensions that the client activates (specification 3.2.6). */
   readonly extensions?: readonly string[];
-  /** Headers as a binding would hand them over, by lower-case names, such as `idempotency-key`. */
+  /** Headers as a binding would pass them, by lower-case names, such as `idempotency-key`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Lets the client go away. */
+  /** When it fires, the client goes away. */
   readonly signal?: AbortSignal;
 }
 
-/** What seems to be a process that serves an agent: several may have the same store, one after the other. */
+/** A simulated process that serves an agent. Several may use the same store, one after the other. */
 export class SimulatedProcess {
   readonly #store: KillableStore;
   readonly #parts: NodeComponents;
@@ -51,7 +51,7 @@ export class SimulatedProcess {
     this.#died.catch(() => {});
   }
 
-  /** Makes a call that has one answer. */
+  /** Makes a call with one answer. */
   async unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,
@@ -60,7 +60,7 @@ export class SimulatedProcess {
     return (await this.#invoke(method, request, calling)) as MessageShape<M["output"]>;
   }
 
-  /** Makes a call that is answered by a stream. */
+  /** Makes a call that a stream answers. */
   async *stream<M extends DescMethodServerStreaming>(
     method: M,
     request: MessageShape<M["input"]>,
@@ -76,7 +76,7 @@ export class SimulatedProcess {
         yield next.value as MessageShape<M["output"]>;
       }
     } finally {
-      // A stream of a process that died says nothing more.
+      // The stream of a process that died has nothing more to report.
       void events.return?.()?.catch(() => {});
     }
   }
@@ -86,7 +86,7 @@ export class SimulatedProcess {
     await this.#parts.lifecycle.close(0);
   }
 
-  /** Ends as a process does that is killed. */
+  /** Ends like a killed process. */
   async kill(): Promise<void> {
     this.#rejectCalls();
     await this.#store.kill();

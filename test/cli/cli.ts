@@ -55,7 +55,7 @@ export interface Served extends Run {
 export async function ready(started: Run): Promise<Served> {
   let over = false;
   void started.exited.then(() => (over = true));
-  while (!started.stdout().includes("To begin with:")) {
+  while (!started.stdout().includes("Try it:")) {
     if (over) throw new Error(`It ended instead: ${started.stderr()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

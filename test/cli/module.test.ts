@@ -61,7 +61,7 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
     const authorization = { authorization: "Bearer x" };
     expect((await send(url, [{ text: "a" }, { text: "b" }], authorization)).status).toBe(200);
     expect((await send(url, [{ text: "a" }, { text: "b" }, { text: "c" }], authorization)).status).toBe(400);
-    expect(stderr()).toContain("agent.mjs exports authentcator2, which is no option: did you mean authenticator?");
+    expect(stderr()).toContain("agent.mjs exports authentcator2, which is not an option: did you mean authenticator?");
     expect(stderr()).toContain("the card of Module has no securitySchemes");
   });
 
@@ -114,8 +114,8 @@ describe("parley serve and what is hardly meant", { timeout: 60_000 }, () => {
     const { stderr } = await served("agent.mjs", text, { args: ["--host", "0.0.0.0"], env: { PARLEY_PROT: "1" } });
     expect(stderr()).toContain("the variable PARLEY_PROT is not known: did you mean PARLEY_PORT?");
     expect(stderr()).toContain("the cards name localhost");
-    expect(stderr()).toContain("without an authenticator each may read and cancel every task");
-    expect(stderr()).toContain("no caller gets the extendedCard");
+    expect(stderr()).toContain("without an authenticator anyone can read and cancel every task");
+    expect(stderr()).toContain("no caller can get the extendedCard");
   });
 
   it("refuses what cannot be", async () => {

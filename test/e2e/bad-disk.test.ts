@@ -65,7 +65,7 @@ function told(): string[] {
 }
 
 const outOfOrder = "the task store is out of order: the server is not ready, writes fail";
-const wellAgain = "the task store is well again";
+const wellAgain = "the task store works again";
 
 /** A send under a key, whose answer does not take longer than the bound for what the store does not answer. */
 async function sendOver(driver: Driver, text: string): Promise<string> {

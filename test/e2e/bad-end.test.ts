@@ -60,7 +60,7 @@ describe("an agent that ends the process", { timeout: 60_000 }, () => {
     await start();
     const taskId = await begin("throw");
     expect(await over()).toEqual({ code: 1, signal: null });
-    expect(server.log).toContain("an error that nobody caught ends the process");
+    expect(server.log).toContain("an uncaught error ends the process");
     driver.close();
     await start();
     expect(stateOf(await settled(driver, taskId))).toBe("TASK_STATE_COMPLETED");
@@ -83,7 +83,7 @@ describe("an agent that keeps the process from ending", { timeout: 90_000 }, () 
     const taskId = await begin("block");
     server.signal("SIGTERM");
     expect(await over()).toEqual({ code: null, signal: "SIGKILL" });
-    expect(server.log).toContain("something holds up the end of the server");
+    expect(server.log).toContain("the server did not end in time");
     driver.close();
     await start();
     expect(stateOf(await taskOf(driver, taskId))).toMatch(/WORKING|COMPLETED/);

@@ -168,11 +168,11 @@ describe("createServer()", () => {
     const first = await start();
     const store = memoryStore();
     await expect(start({ store, port: first.port })).rejects.toThrow(
-      `Cannot listen: port ${first.port} on 127.0.0.1 is already in use; another one is chosen with port (--port)`,
+      `Cannot listen: port ${first.port} on 127.0.0.1 is already in use; choose another one with port (--port)`,
     );
     const port = await freePort();
     await expect(start({ store, port, grpcPort: first.grpcPort ?? 0 })).rejects.toThrow(
-      "is already in use; another one is chosen with grpcPort (--grpc-port)",
+      "is already in use; choose another one with grpcPort (--grpc-port)",
     );
     const again = await start({ store, port });
     expect(again.port).toBe(port);

@@ -124,7 +124,7 @@ describe("settle()", () => {
     [{ grpcPublicUrl: "example.org" }, "grpcPublicUrl"],
     [{ cardGrpc: true }, 'cardGrpc is true, not "address", "url" or "omit"'],
     [{ tls: { key: "k", cert: "" } }, "tls needs both key and cert"],
-    [{ tls: { key: "k", cert: "c" } }, "tls: cert is no certificate in PEM"],
+    [{ tls: { key: "k", cert: "c" } }, "tls: cert is not a certificate in PEM"],
     [{ cors: ["app.example.org"] }, 'cors: "app.example.org" is not an origin'],
     [{ cors: ["https://app.example.org/"] }, "is not an origin"],
     [{ trustProxy: "nowhere" }, "trustProxy: invalid IP address: nowhere"],

@@ -28,10 +28,10 @@ describe("tlsFaults()", () => {
   it("names what is swapped, in the wrong order, or no PEM at all", () => {
     expect(tlsFaults({ cert: rsa.key, key: rsa.cert })[0]).toContain("key and cert are swapped");
     expect(tlsFaults({ cert: other.cert + rsa.cert, key: rsa.key })[0]).toContain(
-      "the key belongs to certificate 2 of the file: the server's own has to be the first",
+      "the key belongs to certificate 2 of the file: the server's own must be the first",
     );
-    expect(tlsFaults({ cert: rsa.cert, key: rsa.cert })).toEqual(["tls: key is no private key in PEM"]);
-    expect(tlsFaults({ cert: rsa.key, key: rsa.key })).toEqual(["tls: cert is no certificate in PEM"]);
+    expect(tlsFaults({ cert: rsa.cert, key: rsa.cert })).toEqual(["tls: key is not a private key in PEM"]);
+    expect(tlsFaults({ cert: rsa.key, key: rsa.key })).toEqual(["tls: cert is not a certificate in PEM"]);
     expect(tlsFaults({ cert: "", key: rsa.key })).toEqual(["tls needs both key and cert"]);
   });
 

@@ -142,7 +142,7 @@ expectTypeOf(createServer({ agent, store: sqliteStore("tasks.db"), port: 0 })).r
 expectTypeOf(createA2A({ agents: { one: agent, two: agent }, store: memoryStore() })).toEqualTypeOf<A2A>();
 // @ts-expect-error tasks are kept somewhere
 createA2A({ agent });
-// @ts-expect-error what is embedded listens nowhere
+// @ts-expect-error an embedded server opens no port
 createA2A({ agent, store: memoryStore(), port: 8080 });
 // @ts-expect-error limits are known by name
 createA2A({ agent, store: memoryStore(), limits: { maxTaskByte: 1 } });
