@@ -58,7 +58,7 @@ export class Execution {
   readonly #queue: TurnQueue;
   #started: PendingTurn | undefined;
   readonly #ids: ArtifactIds;
-  readonly #place: MessageContext;
+  readonly #context: MessageContext;
   #finish: () => void = () => {};
   #over = false;
   #aborter = new LazyAbortController();
@@ -83,7 +83,7 @@ export class Execution {
     this.agent = agent;
     this.#queue = new TurnQueue(log);
     this.#ids = new ArtifactIds(log.fold);
-    this.#place = { taskId: log.taskId, contextId: log.head.contextId };
+    this.#context = { taskId: log.taskId, contextId: log.head.contextId };
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -280,7 +280,7 @@ export class Execution {
     checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     const draft =
       event.kind === "artifact"
-        ? this.#ids.draft(event, this.#place, now)
+        ? this.#ids.draft(event, this.#context, now)
         : this.#statusDraft(event.state, event.content, now);
     this.log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
@@ -289,7 +289,7 @@ export class Execution {
 
   /** A pause names the message that it answers: messages of later turns may stand before it in the log. */
   #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
-    const draft = statusDraft(this.#place, state, content, now);
+    const draft = statusDraft(this.#context, state, content, now);
     return isInterrupted(state) ? { ...draft, answers: this.log.turns.current } : draft;
   }
 
@@ -371,7 +371,7 @@ export class Execution {
   }
 
   #status(state: TaskState, content?: Content): ReturnType<typeof statusDraft> {
-    return statusDraft(this.#place, state, content, this.#source.now());
+    return statusDraft(this.#context, state, content, this.#source.now());
   }
 
   /** Waits until everything accepted is stored. */

@@ -2,7 +2,7 @@ import { A2AError } from "../core/error.js";
 import type { SendCommand, SendResult } from "./send.js";
 
 interface Underway {
-  readonly order: SendCommand;
+  readonly command: SendCommand;
   readonly outcome: Promise<SendResult>;
 }
 
@@ -19,15 +19,15 @@ export class IdempotentSends {
    * outcome they ask the store what the key stands for.
    * @throws A2AError IDEMPOTENCY_KEY_REUSED
    */
-  async once(key: string, order: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {
+  async once(key: string, command: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {
     for (let known = this.#underway.get(key); known !== undefined; known = this.#underway.get(key)) {
-      if (known.order.idempotency?.fingerprint !== order.idempotency?.fingerprint) throw keyReused();
+      if (known.command.idempotency?.fingerprint !== command.idempotency?.fingerprint) throw keyReused();
       const sent = await known.outcome.catch(() => undefined);
       // An agent that was stopped because its client went may have answered anything.
-      if (sent?.kind === "message" && !known.order.client.signal.aborted) return sent;
+      if (sent?.kind === "message" && !known.command.client.signal.aborted) return sent;
     }
     const outcome = send();
-    this.#underway.set(key, { order, outcome });
+    this.#underway.set(key, { command, outcome });
     try {
       return await outcome;
     } finally {

@@ -224,11 +224,6 @@ export class TaskLog {
     return this.#changes.onNext(callback);
   }
 
-  /** Resolves at the next entry or at `wake`. */
-  changed(): Promise<void> {
-    return this.#changes.next();
-  }
-
   /** Lets all that wait look again. */
   wake(): void {
     this.#changes.notify();
@@ -292,14 +287,7 @@ export class TaskLog {
   /** Checks what waits against the task as stored once more, and refuses what does not fit any more. */
   #replan(): void {
     this.#plan = new Plan(this.fold, this.#unstored);
-    for (const pending of this.#unstored.takeAll()) {
-      try {
-        this.#plan.add(pending.draft, pending.options, this.#turnAtWork);
-        this.#unstored.push(pending);
-      } catch (error) {
-        pending.reject(error);
-      }
-    }
+    this.#unstored.recheck(({ draft, options }) => this.#plan.add(draft, options, this.#turnAtWork));
   }
 
   async #write(): Promise<void> {

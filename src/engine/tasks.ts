@@ -81,7 +81,7 @@ export class Tasks {
       log = await this.logs.acquire(taskId);
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read in the store what this process has not been notified of yet.
-      if (log.fold.position === 0) await Promise.race([log.stored(), log.changed()]);
+      if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
       else if (this.#source.store.shared || log.uncertain) await log.refresh();
       // A log without a stored entry belongs to a task that no client knows of yet.
       if (log.fold.position > 0 && isOf(log.head, scope)) return log;
@@ -134,4 +134,8 @@ export class Tasks {
 
 function isOf(head: TaskHead, scope: Scope): boolean {
   return head.tenant === scope.tenant && head.owner === scope.owner;
+}
+
+function nextChange(log: TaskLog): Promise<void> {
+  return new Promise((resolve) => log.onChange(resolve));
 }

@@ -73,6 +73,18 @@ export class Unstored {
     return all;
   }
 
+  /** Checks all of them once more, in order. Those for which `check` throws are refused with its error. */
+  recheck(check: (pending: Pending) => void): void {
+    for (const pending of this.takeAll()) {
+      try {
+        check(pending);
+        this.push(pending);
+      } catch (error) {
+        pending.reject(error);
+      }
+    }
+  }
+
   /** Takes out those that rely on the same lease as the first one that relies on any. */
   takeFenced(): Pending[] {
     const all = this.takeAll();

@@ -10,11 +10,6 @@ export class Waiters {
     return () => this.#waiting.delete(callback);
   }
 
-  /** Resolves at the next news. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.onNext(resolve));
-  }
-
   /** Calls all that wait. */
   notify(): void {
     if (this.#waiting.size === 0) return;
