@@ -28,28 +28,32 @@ export class LazyAbortController {
   #controller: AbortController | undefined;
   #followed: Client | undefined;
   #disconnect: (() => void) | undefined;
-  /** Why it was interrupted, or undefined. */
-  reason: AbortReason | undefined;
+  #reason: AbortReason | undefined;
 
   /** @param followed a client whose going away interrupts as well; its signal is asked for when this one is */
   constructor(followed?: Client) {
     this.#followed = followed;
   }
 
+  /** Why it was interrupted, or undefined. */
+  get reason(): AbortReason | undefined {
+    return this.#reason;
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       this.#follow();
-      if (this.reason !== undefined) this.#controller.abort(this.reason);
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
   }
 
   /** Interrupts it; the first reason stays. */
   abort(cause: AbortReason["cause"]): void {
-    if (this.reason !== undefined) return;
-    this.reason = new AbortReason(cause);
-    this.#controller?.abort(this.reason);
+    if (this.#reason !== undefined) return;
+    this.#reason = new AbortReason(cause);
+    this.#controller?.abort(this.#reason);
   }
 
   /** From here on the client may go. */

@@ -81,11 +81,15 @@ class Joined {
   readonly #windowMs: number;
   #text = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Resolves when they have waited long enough; undefined while there are none. */
-  until: Promise<undefined> | undefined;
+  #until: Promise<undefined> | undefined;
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
+  }
+
+  /** Resolves when they have waited long enough; undefined while there are none. */
+  get until(): Promise<undefined> | undefined {
+    return this.#until;
   }
 
   get length(): number {
@@ -94,7 +98,7 @@ class Joined {
 
   add(text: string): void {
     this.#text += text;
-    this.until ??= new Promise((resolve) => {
+    this.#until ??= new Promise((resolve) => {
       this.#timer = setTimeout(resolve, this.#windowMs, undefined);
     });
   }
@@ -110,7 +114,7 @@ class Joined {
 
   close(): void {
     clearTimeout(this.#timer);
-    this.until = undefined;
+    this.#until = undefined;
   }
 }
 

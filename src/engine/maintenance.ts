@@ -44,11 +44,15 @@ export class Maintenance {
   #beating = false;
   #over = false;
   #stopped = false;
-  /** Resolves when what a crash left behind is in order. */
-  recovered: Promise<void> = Promise.resolve();
+  #recovered: Promise<void> = Promise.resolve();
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
+  }
+
+  /** Resolves when what a crash left behind is in order, or runs. */
+  get recovered(): Promise<void> {
+    return this.#recovered;
   }
 
   /** Makes itself known, then goes on in the background until `stop`. */
@@ -60,7 +64,7 @@ export class Maintenance {
     // On its own: no long work of the other kind keeps this process from saying that it lives.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
     background(this.#beats);
-    this.recovered = this.#soon(() => leases.claim());
+    this.#recovered = this.#soon(() => leases.claim());
     this.#every(Math.max(50, leaseMs / 3), async () => {
       await leases.tidy();
       await leases.claim();

@@ -15,36 +15,48 @@ export interface Caller {
 /** Writes on their way to the thread and back, answered in the order in which they were sent. */
 export class WriteQueue {
   /** Those that were refused meanwhile keep their place among them. */
-  callers: Caller[] = [];
+  readonly #callers: Caller[] = [];
   readonly outgoing: MessageBuilder = new MessageBuilder();
-  /** Writes that are not sent yet, at the end of `callers`. */
-  unsent = 0;
+  /** Writes that are not sent yet, by their callers at the end of the list. */
+  #unsent = 0;
+
+  /** The callers that wait for an answer, in the order of their writes. */
+  get callers(): readonly Caller[] {
+    return this.#callers;
+  }
 
   /** Whether what is not sent yet is enough for a message. */
   get isFull(): boolean {
-    return this.outgoing.size >= FLUSH_BYTES || this.unsent >= FLUSH_WRITES;
+    return this.outgoing.size >= FLUSH_BYTES || this.#unsent >= FLUSH_WRITES;
   }
 
   push(caller: Caller): void {
-    this.unsent += 1;
-    this.callers.push(caller);
+    this.#unsent += 1;
+    this.#callers.push(caller);
+  }
+
+  /** Notes that all writes are sent; returns how many were not before. */
+  markSent(): number {
+    const unsent = this.#unsent;
+    this.#unsent = 0;
+    return unsent;
   }
 
   /** Takes the callers of the first writes out, which are answered. */
   takeAnswered(count: number): Caller[] {
-    return this.callers.splice(0, count);
+    return this.#callers.splice(0, count);
   }
 
   /** Takes the callers of what could not be sent. */
   takeUnsent(count: number): Caller[] {
-    return this.callers.splice(-count);
+    return this.#callers.splice(-count);
   }
 
   /** Takes all callers out, and forgets what is not sent. */
   takeAll(): Caller[] {
     this.outgoing.take();
-    this.unsent = 0;
-    return this.callers.splice(0);
+    this.#unsent = 0;
+    return this.#callers.splice(0);
   }
 }
 

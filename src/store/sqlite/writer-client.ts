@@ -151,9 +151,8 @@ export class WriterClient {
   }
 
   #send(queue: WriteQueue): void {
-    const { unsent } = queue;
+    const unsent = queue.markSent();
     if (unsent === 0) return;
-    queue.unsent = 0;
     const message = queue.outgoing.take();
     if (queue === this.#bulk) message.bulk = true;
     try {
