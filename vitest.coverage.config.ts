@@ -26,6 +26,7 @@ export default mergeConfig(tests, {
       include: ["src/**/*.ts"],
       exclude: ["src/cli/**"],
       reportsDirectory: ".cache/coverage",
+      reportOnFailure: true,
       reporter: ["text-summary", "html", "json-summary"],
       thresholds: { statements: 0, branches: 0, functions: 0, lines: 0 },
     },

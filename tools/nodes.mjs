@@ -27,7 +27,7 @@ const core = [
 ];
 
 /** Longest time for one version, in milliseconds: what hangs is ended. */
-const PATIENCE_MS = 600_000;
+const PATIENCE_MS = 900_000;
 
 /** Where a version's program is; it is fetched when it is not there. Its packages are named by system and processor. */
 function nodeOf(version) {
