@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, it } from "vitest";
 import { start as connectRouter } from "../../examples/embed/connect-router.js";
 import { start as express } from "../../examples/embed/express.js";
+import { start as expressBelow } from "../../examples/embed/express-below.js";
 import { start as fastify } from "../../examples/embed/fastify.js";
+import { start as fastifyBelow } from "../../examples/embed/fastify-below.js";
 import type { Running } from "../../examples/embed/greeter.js";
 import { start as grpcJs } from "../../examples/embed/grpc-js.js";
 import { start as nodeHttp } from "../../examples/embed/node-http.js";
@@ -18,6 +22,16 @@ afterEach(async () => {
 async function started(start: (port: number) => Promise<Running>): Promise<string> {
   running = await start(0);
   return `http://localhost:${running.port}`;
+}
+
+/** A port that was free a moment ago, for what has to know it beforehand. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
 }
 
 /** What the agent says to Ann, by whatever the transport speaks. */
@@ -72,6 +86,23 @@ describe("an agent", () => {
     await expectHttp(url);
     expect(await (await fetch(url)).text()).toBe("An app of its own.");
     expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+  });
+
+  it.each([
+    ["Express", expressBelow],
+    ["Fastify", fastifyBelow],
+  ])("stands below a path of %s, and its card at the root", async (_name, start) => {
+    const port = await freePort();
+    running = await start(port);
+    const url = `http://localhost:${port}`;
+    await expectHttp(`${url}/agents`);
+    const card = await (await fetch(`${url}/.well-known/agent-card.json`)).json();
+    expect(card).toMatchObject({ supportedInterfaces: Array(3).fill({ url: `${url}/agents` }) });
+    expect(await (await fetch(url)).text()).toBe("An app of its own.");
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    for (const path of ["/nowhere", "/message:send", "/agents/nowhere"]) {
+      expect((await fetch(url + path, { method: "POST" })).status).toBe(404);
+    }
   });
 
   it("is a service of a Connect router", async () => {

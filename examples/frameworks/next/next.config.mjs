@@ -1,0 +1,1 @@
+export default { serverExternalPackages: ["parley-a2a"] };

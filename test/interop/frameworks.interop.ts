@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../e2e/support/build.js";
+import { installed, succeed } from "./support/tool.js";
+
+/* The examples of frameworks and runtimes, each run as it is in the real one, as npm has it. */
+
+let folder: string;
+/** Where the examples are run: packages are found from there. */
+let examples: string;
+
+beforeAll(async () => {
+  folder = await installed({
+    name: "frameworks-1",
+    needs: "npm and access to its registry",
+    install: async (into) => {
+      for (const file of ["package.json", "package-lock.json"])
+        cpSync(join(root, "test/interop/frameworks", file), join(into, file));
+      // Bun and Deno bring their programs in packages of their own for each system, which the lock file need not know all:
+      // so it is no `npm ci`, which takes the same versions of everything else.
+      await succeed("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: into });
+      symlinkSync(root, join(into, "node_modules", "parley-a2a"), "junction");
+    },
+  });
+  examples = join(folder, "examples");
+  rmSync(examples, { recursive: true, force: true });
+  mkdirSync(examples);
+  cpSync(join(root, "examples/frameworks"), examples, { recursive: true });
+});
+
+/** The program that a package has brought for this system. */
+function program(scope: string, ...path: readonly string[]): string {
+  const [name = ""] = readdirSync(join(folder, "node_modules", scope));
+  return join(folder, "node_modules", scope, name, ...path);
+}
+
+/** What Node.js runs of an example in TypeScript with decorators. */
+async function compiled(name: string): Promise<string> {
+  const outfile = join(examples, `${name}.mjs`);
+  await build({
+    entryPoints: [join(examples, `${name}.ts`)],
+    outfile,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+  });
+  return outfile;
+}
+
+interface Host {
+  readonly url: string;
+  /** Ends it as an orchestrator does, and gives what it wrote to its standard error. */
+  stop(): Promise<{ code: number | null; stderr: string }>;
+}
+
+let running: Host | undefined;
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+const say = (text: string): object => ({ messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] });
+
+/** Runs a program that says which port it listens on. */
+async function host(command: string, args: readonly string[], cwd = examples): Promise<Host> {
+  const child: ChildProcess = spawn(command, args, { cwd, env: { ...process.env, PORT: "0" } });
+  const ended = once(child, "exit");
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (text) => (stdout += String(text)));
+  child.stderr?.on("data", (text) => (stderr += String(text)));
+  const stop: Host["stop"] = async () => {
+    if (child.exitCode === null) child.kill("SIGTERM");
+    const [code] = (await ended) as [number | null];
+    return { code, stderr };
+  };
+  running = { url: "", stop };
+  const port = (): string | undefined => /listening on (\d+)|localhost:(\d+)/.exec(stdout)?.slice(1).find(Boolean);
+  await expect
+    .poll(() => port() ?? (child.exitCode === null ? undefined : stderr), { timeout: 60_000 })
+    .toMatch(/^\d+$/);
+  running = { url: `http://localhost:${port()}`, stop };
+  return running;
+}
+
+const json = { "content-type": "application/json", "a2a-version": "1.0" };
+
+const post = (url: string, body: unknown, init: RequestInit = {}): Promise<Response> =>
+  fetch(url, { method: "POST", headers: json, body: JSON.stringify(body), ...init });
+
+/** Asks an agent at a place of a host for all that it has, and its host for what is its own. */
+async function expectServed(url: string, path: string): Promise<void> {
+  const base = url + path;
+  for (const place of [url, base]) {
+    const card = await (await fetch(`${place}/.well-known/agent-card.json`)).json();
+    expect(card).toMatchObject({ name: "Greeter", supportedInterfaces: Array(3).fill({ url: base }) });
+  }
+  const params = { message: say("Ann") };
+  const greeting = { artifacts: [{ parts: [{ text: "Hello " }, { text: "Ann!" }] }] };
+  const done = { ...greeting, status: { state: "TASK_STATE_COMPLETED" } };
+  const answer = await post(base, { jsonrpc: "2.0", id: 7, method: "SendMessage", params });
+  expect(await answer.json()).toMatchObject({ id: 7, result: { task: done } });
+  const stream = await post(`${base}/message:stream`, { message: say("Ann") });
+  expect(stream.headers.get("content-type")).toContain("text/event-stream");
+  expect((await stream.text()).match(/"(task|artifactUpdate|statusUpdate)":/g)).toEqual([
+    '"task":',
+    '"artifactUpdate":',
+    '"artifactUpdate":',
+    '"statusUpdate":',
+  ]);
+  await expectLeft(base);
+  expect(await (await fetch(url)).text()).toBe("An app of its own.");
+  for (const method of ["GET", "POST"]) expect((await fetch(`${url}/nowhere`, { method })).status).toBe(404);
+}
+
+/** A reader who leaves takes nothing with him: the task goes on, and another request ends it. */
+async function expectLeft(base: string): Promise<void> {
+  const leave = new AbortController();
+  const stream = await post(`${base}/message:stream`, { message: say("Godot") }, { signal: leave.signal });
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let read = "";
+  while (!read.includes("Godot!")) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`it ended: ${read}`);
+    read += value;
+  }
+  leave.abort();
+  await expect(reader.read()).rejects.toThrow();
+  const id = /"taskId":"([^"]+)"/.exec(read)?.[1];
+  const task = await (await fetch(`${base}/tasks/${id}`, { headers: json })).json();
+  expect(task).not.toMatchObject({ status: { state: "TASK_STATE_CANCELED" } });
+  const canceled = await (await post(`${base}/tasks/${id}:cancel`, {})).json();
+  expect(canceled).toMatchObject({ id, status: { state: "TASK_STATE_CANCELED" } });
+}
+
+describe("an agent is embedded in", () => {
+  it("Hono", async () => {
+    const { url, stop } = await host(process.execPath, [await compiled("hono")]);
+    await expectServed(url, "/agents");
+    expect((await stop()).code).toBe(0);
+  });
+
+  it("NestJS, whose controllers get what is theirs", async () => {
+    const { url, stop } = await host(process.execPath, [await compiled("nest")]);
+    await expectServed(url, "");
+    expect(await (await post(`${url}/own`, { a: 1 })).json()).toEqual({ own: true });
+    expect((await stop()).stderr).toBe("");
+  });
+
+  it("Bun", async () => {
+    const { url, stop } = await host(program("@oven", "bin", "bun"), ["run", "bun.ts"]);
+    await expectServed(url, "/agents");
+    expect((await stop()).stderr).toBe("");
+  });
+
+  it("Deno", async () => {
+    const { url } = await host(program("@deno", "deno"), ["run", "--allow-all", "--no-check", "deno.ts"]);
+    await expectServed(url, "/agents");
+  });
+
+  it("Cloudflare's workerd, in a Durable Object", async () => {
+    const { url } = await host(process.execPath, [join(root, "test/interop/frameworks/workerd.mjs")], folder);
+    await expectServed(url, "/agents");
+  });
+
+  it("Next.js, in a route handler", async () => {
+    const server = createServer().listen(0);
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    server.close();
+    const next = join(folder, "node_modules/next/dist/bin/next");
+    const args = ["dev", "--webpack", "--port", `${port}`];
+    const { url } = await host(process.execPath, [next, ...args], join(examples, "next"));
+    // Each route is compiled when it is asked for.
+    for (const path of ["/", "/.well-known/agent-card.json", "/agents/.well-known/agent-card.json"]) {
+      expect((await fetch(url + path)).status).toBe(200);
+    }
+    await expectServed(url, "/agents");
+  }, 300_000);
+});
