@@ -18,23 +18,47 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "agent", "card"],
     because: "the service calls it; it knows no wire, no method",
   },
-  card: { may: ["core", "wire", "agent"], because: "a card describes agents; serving it is the server's part" },
+  version: {
+    may: ["core", "wire"],
+    because: "whoever serves a version or names one looks it up here; it serves nobody",
+  },
+  card: {
+    may: ["core", "wire", "agent", "version"],
+    because: "a card describes agents; serving it is the server's part",
+  },
   service: {
-    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card"],
+    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "version"],
     because: "one handler, many bindings: the handler must not know them",
   },
   http: {
     may: ["core", "wire"],
     because: "requests and responses as values, and what carries them: no method, no service",
   },
-  binding: { may: ["core", "wire", "http", "service"], because: "a binding meets the service through invoke alone" },
+  binding: {
+    may: ["core", "wire", "http", "service", "version"],
+    because: "a binding meets the service through invoke alone, and takes what it speaks from the versions",
+  },
   server: {
-    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "service", "http", "binding", "page"],
+    may: [
+      "core",
+      "wire",
+      "task",
+      "store",
+      "agent",
+      "engine",
+      "auth",
+      "card",
+      "service",
+      "http",
+      "binding",
+      "page",
+      "version",
+    ],
     because: "the composition root sees everything but the command line",
   },
-  page: { may: ["core", "wire", "card"], because: "it shows a card, and knows no server" },
+  page: { may: ["core", "wire", "card", "version"], because: "it shows a card, and knows no server" },
   testing: {
-    may: ["core", "task", "store", "agent", "engine", "card", "service", "server"],
+    may: ["core", "task", "store", "agent", "engine", "card", "service", "server", "version"],
     because: "it serves an agent as a server does, but for the bindings",
   },
   cli: {

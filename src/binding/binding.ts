@@ -6,14 +6,16 @@ import type { Arrivals } from "../http/arrivals.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { Invoke } from "../service/invoke.js";
+import type { ProtocolVersion } from "../version/version.js";
+import type { Versions } from "../version/versions.js";
 
 /**
- * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It derives its
- * methods, routes and codecs from the service's descriptor and names none of them, so a new rpc in the proto is
- * served by every binding without a change here.
+ * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It takes its
+ * methods, routes and codecs from the registered versions, which derive them from a descriptor, and names none of them: a
+ * new rpc in the proto, or another version of the protocol, is served by every binding without a change here.
  */
 export interface BindingOptions {
-  readonly service: DescService;
+  readonly versions: Versions;
   readonly invoke: Invoke;
   readonly limits: Limits;
   /** Counts requests until they are here, over all bindings of a server. */
@@ -33,4 +35,26 @@ export interface HttpBinding<M = unknown> {
   handle(request: HttpRequest, match: M): Promise<HttpResponse>;
   /** An error without a further look at the request, as a client of this binding reads errors. */
   refuse(request: HttpRequest, error: A2AError): HttpResponse;
+}
+
+/** What a binding needs that serves a version by a descriptor alone, as gRPC and Connect do. */
+export interface ServiceBindingOptions extends Omit<BindingOptions, "versions"> {
+  readonly service: DescService;
+  /** Name of the version that the package of the service stands for (specification 3.6.2). */
+  readonly version: string;
+}
+
+/** Options for the service that stands for a version. */
+export function optionsIn(
+  version: ProtocolVersion,
+  service: DescService,
+  options: BindingOptions,
+): ServiceBindingOptions {
+  const { invoke, limits, arrivals, logger } = options;
+  return { service, version: version.name, invoke: serveIn(version, invoke), limits, arrivals, logger };
+}
+
+/** What answers the calls of a version. */
+export function serveIn({ translate }: ProtocolVersion, invoke: Invoke): Invoke {
+  return translate === undefined ? invoke : translate(invoke);
 }

@@ -5,9 +5,8 @@ import {
   type AgentInterface,
   AgentInterfaceSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-
-/** Version that interfaces declare: major and minor, never a patch number (specification 3.6). */
-export const PROTOCOL_VERSION = "1.0";
+import type { ProtocolVersion } from "../version/version.js";
+import { servedVersions, type Versions } from "../version/versions.js";
 
 /**
  * Identity of the Connect binding in a card. The specification names three bindings; any other is a URI, and a
@@ -15,8 +14,12 @@ export const PROTOCOL_VERSION = "1.0";
  */
 export const CONNECT_BINDING = "urn:parley:binding:connect:v1";
 
-/** Bindings behind the one HTTP URL, in the order of a card, the preferred one first. */
-const httpBindings = ["JSONRPC", "HTTP+JSON", CONNECT_BINDING];
+/** Bindings behind the one HTTP URL, in the order of a card, the preferred one first, and what a version has to have for each. */
+const httpBindings: readonly (readonly [string, keyof ProtocolVersion])[] = [
+  ["JSONRPC", "jsonRpc"],
+  ["HTTP+JSON", "rest"],
+  [CONNECT_BINDING, "connect"],
+];
 
 /** Where a server is reached. */
 export interface Endpoints {
@@ -29,20 +32,20 @@ export interface Endpoints {
 }
 
 /**
- * The interfaces of an agent, in order of preference (specification 4.4.6, 5.2, 8.3.1). gRPC that is named by a URL comes last:
- * most libraries of gRPC cannot use one, and clients that take the first interface that they know would fail.
+ * The interfaces of an agent, in order of preference (specification 4.4.6, 5.2, 8.3.1): one for each version and each
+ * binding that speaks it, the service's own version first. gRPC that is named by a URL comes last of its version: most libraries of
+ * gRPC cannot use one, and clients that take the first interface that they know would fail.
  */
-export function interfacesOf(endpoints: Endpoints): AgentInterface[] {
+export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVersions): AgentInterface[] {
+  return versions.all.flatMap((version) => interfacesIn(version, endpoints));
+}
+
+function interfacesIn(version: ProtocolVersion, { url, grpc, tenant }: Endpoints): AgentInterface[] {
   const at = (url: string, protocolBinding: string): AgentInterface =>
-    create(AgentInterfaceSchema, {
-      url,
-      protocolBinding,
-      protocolVersion: PROTOCOL_VERSION,
-      tenant: endpoints.tenant,
-    });
-  const { grpc, url } = endpoints;
-  const overHttp = url === undefined ? [] : httpBindings.map((binding) => at(url, binding));
-  if (grpc === undefined) return overHttp;
+    create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: version.name, tenant });
+  const spoken = httpBindings.filter(([, dialect]) => version[dialect] !== undefined);
+  const overHttp = url === undefined ? [] : spoken.map(([binding]) => at(url, binding));
+  if (grpc === undefined || version.grpc === undefined) return overHttp;
   return grpc.includes("://") ? [...overHttp, at(grpc, "GRPC")] : [at(grpc, "GRPC"), ...overHttp];
 }
 

@@ -1,14 +1,14 @@
-import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Route, routesOf } from "../wire/routes.js";
+import { servedVersions } from "../version/versions.js";
+import type { Route } from "../wire/routes.js";
 
 /**
  * Values that no tenant may have, because the path of a request would be read as something else: the literal first
- * segments of the routes, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
+ * segments of the routes of every version, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
  * RFC 8615 reserves.
  */
 export const reservedTenants: ReadonlySet<string> = new Set([
   ".well-known",
-  ...routesOf(A2AService).flatMap((route) => firstLiteral(route) ?? []),
+  ...servedVersions.all.flatMap(({ rest }) => rest?.endpoints ?? []).flatMap((route) => firstLiteral(route) ?? []),
 ]);
 
 function firstLiteral({ template: { segments, customVerb } }: Route): string | undefined {

@@ -42,22 +42,24 @@ function unsupported(reason: Reason, expected: string): A2AError {
 /**
  * The JSON media type to answer with: that of the protocol, unless the client prefers plain JSON (RFC 9110, 12.5.1).
  * A client that wants neither gets the protocol's, which it can still read.
+ *
+ * @param own media type of the protocol's version. One that has plain JSON alone answers in nothing else.
  */
-export function answerType(accept: string | undefined): string {
-  if (accept === undefined || accept === "*/*") return A2A_JSON_TYPE;
+export function answerType(accept: string | undefined, own: string = A2A_JSON_TYPE): string {
+  if (accept === undefined || accept === "*/*" || own === JSON_TYPE) return own;
   const ranges = accept.toLowerCase().split(",").map(rangeOf);
-  return qualityOf(JSON_TYPE, ranges) > qualityOf(A2A_JSON_TYPE, ranges) ? JSON_TYPE : A2A_JSON_TYPE;
+  return qualityOf(JSON_TYPE, ranges) > qualityOf(own, ranges) ? JSON_TYPE : own;
 }
 
 /**
  * The JSON media type of an error: as that of an answer where the client names a JSON type; else that of its request, if
  * that is one. A client that expects an event stream, or says nothing, can best read an error in the type that it sends itself.
  */
-export function errorType(request: Pick<CallStart, "header">): string {
+export function errorType(request: Pick<CallStart, "header">, own: string = A2A_JSON_TYPE): string {
   const accept = request.header("accept");
   const namesJson = accept !== undefined && /application\/(?:json|a2a\+json|\*)/i.test(accept);
-  if (namesJson) return answerType(accept);
-  return /^\s*application\/json\s*(?:;|$)/i.test(request.header("content-type") ?? "") ? JSON_TYPE : A2A_JSON_TYPE;
+  if (namesJson) return answerType(accept, own);
+  return /^\s*application\/json\s*(?:;|$)/i.test(request.header("content-type") ?? "") ? JSON_TYPE : own;
 }
 
 interface Range {

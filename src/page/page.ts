@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { A2AService, type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { PROTOCOL_VERSION } from "../card/interfaces.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { Html, html, isLink } from "./html.js";
 import { script } from "./script.js";
@@ -112,7 +112,9 @@ const titles: Readonly<Record<string, string>> = {
 
 type Interface = AgentCard["supportedInterfaces"][number];
 
-function commandOf({ protocolBinding, url, tenant }: Interface): Html | undefined {
+function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): Html | undefined {
+  // Other versions have other methods and paths.
+  if (protocolVersion !== PROTOCOL_VERSION) return undefined;
   const { name } = A2AService.method.sendMessage;
   const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "hello" }] };
   const request = { ...(tenant === "" ? {} : { tenant }), message };

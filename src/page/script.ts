@@ -1,8 +1,10 @@
+import { PROTOCOL_VERSION } from "../version/v1.js";
+
 /**
  * What the page does in the browser, as it is sent: it sends a message over HTTP+JSON, reads the stream of its answer, goes
  * on with the task where the agent asks for more, and copies commands. It keeps nothing and loads nothing.
  */
-export const script = `"use strict";
+export const script: string = `"use strict";
 const $=(id)=>document.getElementById(id);
 const form=$("send"),talk=$("talk"),sendButton=$("go"),cancelButton=$("cancel"),newButton=$("new"),raw=$("raw");
 const base=form.dataset.base;
@@ -31,7 +33,7 @@ const hear=(event)=>{raw.textContent+=JSON.stringify(event,null,1)+"\\n";
  if(event.artifactUpdate)showArtifact(event.artifactUpdate.artifact,event.artifactUpdate.append===true);
  if(event.error)fail(event.error.message)};
 const fail=(text)=>line("bad").append(make("span","bad",text));
-const headers=()=>{const all={"content-type":"application/json","a2a-version":"1.0"};const credentials=$("auth").value.trim();if(credentials)all.authorization=credentials;return all};
+const headers=()=>{const all={"content-type":"application/json","a2a-version":"${PROTOCOL_VERSION}"};const credentials=$("auth").value.trim();if(credentials)all.authorization=credentials;return all};
 const read=async(response)=>{const reader=response.body.pipeThrough(new TextDecoderStream()).getReader();let text="";
  for(;;){const{done,value}=await reader.read();if(done)return;text+=value;
   for(let end;(end=text.indexOf("\\n\\n"))>=0;text=text.slice(end+2)){const data=text.slice(0,end).split("\\n").filter((each)=>each.startsWith("data:")).map((each)=>each.slice(5).trimStart()).join("\\n");if(data)hear(JSON.parse(data))}}};

@@ -1,6 +1,6 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
-import { interfacesOf, withInterfaces } from "../card/interfaces.js";
+import { withInterfaces } from "../card/interfaces.js";
 import { createCardAnswers, WELL_KNOWN_PATH } from "../card/well-known.js";
 import { forwardedHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
@@ -31,7 +31,7 @@ export function createCardRoute(settings: Settings, address: PublicAddress): Sta
 
 /** The card of an agent, with the interface addresses that work for a request of this origin. */
 export function cardAt(served: AgentRegistration, address: PublicAddress, origin?: RequestOrigin): AgentCard {
-  return withInterfaces(served.card, interfacesOf(address.endpoints(served.tenant, origin)));
+  return withInterfaces(served.card, address.interfaces(served.tenant, origin));
 }
 
 function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | undefined {

@@ -1,10 +1,13 @@
+import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { optionsIn } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
+import type { ServedService } from "../binding/grpc/server.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -12,6 +15,7 @@ import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { Invoke } from "../service/invoke.js";
+import type { ProtocolVersion } from "../version/version.js";
 import { compose } from "./compose.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -25,6 +29,8 @@ export interface NodeComponents {
   readonly connectRoutes: (router: ConnectRouter) => void;
   readonly connectContext: (request: NodeServerRequest) => ContextValues;
   readonly grpc: GrpcBinding;
+  /** The services that other versions have on the gRPC port. */
+  readonly otherGrpc: readonly ServedService[];
   readonly arrivals: Arrivals;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
@@ -48,19 +54,27 @@ export function composeNode(
   settings: Settings,
   { headers = {}, infrastructure, health = false }: ListenerParts = {},
 ): NodeComponents {
-  const { logger } = settings;
+  const { logger, versions } = settings;
+  const { native } = versions;
   const { binding, connect, dispatch, card, lifecycle, address } = compose(settings, {
     headers,
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });
+  const [, ...others] = versions.all;
+  const grpcIn = (version: ProtocolVersion, service: DescService): GrpcBinding =>
+    createGrpcBinding({ ...optionsIn(version, service, binding), encrypted: settings.tls !== undefined });
   const route = healthRoute(lifecycle);
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(peerOf(request)),
-    grpc: createGrpcBinding({ ...binding, encrypted: settings.tls !== undefined }),
+    grpc: grpcIn(native, native.grpc),
+    otherGrpc: others.flatMap((version) => {
+      const { grpc: service } = version;
+      return service === undefined ? [] : [{ service, binding: grpcIn(version, service) }];
+    }),
     arrivals: binding.arrivals,
     invoke: binding.invoke,
     card,

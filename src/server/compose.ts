@@ -1,13 +1,12 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
-import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions } from "../binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
 import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
-import { interfacesOf } from "../card/interfaces.js";
 import type { Call } from "../core/call.js";
 import { createEngine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
@@ -51,7 +50,7 @@ export interface RuntimeParts {
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
-  const { agents, limits, logger, store } = settings;
+  const { agents, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
   const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
   const lifecycle = new Lifecycle({ engine, store, limits, logger });
@@ -68,13 +67,14 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     engine,
     limits,
     logger,
-    interfaces: (tenant, call) => interfacesOf(address.endpoints(tenant, originOf(call))),
+    versions,
+    interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const invoke = chain([proxies.intercept, lifecycle.afterStart, ...logging], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
-  const binding: BindingOptions = { service: A2AService, invoke, limits, arrivals, logger };
+  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger };
   const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
   const rest = createRestBinding(binding);
   const jsonRpc = createJsonRpcBinding(binding);

@@ -70,7 +70,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { lifecycle, address: _, arrivals: _arrivals, ...mountable } = composeNode(settings);
+  const { lifecycle, address: _, arrivals: _arrivals, otherGrpc: _others, ...mountable } = composeNode(settings);
   return {
     ...mountable,
     get running() {

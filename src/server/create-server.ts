@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { within } from "../core/within.js";
@@ -60,7 +60,11 @@ const HSTS_SECONDS = 31_536_000;
 export async function createServer(options: ServerOptions): Promise<Server> {
   const settings = resolveOptions(options);
   // Like `/readyz`, the health service reports when calls are served.
-  const infrastructure = new InternalServices({ service: A2AService });
+  const { native, all } = settings.versions;
+  const infrastructure = new InternalServices({
+    service: native.grpc,
+    others: all.slice(1).flatMap(({ grpc }) => grpc ?? []),
+  });
   infrastructure.setServing(false);
   const components = composeNode(settings, {
     infrastructure,
@@ -113,10 +117,10 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const { grpc: binding, arrivals } = components;
+  const { grpc: binding, otherGrpc: others, arrivals } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port, tls, admit };
-  const serving = { binding, service: A2AService, infrastructure };
+  const serving = { binding, others, service: settings.versions.native.grpc, infrastructure };
   const server = createGrpcServer({ ...listening, ...serving, limits, arrivals, logger });
   try {
     return { server, port: await server.listen() };

@@ -14,6 +14,7 @@ import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 
+import { servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 
 import type { CardGrpc } from "./public-address.js";
@@ -110,6 +111,7 @@ export interface Settings {
   /** Options of the service only. */
   readonly service: Pick<ServiceOptions, "authenticator" | "interceptors" | "strictVersion" | "idempotentMessageIds">;
   readonly agents: AgentDirectory;
+  readonly versions: Versions;
   readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
@@ -161,6 +163,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       ...given({ authenticator: all.authenticator, interceptors: all.interceptors }),
     },
     agents,
+    versions: servedVersions,
     store: all.store,
     limits: { ...defaultLimits, ...given(all.limits ?? {}) },
     logger: guardedLogger(all.logger ?? silentLogger),

@@ -1,7 +1,9 @@
 import { isIPv6 } from "node:net";
-import type { Endpoints } from "../card/interfaces.js";
+import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Endpoints, interfacesOf } from "../card/interfaces.js";
 import { type Forwarded, forwardedBy } from "../http/forwarded.js";
 import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.js";
+import type { Versions } from "../version/versions.js";
 
 /** A port that was opened. */
 export interface Listening {
@@ -26,6 +28,8 @@ export interface AddressSources {
   readonly cardGrpc: CardGrpc;
   /** Undefined: no proxy is trusted. */
   readonly trust: Trust | undefined;
+  /** Versions that the interfaces of a card name. Default: those of every server. */
+  readonly versions?: Versions;
 }
 
 /** The addresses under which clients reach the server, for the card (specification 4.4.6). */
@@ -74,6 +78,11 @@ export class PublicAddress {
   endpoints(tenant: string, origin?: RequestOrigin): Endpoints {
     const url = this.url(origin);
     return { url, grpc: this.#cardGrpc(url, origin), tenant };
+  }
+
+  /** The interfaces of an agent's card, with the addresses that work for a request of this origin. */
+  interfaces(tenant: string, origin?: RequestOrigin): AgentInterface[] {
+    return interfacesOf(this.endpoints(tenant, origin), this.#sources.versions);
   }
 
   #cardGrpc(url: string, origin: RequestOrigin | undefined): string | undefined {

@@ -19,14 +19,14 @@ import { OutgoingBudget } from "./outgoing-budget.js";
 
 /** The service behind every binding, with the interceptors around it. */
 export function createInvoke(options: ServiceOptions): Invoke {
-  const { agents, authenticator, draining, limits, strictVersion = false } = options;
+  const { agents, authenticator, draining, limits, strictVersion = false, versions } = options;
   const methods = createMethods(options);
   const interceptors = [
     trace,
     admission(limits, draining),
     ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
     ...(options.interceptors ?? []),
-    version(strictVersion),
+    version(strictVersion, versions),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
     extensions(limits),

@@ -5,6 +5,7 @@ import type { Call } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
+import type { Versions } from "../version/versions.js";
 import type { Interceptor } from "./invoke.js";
 
 /** What the service and its interceptors need. */
@@ -19,6 +20,8 @@ export interface ServiceOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Refuses calls that name no version, instead of using the one that package, method or path imply. Default false. */
   readonly strictVersion?: boolean;
+  /** Versions of the protocol that calls may name. */
+  readonly versions: Versions;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
   /** The interfaces of an agent's card, with the addresses that this caller can reach, for the extended card. */

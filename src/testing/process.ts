@@ -5,7 +5,6 @@ import type {
   JsonObject,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { PROTOCOL_VERSION } from "../card/interfaces.js";
 import { Call } from "../core/call.js";
 import { anonymous, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
@@ -13,6 +12,7 @@ import { composeNode, type NodeComponents } from "../server/compose-node.js";
 import { type A2AOptions, resolveOptions } from "../server/options.js";
 import { type Answer, isStream } from "../service/invoke.js";
 import type { TaskStore } from "../store/task-store.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
 import { type KillableStore, killableStore } from "./killable-store.js";
 
 /** Options of a call. */

@@ -1,14 +1,9 @@
-import { A2AError } from "../core/error.js";
-
 /** Names of the service parameters (specification 3.2.6): HTTP headers and gRPC metadata, in lower case. */
 export const VERSION_PARAMETER = "a2a-version";
 export const EXTENSIONS_PARAMETER = "a2a-extensions";
 
-/** Versions of the protocol that are spoken here, without patch numbers (specification 3.6). */
-export const supportedVersions: readonly string[] = ["1.0"];
-
 /** What an empty value means (specification 3.6.2). */
-const EMPTY_VERSION = "0.3";
+export const EMPTY_VERSION = "0.3";
 
 const versionForm = /^(\d{1,4}\.\d{1,4})(?:\.\d{1,9})?$/;
 
@@ -19,21 +14,6 @@ const versionForm = /^(\d{1,4}\.\d{1,4})(?:\.\d{1,9})?$/;
 export function parseVersion(value: string): string | undefined {
   const text = value.trim();
   return text === "" ? EMPTY_VERSION : versionForm.exec(text)?.[1];
-}
-
-/** Whether a value asks for a version that is spoken here. */
-export function isSupportedVersion(value: string): boolean {
-  const version = parseVersion(value);
-  return version !== undefined && supportedVersions.includes(version);
-}
-
-/** The error for a version that is not spoken here; it names those that are. */
-export function unsupportedVersion(asked: string): A2AError {
-  const supported = supportedVersions.join(", ");
-  const shown = asked.trim().slice(0, 32) || EMPTY_VERSION;
-  return new A2AError("VERSION_NOT_SUPPORTED", `A2A version ${shown} is not supported; supported: ${supported}.`, {
-    metadata: { requestedVersion: shown, supportedVersions: supported },
-  });
 }
 
 /** The URIs of an `A2A-Extensions` value: a comma-separated list (specification 3.2.6), each URI once. */

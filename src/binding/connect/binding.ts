@@ -20,7 +20,7 @@ import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
-import type { BindingOptions, HttpBinding } from "../binding.js";
+import { type BindingOptions, type HttpBinding, optionsIn, type ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { copyHeaders, startOf } from "./call.js";
@@ -66,19 +66,28 @@ export function createConnectBinding(
   options: BindingOptions,
   { compressions = [], more }: ConnectOptions = {},
 ): ConnectBinding {
+  const served = options.versions.all.flatMap((version) => {
+    const { connect } = version;
+    return connect === undefined ? [] : [optionsIn(version, connect, options)];
+  });
   const routes = (router: ConnectRouter): void => {
-    for (const method of options.service.methods) {
-      if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
-        register(router, method, options, compressions);
+    for (const each of served) {
+      for (const method of each.service.methods) {
+        if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
+          register(router, method, each, compressions);
+        }
       }
     }
   };
   const router = createConnectRouter();
   routes(router);
   more?.(router);
-  const unaries = options.service.methods.filter(({ methodKind }) => methodKind === "unary");
   const ordinary = new Map(
-    unaries.map((method) => [createMethodUrl("/", method), new OrdinaryUnary(method, options, compressions)]),
+    served.flatMap((each) =>
+      each.service.methods
+        .filter(({ methodKind }) => methodKind === "unary")
+        .map((method) => [createMethodUrl("/", method), new OrdinaryUnary(method, each, compressions)] as const),
+    ),
   );
   const matches = new Map(
     router.handlers.map((handler) => [
@@ -102,7 +111,7 @@ const unserved = new A2AError("METHOD_NOT_FOUND", "No such method is served here
 function register(
   router: ConnectRouter,
   method: DescMethod,
-  options: BindingOptions,
+  options: ServiceBindingOptions,
   compressions: readonly Compression[],
 ): void {
   const before = router.handlers.length;
@@ -139,7 +148,7 @@ function isJson(request: UniversalServerRequest): boolean {
 function implementation(
   method: DescMethod,
   registration: Registration,
-  options: BindingOptions,
+  options: ServiceBindingOptions,
 ): MethodImpl<DescMethod> {
   const implement = method.methodKind === "unary" ? unary : serverStreaming;
   // Which kind of implementation fits cannot be told by the type of a descriptor that is not known before run time.
@@ -149,10 +158,11 @@ function implementation(
 type Unary = (request: Message, context: HandlerContext) => Promise<Message>;
 type ServerStreaming = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
 
-function unary(method: DescMethod, registration: Registration, { invoke, limits, logger }: BindingOptions): Unary {
+function unary(method: DescMethod, registration: Registration, options: ServiceBindingOptions): Unary {
+  const { invoke, limits, logger, version } = options;
   const { read, write } = registration;
   return async (request, context) => {
-    const call = begin(context);
+    const call = begin(context, version);
     try {
       // What has no time left is not begun.
       context.signal.throwIfAborted();
@@ -168,10 +178,14 @@ function unary(method: DescMethod, registration: Registration, { invoke, limits,
   };
 }
 
-function serverStreaming(method: DescMethod, registration: Registration, options: BindingOptions): ServerStreaming {
+function serverStreaming(
+  method: DescMethod,
+  registration: Registration,
+  options: ServiceBindingOptions,
+): ServerStreaming {
   const { read, write } = registration;
   return async function* (request, context) {
-    const call = begin(context);
+    const call = begin(context, options.version);
     let hasStarted = false;
     try {
       context.signal.throwIfAborted();
@@ -220,10 +234,10 @@ async function large(
   }
 }
 
-function begin(context: HandlerContext): Call {
+function begin(context: HandlerContext, version: string): Call {
   // An answer to a GET may be kept by caches on the way, and a task is another one a moment later.
   if (context.requestMethod === "GET") context.responseHeader.set("cache-control", "no-store");
-  return new Call(startOf(context));
+  return new Call(startOf(context, version));
 }
 
 function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): FailureContext {

@@ -26,10 +26,11 @@ export function contextValues(peer: Peer, mount?: string): ContextValues {
 }
 
 /**
- * What Connect tells about a call. The package of the service, which the path begins with, stands for protocol version
- * 1.0 (specification 3.6.2).
+ * What Connect tells about a call.
+ *
+ * @param impliedVersion what the package of the service, which the path begins with, stands for (specification 3.6.2).
  */
-export function startOf(context: HandlerContext): CallStart {
+export function startOf(context: HandlerContext, impliedVersion: string): CallStart {
   const origin = context.values.get(originKey);
   return {
     binding: context.protocolName,
@@ -37,7 +38,7 @@ export function startOf(context: HandlerContext): CallStart {
     peer: origin?.peer ?? { address: "", encrypted: context.url.startsWith("https:") },
     mount: origin?.mount,
     signal: context.signal,
-    impliedVersion: "1.0",
+    impliedVersion,
   };
 }
 

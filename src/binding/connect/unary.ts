@@ -18,7 +18,7 @@ import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js
 import { protobufRequest } from "../../wire/page-size.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf } from "../answer.js";
-import type { BindingOptions } from "../binding.js";
+import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
@@ -49,14 +49,14 @@ interface Codec {
  */
 export class OrdinaryUnary {
   readonly #method: DescMethod;
-  readonly #options: BindingOptions;
+  readonly #options: ServiceBindingOptions;
   readonly #compressions: readonly Compression[];
   readonly #binary: Codec;
   readonly #json: Codec;
   /** The last host that a URL could be made with. */
   #host: string | undefined;
 
-  constructor(method: DescMethod, options: BindingOptions, compressions: readonly Compression[]) {
+  constructor(method: DescMethod, options: ServiceBindingOptions, compressions: readonly Compression[]) {
     this.#method = method;
     this.#options = options;
     this.#compressions = compressions;
@@ -74,8 +74,8 @@ export class OrdinaryUnary {
 
   /** Answers it; never rejects. */
   async answer(request: HttpRequest): Promise<HttpResponse> {
-    const { invoke, limits, arrivals } = this.#options;
-    const call = headerCallOf(request, "connect", "1.0");
+    const { invoke, limits, arrivals, version } = this.#options;
+    const call = headerCallOf(request, "connect", version);
     const codec = isJson(request) ? this.#json : this.#binary;
     let { type } = codec;
     let status = 200;

@@ -10,10 +10,11 @@ import {
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { noteComplete } from "../../http/node/slow-streams.js";
+import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { cachedBytes } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
-import type { BindingOptions } from "../binding.js";
+import type { ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { answerDirectly } from "./answer.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
@@ -23,7 +24,9 @@ import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
 import { type Writing, writeAll } from "./stream.js";
 
-export interface GrpcBindingOptions extends Omit<BindingOptions, "arrivals"> {
+export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
+  /** Name of the version that the package of the service stands for. Default: that of the service itself. */
+  readonly version?: string;
   /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
   readonly encrypted?: boolean | undefined;
 }
@@ -157,7 +160,7 @@ async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer
 type Respond = Parameters<handleUnaryCall<Incoming, Buffer>>[1];
 
 function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
-  const start = new GrpcCallStart(grpc, options.encrypted ?? false);
+  const start = new GrpcCallStart(grpc, options.encrypted ?? false, options.version ?? PROTOCOL_VERSION);
   return { start, call: new Call(start) };
 }
 

@@ -14,12 +14,12 @@ export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
 export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 
 /**
- * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for. The package of the
- * service stands for protocol version 1.0 (specification 3.6.2, 10.1).
+ * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for.
  */
 export class GrpcCallStart implements CallStart, Cancellation {
   readonly binding = "grpc";
-  readonly impliedVersion = "1.0";
+  /** What the package of the service stands for (specification 3.6.2, 10.1). */
+  readonly impliedVersion: string;
   readonly #grpc: UnaryCall | StreamCall;
   readonly #encrypted: boolean;
   /** Asked several times in every call, where `Metadata.get()` would check the name each time. */
@@ -27,7 +27,8 @@ export class GrpcCallStart implements CallStart, Cancellation {
   #controller: AbortController | undefined;
   #finished = false;
 
-  constructor(grpc: UnaryCall | StreamCall, encrypted: boolean) {
+  constructor(grpc: UnaryCall | StreamCall, encrypted: boolean, impliedVersion: string) {
+    this.impliedVersion = impliedVersion;
     this.#grpc = grpc;
     this.#encrypted = encrypted;
     this.#metadata = grpc.metadata.toJSON() as Record<string, MetadataValue[]>;

@@ -14,6 +14,8 @@ import { reflectionServices } from "./reflection.js";
 
 export interface InfrastructureOptions {
   readonly service: DescService;
+  /** Services beside it, such as those of other versions. */
+  readonly others?: readonly DescService[];
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
 }
@@ -33,10 +35,11 @@ export class InternalServices {
   readonly #open = new Set<() => void>();
   readonly #health: Health;
 
-  constructor({ service, reflection = true }: InfrastructureOptions) {
-    this.#health = new Health(["", service.typeName]);
+  constructor({ service, others = [], reflection = true }: InfrastructureOptions) {
+    const served = [service, ...others];
+    this.#health = new Health(["", ...served.map(({ typeName }) => typeName)]);
     const health = this.#health.service;
-    this.services = [health, ...(reflection ? reflectionServices([service, health.service]) : [])];
+    this.services = [health, ...(reflection ? reflectionServices([...served, health.service]) : [])];
   }
 
   /** What the health service says of the server as a whole and of its service. It begins with true. */

@@ -13,6 +13,8 @@ import { guardStreams } from "./stream-guard.js";
 export interface GrpcServerOptions extends PortOptions {
   readonly binding: GrpcBinding;
   readonly service: DescService;
+  /** Services of other versions, each with its binding. */
+  readonly others?: readonly ServedService[];
   readonly limits: Limits;
   /** Counts requests until they are here. */
   readonly arrivals: Arrivals;
@@ -21,6 +23,12 @@ export interface GrpcServerOptions extends PortOptions {
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
   readonly infrastructure?: InternalServices | undefined;
+}
+
+/** A service with what serves it. */
+export interface ServedService {
+  readonly service: DescService;
+  readonly binding: GrpcBinding;
 }
 
 /** A gRPC server with a port of its own. */
@@ -41,10 +49,12 @@ const PING_TIMEOUT_MS = 20_000;
 
 /** Creates the server; it serves the binding, the standard health service, and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { binding, logger } = options;
+  const { binding, logger, others = [] } = options;
   const server = new Server(serverOptions(options));
-  const infrastructure = options.infrastructure ?? new InternalServices(options);
-  for (const { definition, implementation } of [...infrastructure.forGrpc(), binding]) {
+  const infrastructure =
+    options.infrastructure ?? new InternalServices({ ...options, others: others.map(({ service }) => service) });
+  const bindings = [binding, ...others.map((other) => other.binding)];
+  for (const { definition, implementation } of [...infrastructure.forGrpc(), ...bindings]) {
     server.addService(definition, implementation);
   }
   guardStreams(server, logger);

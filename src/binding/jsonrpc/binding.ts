@@ -7,26 +7,26 @@ import type { BindingOptions, HttpBinding } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { Batch } from "./batch.js";
 import { Calls } from "./calls.js";
-import { methodsOf } from "./methods.js";
+import { Methods } from "./methods.js";
 import { failed, invalidRequest } from "./outcome.js";
 
 /** Nobody waits for more where all there was were notifications. */
 const nothing: HttpResponse = { status: 204 };
 
 /**
- * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those of the service by
- * their names. Batches and notifications are served as JSON-RPC defines them.
+ * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those that the
+ * registered versions have. Batches and notifications are served as JSON-RPC defines them.
  */
 export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> & JsonRpcFallback {
-  const methods = methodsOf(options.service);
+  const methods = new Methods(options.versions, options.invoke);
   return {
     // What else is asked of the root may be for a page of the server that this one is embedded in.
     match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
-    unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, options) : undefined),
+    unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, methods, options) : undefined),
     handle: async (request) => (await answer(request, new Calls(request, methods, options), options)) ?? nothing,
     refuse: (request, error) => {
       request.discard();
-      return { ...failed(null, error), status: error.row.http };
+      return { ...failed(methods.errorShape(request), null, error), status: error.row.http };
     },
   };
 }
@@ -41,40 +41,45 @@ function isRoot(path: string): boolean {
   return path === "/" || path === "";
 }
 
-function wrongVerb(request: HttpRequest, { logger }: BindingOptions): HttpResponse {
+function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOptions): HttpResponse {
   request.discard();
   const thrown = new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
-  return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+  const error = failureOf(thrown, { client: request, logger, binding: "jsonrpc" });
+  return failed(methods.errorShape(request), null, error);
 }
 
 /** The answer; undefined when there is nothing to say. */
 async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse | undefined> {
-  const { limits, logger } = options;
+  const { logger } = options;
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
     request.discard();
-    return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
     const body = await readJsonBody(request, options);
     if (body === "empty" || body === "malformed") {
-      return failed(null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
+      return failed(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     return Array.isArray(body.json)
-      ? await answerBatch(body.json, new Batch(request, calls, options), limits.maxBatch)
+      ? await answerBatch(body.json, request, calls, options)
       : await calls.alone(body.json);
   } catch (thrown) {
-    return failed(null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
 }
 
 async function answerBatch(
   json: readonly unknown[],
-  batch: Batch,
-  maxBatch: number,
+  request: HttpRequest,
+  calls: Calls,
+  options: BindingOptions,
 ): Promise<HttpResponse | undefined> {
-  if (json.length === 0) return invalidRequest(null, "a batch must not be empty");
-  if (json.length > maxBatch) return invalidRequest(null, `a batch has at most ${maxBatch} members`);
-  return batch.answer(json);
+  const { maxBatch } = options.limits;
+  if (json.length === 0) return invalidRequest(calls.errorShape, null, "a batch must not be empty");
+  if (json.length > maxBatch) {
+    return invalidRequest(calls.errorShape, null, `a batch has at most ${maxBatch} members`);
+  }
+  return new Batch(request, calls, options).answer(json);
 }

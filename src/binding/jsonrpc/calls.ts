@@ -3,32 +3,20 @@ import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
-import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
+import { callOf, type HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
 import { onOneLine } from "../../wire/json-text.js";
-import {
-  errorEnvelope,
-  parseRequest,
-  type RequestId,
-  type RpcRequest,
-  resultPrefix,
-} from "../../wire/jsonrpc-envelope.js";
-import { jsonPieces } from "../../wire/large/large.js";
+import { parseRequest, type RequestId, type RpcRequest, resultPrefix } from "../../wire/jsonrpc-envelope.js";
 import { cachedText } from "../../wire/serialization-cache.js";
-import { isSupportedVersion, unsupportedVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
-import { methodNotFound } from "./earlier-methods.js";
-import type { RpcMethod } from "./methods.js";
+import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
 import { failed, invalidRequest, type RpcResponse } from "./outcome.js";
 
 const BINDING = "jsonrpc";
-
-/** These method names exist since 1.0, so they tell the version without doubt (specification 3.6.2). */
-const IMPLIED_VERSION = "1.0";
 
 /** A member of a batch, before it is run. */
 export interface Member {
@@ -42,13 +30,16 @@ export interface Member {
 /** Answers the request objects of one HTTP request. */
 export class Calls {
   readonly #request: HttpRequest;
-  readonly #methods: ReadonlyMap<string, RpcMethod>;
+  readonly #methods: Methods;
   readonly #options: BindingOptions;
+  /** How errors are written that belong to no method. */
+  readonly errorShape: ErrorShape;
 
-  constructor(request: HttpRequest, methods: ReadonlyMap<string, RpcMethod>, options: BindingOptions) {
+  constructor(request: HttpRequest, methods: Methods, options: BindingOptions) {
     this.#request = request;
     this.#methods = methods;
     this.#options = options;
+    this.errorShape = methods.errorShape(request);
   }
 
   /** The answer to a request object that came alone; undefined when there is none. */
@@ -57,7 +48,8 @@ export class Calls {
     if (!("method" in asked)) return Promise.resolve(asked.answer);
     const { request, method } = asked;
     if (!method.isStream) return this.#run(request, method);
-    if (request.id === undefined) return Promise.resolve(invalidRequest(null, "a stream needs an id to answer to"));
+    if (request.id === undefined)
+      return Promise.resolve(invalidRequest(method.error, null, "a stream needs an id to answer to"));
     return this.#stream(request.id, request, method);
   }
 
@@ -70,24 +62,20 @@ export class Calls {
     // Nobody waits for a notification, and none is left out.
     const isRead = method.isRead && request.id !== undefined;
     if (!method.isStream) return { id, isRead, run: () => this.#run(request, method) };
-    const refused = request.id === undefined ? undefined : invalidRequest(id, "a stream cannot be part of a batch");
+    const refused =
+      request.id === undefined ? undefined : invalidRequest(method.error, id, "a stream cannot be part of a batch");
     return { id, isRead: false, run: async () => refused };
   }
 
   /** The method that is asked for, or the answer where there is none to run. */
   #resolve(json: unknown): { request: RpcRequest; method: RpcMethod } | { answer: RpcResponse | undefined } {
     const request = parseRequest(json);
-    if ("fault" in request) return { answer: invalidRequest(request.id, request.fault) };
-    const method = this.#methods.get(request.method);
+    if ("fault" in request) return { answer: invalidRequest(this.errorShape, request.id, request.fault) };
+    const method = this.#methods.find(request.method, this.#request);
     if (method !== undefined) return { request, method };
-    return { answer: request.id === undefined ? undefined : failed(request.id, this.#unknownMethod(request.method)) };
-  }
-
-  /** A method that only another version has is better explained by the version. */
-  #unknownMethod(asked: string): A2AError {
-    const version = serviceParameter(this.#request, VERSION_PARAMETER);
-    if (version !== undefined && !isSupportedVersion(version)) return unsupportedVersion(version);
-    return methodNotFound(asked);
+    if (request.id === undefined) return { answer: undefined };
+    const unknown = this.#methods.unknown(request.method, this.#request);
+    return { answer: failed(this.errorShape, request.id, unknown) };
   }
 
   /** Runs a unary method. Nobody waits for a notification: it has no answer. */
@@ -98,21 +86,21 @@ export class Calls {
   }
 
   async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<RpcResponse> {
-    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
+    const call = callOf(this.#request, BINDING, method.version);
     try {
-      const answer = messageOf(await this.#options.invoke({ method: method.desc, request: method.read(params), call }));
+      const answer = messageOf(await method.invoke({ method: method.desc, request: method.read(params), call }));
       if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
       const body = `${resultPrefix(id)}${method.write(answer)}}`;
       return { status: 200, type: JSON_TYPE, body, headers: call.responseHeaders };
     } catch (thrown) {
-      return failed(id, this.#failure(thrown, method, call), call);
+      return failed(method.error, id, this.#failure(thrown, method, call), call);
     }
   }
 
   async #notify({ params }: RpcRequest, method: RpcMethod): Promise<void> {
-    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
+    const call = callOf(this.#request, BINDING, method.version);
     try {
-      await this.#options.invoke({ method: method.desc, request: method.read(params), call });
+      await method.invoke({ method: method.desc, request: method.read(params), call });
       call.written?.();
     } catch (thrown) {
       const { reason, row, rawMessage } = this.#failure(thrown, method, call);
@@ -124,23 +112,22 @@ export class Calls {
   }
 
   async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<HttpResponse> {
-    const { invoke, limits } = this.#options;
-    const call = callOf(this.#request, BINDING, IMPLIED_VERSION);
+    const call = callOf(this.#request, BINDING, method.version);
     const prefix = onOneLine(resultPrefix(id));
     try {
-      const answer = await invoke({ method: method.desc, request: method.read(params), call });
+      const answer = await method.invoke({ method: method.desc, request: method.read(params), call });
       return await eventsResponse(this.#request, {
         call,
         messages: messagesOf(answer),
-        limits,
+        limits: this.#options.limits,
         format: {
           data: (message) => `${prefix}${cachedText(message, method.write)}}`,
-          pieces: (message) => framed(prefix, jsonPieces(method.desc.output, message), "}"),
-          failure: (thrown) => errorEnvelope(id, this.#failure(thrown, method, call)),
+          pieces: (message) => framed(prefix, method.pieces(message), "}"),
+          failure: (thrown) => method.error(id, this.#failure(thrown, method, call)),
         },
       });
     } catch (thrown) {
-      return failed(id, this.#failure(thrown, method, call), call);
+      return failed(method.error, id, this.#failure(thrown, method, call), call);
     }
   }
 
@@ -158,7 +145,7 @@ export class Calls {
   /** A result that is written piece by piece. */
   #large(id: RequestId, method: RpcMethod, answer: Message, call: Call): RpcResponse {
     const body = new PiecesBody({
-      pieces: framed(resultPrefix(id), jsonPieces(method.desc.output, answer), "}"),
+      pieces: framed(resultPrefix(id), method.pieces(answer), "}"),
       bytes: weightOf(answer)?.bytes ?? 0,
       stalledMs: this.#options.limits.stalledReaderMs,
       written: call.written,

@@ -3,8 +3,9 @@ import { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import type { PiecesBody } from "../../http/pieces.js";
 import type { HeaderPairs, HttpResponse } from "../../http/response.js";
-import { errorEnvelope, type RequestId } from "../../wire/jsonrpc-envelope.js";
+import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 import { errorHeaders } from "../failure.js";
+import type { ErrorShape } from "./methods.js";
 
 /** A response object, as the answer that it is where it came alone. */
 export interface RpcResponse extends HttpResponse {
@@ -18,17 +19,17 @@ export interface RpcResponse extends HttpResponse {
 /** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 
-/** The response object of a failed call. */
-export function failed(id: RequestId, error: A2AError, call?: Call): RpcResponse {
+/** The response object of a failed call, as its version writes it. */
+export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcResponse {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
-  const [body, headers] = [errorEnvelope(id, error), errorHeaders(error, call)];
+  const [body, headers] = [shape(id, error), errorHeaders(error, call)];
   return { status, type: JSON_TYPE, body, headers, isError: true };
 }
 
 /** The response object for what is no valid request (specification 9.5: -32600). */
-export function invalidRequest(id: RequestId, why: string): RpcResponse {
-  return failed(id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
+export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): RpcResponse {
+  return failed(shape, id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
 }
 
 /** The response array of a batch. The HTTP status is that of its members where they agree. */

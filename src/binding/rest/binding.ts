@@ -7,85 +7,76 @@ import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
-import { jsonPieces } from "../../wire/large/large.js";
-import { restError } from "../../wire/rest-error.js";
-import { type RouteMatch, Router } from "../../wire/router.js";
-import { routesOf } from "../../wire/routes.js";
+import type { RestDialect } from "../../version/rest.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
-import { type Endpoint, endpointOf } from "./endpoint.js";
+import { type RestMatch, type RestRoute, Routes } from "./routes.js";
 
 const BINDING = "rest";
 
-/** Paths of this form exist since 1.0, so they tell the version without doubt (specification 3.6.2). */
-const IMPLIED_VERSION = "1.0";
-
 /** A task is another one a moment later, and it is nobody else's business. */
 const headersOfRead = [["cache-control", "no-store"]] as const;
-
-/** What a verb and a path lead to: a route with the values in its path, or verbs that would lead to one. */
-export type RestMatch = RouteMatch<Endpoint>;
 
 export interface RestBinding extends HttpBinding<RestMatch> {
   /** The answer to a path that nobody serves. */
   notFound(request: HttpRequest): HttpResponse;
 }
 
-/** HTTP+JSON (specification 11): routes, parameters and bodies follow the `google.api.http` rules of the service. */
+/** HTTP+JSON (specification 11): routes, parameters and bodies are those that the registered versions have. */
 export function createRestBinding(options: BindingOptions): RestBinding {
-  const endpoints = routesOf(options.service).map(endpointOf);
-  // Whatever can be read at once can be asked about without its body (RFC 9110, 9.3.2).
-  const readable = endpoints.filter(({ verb, isStream }) => verb === "GET" && !isStream);
-  const router = new Router([...endpoints, ...readable.map((endpoint) => ({ ...endpoint, verb: "HEAD" }))]);
+  const routes = new Routes(options.versions, options.invoke);
+  const refuse = (request: HttpRequest, error: A2AError): HttpResponse => {
+    request.discard();
+    return errorResponse(request, error, routes.dialect(request));
+  };
+  const notFound = (request: HttpRequest): HttpResponse =>
+    refuse(request, new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path."));
   return {
-    match: (verb, path) => router.match(verb, path),
-    handle: async (request, match) => {
+    match: (verb, path) => routes.match(verb, path),
+    handle: async (request, matched) => {
+      const match = routes.choose(request, matched);
+      if (match === undefined) return notFound(request);
       if ("route" in match) return serve({ request, ...match, options });
       const allow = match.allow.filter((verb) => verb !== "HEAD").join(", ");
       const message = `This path is served with ${allow}.`;
       return refuse(request, new A2AError("METHOD_NOT_ALLOWED", message, { headers: { allow } }));
     },
-    notFound: (request) => refuse(request, new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.")),
+    notFound,
     refuse,
   };
 }
 
-function refuse(request: HttpRequest, error: A2AError): HttpResponse {
-  request.discard();
-  return errorResponse(request, error);
-}
-
 interface Serving {
   readonly request: HttpRequest;
-  readonly route: Endpoint;
+  readonly route: RestRoute;
   readonly values: readonly string[];
   readonly options: BindingOptions;
 }
 
 async function serve(serving: Serving): Promise<HttpResponse> {
   const { request, route, options } = serving;
-  const { invoke, limits, logger } = options;
-  const call = callOf(request, BINDING, IMPLIED_VERSION);
+  const { limits, logger } = options;
+  const call = callOf(request, BINDING, route.version);
   const failed = (thrown: unknown): A2AError =>
     failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
   try {
-    const answer = await invoke({ method: route.method, request: await read(serving), call });
+    const answer = await route.invoke({ method: route.method, request: await read(serving), call });
     if (!route.isStream) {
       const message = messageOf(answer);
-      const type = answerType(request.header("accept"));
+      const type = answerType(request.header("accept"), route.dialect.mediaType);
       const headers = [...headersOfRead, ...call.responseHeaders];
       const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
       return { status: 200, type, headers, body };
     }
     const data = (message: Message): string => cachedText(message, route.write);
-    const pieces = (message: Message) => jsonPieces(route.method.output, message);
-    const format = { data, pieces, failure: (thrown: unknown) => restError(failed(thrown)) };
+    const failure = (thrown: unknown): string => route.dialect.error(failed(thrown));
+    const format = { data, pieces: route.pieces, failure };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });
   } catch (thrown) {
-    return errorResponse(request, failed(thrown), call);
+    return errorResponse(request, failed(thrown), route.dialect, call);
   }
 }
 
@@ -95,7 +86,7 @@ function large(
   call: Call,
   failed: (thrown: unknown) => void,
 ): PiecesBody {
-  const pieces = jsonPieces(route.method.output, message);
+  const pieces = route.pieces(message);
   return new PiecesBody({ pieces, stalledMs: options.limits.stalledReaderMs, written: call.written, failed });
 }
 
@@ -116,7 +107,7 @@ async function read({ request, route, values, options }: Serving): Promise<Messa
   return route.read({ values, query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 
-function errorResponse(request: HttpRequest, error: A2AError, call?: Call): HttpResponse {
+function errorResponse(request: HttpRequest, error: A2AError, dialect: RestDialect, call?: Call): HttpResponse {
   const headers = errorHeaders(error, call);
-  return { status: error.row.http, type: errorType(request), body: restError(error), headers };
+  return { status: error.row.http, type: errorType(request, dialect.mediaType), body: dialect.error(error), headers };
 }

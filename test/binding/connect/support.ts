@@ -10,12 +10,12 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
 import type { Invocation } from "../../../src/service/invoke.js";
+import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
 import { type Answering, cleanup, type Line, recordingLogger } from "../grpc/support.js";
 
@@ -34,7 +34,7 @@ export interface Served {
 export async function serve(answering: Answering, limits: Partial<Limits> = {}): Promise<Served> {
   const { logger, lines } = recordingLogger();
   const arrivals = new Arrivals({ limits: { ...defaultLimits, ...limits } });
-  const shared = { service: A2AService, limits: { ...defaultLimits, ...limits }, arrivals, logger };
+  const shared = { versions: servedVersions, limits: { ...defaultLimits, ...limits }, arrivals, logger };
   const compressions = [compressionGzip, compressionBrotli];
   const options = { ...shared, invoke: async (invocation: Invocation) => answering(invocation) };
   const binding = createConnectBinding(options, { compressions });

@@ -9,6 +9,7 @@ import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
 import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
 
 export type Protocol = "HTTP/1.1" | "HTTP/2";
@@ -66,7 +67,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
   };
   const limits = { ...defaultLimits, ...setup.limits };
   const binding = make({
-    service: A2AService,
+    versions: servedVersions,
     invoke: noted,
     limits,
     arrivals: new Arrivals({ limits }),

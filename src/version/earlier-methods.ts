@@ -1,6 +1,6 @@
-import type { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError } from "../../core/error.js";
-import { supportedVersions } from "../../wire/service-params.js";
+import type { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import type { Versions } from "./versions.js";
 
 /** What methods of A2A 0.2 and 0.3 are called since 1.0: they alone have a slash in their names. */
 const successors: Readonly<Record<string, keyof (typeof A2AService)["method"]>> = {
@@ -18,14 +18,13 @@ const successors: Readonly<Record<string, keyof (typeof A2AService)["method"]>> 
   "agent/authenticatedExtendedCard": "getExtendedAgentCard",
 };
 
-/** The error for a method that is not there. A client of an earlier version is told which one is spoken here. */
-export function methodNotFound(asked: string): A2AError {
+/** The error for a method that is not there. A client of an earlier version is told what is spoken here. */
+export function methodNotFound(asked: string, { native, text }: Versions): A2AError {
   const successor = Object.hasOwn(successors, asked) ? successors[asked] : undefined;
   if (successor === undefined) return new A2AError("METHOD_NOT_FOUND", "Method not found");
-  const version = supportedVersions.join(", ");
   const name = successor.replace(/^./, (letter) => letter.toUpperCase());
   const message =
     `Method not found: "${asked}" belongs to an earlier version of A2A. ` +
-    `This server speaks A2A ${version} (header A2A-Version: ${version}), where the method is ${name}.`;
-  return new A2AError("METHOD_NOT_FOUND", message, { metadata: { supportedVersions: version, method: name } });
+    `This server speaks A2A ${text} (header A2A-Version: ${native.name}), where the method is ${name}.`;
+  return new A2AError("METHOD_NOT_FOUND", message, { metadata: { supportedVersions: text, method: name } });
 }

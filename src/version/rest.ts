@@ -1,12 +1,15 @@
-import { create, type DescField, type Message } from "@bufbuild/protobuf";
-import { accessTo, type FieldAccess } from "../../wire/field-access.js";
-import type { Leaf } from "../../wire/json-leaf.js";
-import { collectingReader } from "../../wire/json-reader.js";
-import { jsonWriter } from "../../wire/json-writer.js";
-import { decodeSegment } from "../../wire/path-template.js";
-import { queryReader, textLeafOf } from "../../wire/query.js";
-import type { Route } from "../../wire/routes.js";
-import { Violations } from "../../wire/violations.js";
+import { create, type DescField, type DescService, type Message } from "@bufbuild/protobuf";
+import type { A2AError } from "../core/error.js";
+import { accessTo, type FieldAccess } from "../wire/field-access.js";
+import type { Leaf } from "../wire/json-leaf.js";
+import { collectingReader } from "../wire/json-reader.js";
+import { jsonWriter } from "../wire/json-writer.js";
+import { jsonPieces } from "../wire/large/large.js";
+import { decodeSegment } from "../wire/path-template.js";
+import { queryReader, textLeafOf } from "../wire/query.js";
+import { restError } from "../wire/rest-error.js";
+import { type Route, routesOf } from "../wire/routes.js";
+import { Violations } from "../wire/violations.js";
 
 /** A route with what reads its requests and writes its answers. */
 export interface Endpoint extends Route {
@@ -17,7 +20,24 @@ export interface Endpoint extends Route {
    * @throws A2AError with reason INVALID_PARAMS that names all violations.
    */
   readonly read: (source: Source) => Message;
+  /** An answer, or one event of a stream, as JSON on one line. */
   readonly write: (answer: Message) => string;
+  /** The same of a large one, in pieces. */
+  readonly pieces: (answer: Message) => Iterable<Uint8Array | string>;
+}
+
+/** How a version is spoken over HTTP+JSON. */
+export interface RestDialect {
+  readonly endpoints: readonly Endpoint[];
+  /** Media type of its JSON. Clients that prefer `application/json` are answered in that. */
+  readonly mediaType: string;
+  /** The body of an error. */
+  readonly error: (error: A2AError) => string;
+}
+
+/** The dialect of a service that follows from its `google.api.http` rules (specification 11). */
+export function restOf(service: DescService): RestDialect {
+  return { endpoints: routesOf(service).map(endpointOf), mediaType: "application/a2a+json", error: restError };
 }
 
 /** The parts of an HTTP request that carry fields. */
@@ -29,7 +49,7 @@ export interface Source {
   readonly body: unknown;
 }
 
-/** Compiles what a route needs, once. */
+/** A route with the codecs of its method, which are compiled once. */
 export function endpointOf(route: Route): Endpoint {
   const { input, output, methodKind } = route.method;
   const readBody = collectingReader(input);
@@ -40,6 +60,7 @@ export function endpointOf(route: Route): Endpoint {
     ...route,
     isStream,
     write: jsonWriter(output),
+    pieces: (answer) => jsonPieces(output, answer),
     read: ({ values, query, body }) => {
       const at = new Violations();
       const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);

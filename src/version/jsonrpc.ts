@@ -1,0 +1,55 @@
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { A2AError } from "../core/error.js";
+import { jsonReader } from "../wire/json-reader.js";
+import { jsonWriter } from "../wire/json-writer.js";
+import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
+import { jsonPieces } from "../wire/large/large.js";
+import { isSideEffectFree } from "../wire/side-effects.js";
+
+/** A method with what reads its params and writes its results. */
+export interface JsonRpcMethod {
+  /** What requests call it. */
+  readonly name: string;
+  readonly desc: DescMethod;
+  readonly isStream: boolean;
+  /** Whether it only reads. */
+  readonly isRead: boolean;
+  /** @throws A2AError with reason INVALID_PARAMS that names all violations. */
+  readonly read: (params: unknown) => Message;
+  /** The result of a call, or of one event of a stream, as JSON on one line. */
+  readonly write: (result: Message) => string;
+  /** The same of a large one, in pieces. */
+  readonly pieces: (result: Message) => Iterable<Uint8Array | string>;
+}
+
+/** How a version is spoken over JSON-RPC 2.0. */
+export interface JsonRpcDialect {
+  readonly methods: readonly JsonRpcMethod[];
+  /** The response object of a call that failed. */
+  readonly error: (id: RequestId, error: A2AError) => string;
+}
+
+/**
+ * The dialect of a service whose methods go by their names (specification 9). Methods that take a stream of requests have no
+ * form in JSON-RPC.
+ */
+export function jsonRpcOf(service: DescService): JsonRpcDialect {
+  const spoken = service.methods.filter(
+    ({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming",
+  );
+  return { methods: spoken.map(methodOf), error: errorEnvelope };
+}
+
+function methodOf(desc: DescMethod): JsonRpcMethod {
+  const readParams = jsonReader(desc.input);
+  return {
+    name: desc.name,
+    desc,
+    isStream: desc.methodKind === "server_streaming",
+    isRead: isSideEffectFree(desc),
+    // Some clients leave params out, or send null, where they have nothing to say (specification 9.4.8).
+    read: (params) => readParams(params ?? {}),
+    write: jsonWriter(desc.output),
+    pieces: (result) => jsonPieces(desc.output, result),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Message } from "@bufbuild/protobuf";
+import { generationOf, markGeneration } from "../wire/generation.js";
+import { markWeight, weightOf } from "../wire/weight.js";
+
+/**
+ * Notes on a translated message what was noted on the original: the generation, which is the `id:` of its event, and that
+ * it is large. Without the second what is held for a large answer would be held for ever.
+ */
+export function carryMarks<M extends Message>(original: Message, translated: M): M {
+  const [generation, weight] = [generationOf(original), weightOf(original)];
+  if (generation !== undefined) markGeneration(translated, generation);
+  if (weight !== undefined) markWeight(translated, weight);
+  return translated;
+}

@@ -1,0 +1,16 @@
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonRpcOf } from "./jsonrpc.js";
+import { restOf } from "./rest.js";
+import type { NativeVersion } from "./version.js";
+
+/** The version that the service speaks, and cards declare: major and minor, never a patch number (specification 3.6). */
+export const PROTOCOL_VERSION = "1.0";
+
+/** A2A 1.0: all of it follows from the contract. */
+export const v1: NativeVersion = {
+  name: PROTOCOL_VERSION,
+  jsonRpc: jsonRpcOf(A2AService),
+  rest: restOf(A2AService),
+  grpc: A2AService,
+  connect: A2AService,
+};
