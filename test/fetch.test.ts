@@ -60,7 +60,7 @@ describe("createA2A().fetch", () => {
     expect(await (await fetch(new Request("https://agents.example/readyz"))).json()).toEqual({ status: "ready" });
   });
 
-  it("answers what is for nobody with 404, and gRPC, which needs trailers, with UNIMPLEMENTED", async () => {
+  it("answers unknown paths with 404, and gRPC, which needs trailers, with UNIMPLEMENTED", async () => {
     const { fetch } = serve();
     expect((await fetch(new Request("https://agents.example/nowhere"))).status).toBe(404);
     const headers = { "content-type": "application/grpc+proto" };

@@ -88,7 +88,7 @@ describe("parley serve", () => {
     expect(await stateOf(second.url, id)).toBe("TASK_STATE_COMPLETED");
   });
 
-  it("keeps them elsewhere, or nowhere, when told so", async () => {
+  it("keeps them in another file, or in memory, as the option says", async () => {
     await serve(["--store", "other.db"]);
     expect(existsSync(join(cwd, "other.db"))).toBe(true);
     await serve(["--store", "memory"]);
@@ -113,7 +113,7 @@ describe("parley serve", () => {
     expect(url).toMatch(/^https:/);
   });
 
-  it("believes proxies and allows origins as it is told", async () => {
+  it("trusts proxies and allows origins as the options say", async () => {
     const trust = ["--trust-proxy", "loopback,10.0.0.0/8"];
     const server = await serve([...trust, "--cors", "https://a.example, https://b.example", "--store", "memory"]);
     const headers = { origin: "https://b.example", "x-forwarded-host": "example.org", "x-forwarded-proto": "https" };
@@ -122,7 +122,7 @@ describe("parley serve", () => {
     expect(await response.text()).toContain('"https://example.org"');
   });
 
-  it("logs as JSON on stderr, at the level it is told", async () => {
+  it("logs as JSON on stderr, at the given level", async () => {
     const server = await serve(["--store", "memory"]);
     const lines = server.stderr().trim().split("\n");
     expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ level: 30, msg: "the server is ready" });
@@ -296,7 +296,7 @@ describe("a signal", () => {
 });
 
 describe("parley", () => {
-  it("tells its version and its commands", async () => {
+  it("prints its version and its commands", async () => {
     const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
     const one = parley(["--version"]);
     expect([await one.exited, one.stdout()]).toEqual([0, `${version}\n`]);

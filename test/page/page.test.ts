@@ -28,7 +28,7 @@ function card(more: CardInit = {}): AgentCard {
 const content = (more: Partial<PageContent> = {}): PageContent => ({ card: card(), base: "", agents: [], ...more });
 
 describe("pageOf()", () => {
-  it("shows who the agent is and what it can do, in less than 30 kB", () => {
+  it("shows what the agent is and can do, in less than 30 kB", () => {
     const page = pageOf(content());
     for (const text of ["Agent", "Does things.", "Skill", "tag", "Try this", "https://agents.example/a"]) {
       expect(page).toContain(text);

@@ -126,7 +126,7 @@ describe("createA2A()", () => {
     expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);
   });
 
-  it("is where Express mounts it behind a wildcard, as NestJS does, and leaves the rest to the host", async () => {
+  it("is where Express mounts it behind a wildcard, as NestJS does, and passes the rest to the host", async () => {
     const app = express().use("/agents{/*splat}", make().handler);
     app.all("/agents/own", (_request, response) => void response.send("The host's."));
     const url = await serve(app);
@@ -160,7 +160,7 @@ describe("createA2A()", () => {
     expect(cards.map(({ supportedInterfaces: [first] }) => first?.url)).toEqual(Array(3).fill(`${url}/first`));
   });
 
-  it("is at its configured path for callers of a router and of gRPC, whoever called elsewhere before", async () => {
+  it("is at its configured path for callers of a router and of gRPC, also after calls at other paths", async () => {
     const a2a = make();
     const url = await serve(express().use("/first", a2a.handler));
     await urlsAt(`${url}/first`);
@@ -168,7 +168,7 @@ describe("createA2A()", () => {
     expect(card.supportedInterfaces[0]?.url).not.toContain("/first");
   });
 
-  it("is below a path that nobody takes away", async () => {
+  it("is below a path that no framework removes", async () => {
     const url = await serve(make({ basePath: "/agents" }).handler);
     expect(await urlsAt(`${url}/agents`)).toEqual(bothAt(`${url}/agents`));
     expect((await fetch(`${url}/extendedAgentCard`)).status).toBe(404);

@@ -130,7 +130,7 @@ describe("createServer()", () => {
     }
   });
 
-  it("answers what is for nobody with a well-formed error", async () => {
+  it("answers unknown paths with a well-formed error", async () => {
     const { url } = await start();
     const response = await fetch(`${url}/nowhere/at/all/here`);
     expect(response.status).toBe(404);
@@ -138,7 +138,7 @@ describe("createServer()", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("answers gRPC to what nobody serves with a status of gRPC, on both ports", async () => {
+  it("answers gRPC calls to unknown services with a gRPC status, on both ports", async () => {
     const server = await start();
     for (const port of [server.port, server.grpcPort]) {
       const session = http2.connect(`http://127.0.0.1:${port}`);
@@ -164,7 +164,7 @@ describe("createServer()", () => {
     expect(plain.status).toBe(404);
   });
 
-  it("says in one error that a port is taken, and leaves nothing open", async () => {
+  it("says in one error that a port is in use, and keeps nothing open", async () => {
     const first = await start();
     const store = memoryStore();
     await expect(start({ store, port: first.port })).rejects.toThrow(
@@ -372,7 +372,7 @@ describe("close()", () => {
     await running;
   });
 
-  it("closes the store whatever goes wrong before", async () => {
+  it("closes the store even if something fails before", async () => {
     const store: TaskStore = memoryStore();
     const server = await start({ store });
     store.leasesOf = () => Promise.reject(new Error("broken"));

@@ -71,7 +71,7 @@ async function nameAt(url: string, init?: RequestInit): Promise<string> {
 }
 
 describe("createDispatch()", () => {
-  it("finds who answers by path and verb, in order", async () => {
+  it("finds the route or binding by path and method, in order", async () => {
     const url = await serve(dispatcher());
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
     expect(await nameAt(`${url}/`, { method: "POST" })).toBe("rpc");
@@ -113,7 +113,7 @@ describe("createDispatch()", () => {
     }
   });
 
-  it("passes on what is for nobody here, untouched", async () => {
+  it("passes other requests on, untouched", async () => {
     const handler = dispatcher();
     const url = await serve((request, response) =>
       handler(request, response, () => response.end(JSON.stringify({ name: "next" }))),
@@ -253,7 +253,7 @@ describe("createCors()", () => {
     expect([headers.get("access-control-allow-origin"), headers.get("vary")]).toEqual([null, "Origin"]);
   });
 
-  it("asks about the verb that will come, and leaves other paths to others", async () => {
+  it("checks the method that the preflight names, and passes other paths on", async () => {
     const handler = dispatcher({ cors: createCors(true, []), routes: [] });
     const url = await serve((request, response) => handler(request, response, () => response.end("next")));
     const post = { origin, "access-control-request-method": "POST" };

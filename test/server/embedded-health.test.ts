@@ -52,7 +52,7 @@ describe("the health of an embedded handler", () => {
     await expect.poll(() => failure?.message, { timeout: 20_000 }).toContain(path);
   });
 
-  it("is ready again when the file is back in time, and no failure is told", async () => {
+  it("is ready again when the file is back in time, and no failure is reported", async () => {
     const path = temporaryFile();
     const { a2a, heard } = embed(path, { storeRecoveryMs: 600_000 });
     await a2a.start();

@@ -26,7 +26,7 @@ async function start(options: Partial<ServerOptions>): Promise<string> {
 const browser = { headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" } };
 
 describe("the page of an agent", () => {
-  it("is what a browser gets at the root, and nobody else", async () => {
+  it("is what a browser gets at the root, and no other client", async () => {
     const url = await start({});
     const page = await fetch(url, browser);
     expect(page.status).toBe(200);
@@ -63,7 +63,7 @@ describe("the page of an agent", () => {
     expect((await fetch(url, browser)).status).toBe(405);
   });
 
-  it("leaves the root of an embedding server to that server, unless it is asked for", async () => {
+  it("is not at the root of an embedding server, unless it is switched on", async () => {
     for (const page of [undefined, true]) {
       const more = page === undefined ? {} : { page };
       const a2a = createA2A({ agent: obedient("paged"), store: memoryStore(), ...more });

@@ -37,7 +37,7 @@ describe("createProxies()", () => {
     expect(await through(headers, trust)).toEqual([client, peer]);
   });
 
-  it("leaves what a proxy does not tell", async () => {
+  it("keeps the connection's values where a proxy gives none", async () => {
     expect(await through({}, trust)).toEqual([peer, peer]);
     expect(await through({ "x-forwarded-for": "192.0.2.1" }, trust)).toEqual([{ ...peer, address: "192.0.2.1" }, peer]);
     expect(await through({ "x-forwarded-proto": "https" }, trust)).toEqual([{ ...peer, encrypted: true }, peer]);

@@ -62,7 +62,7 @@ describe("PublicAddress", () => {
     expect(mounted).toMatchObject({ url: "http://localhost/agents", grpc: undefined });
   });
 
-  it("leaves out gRPC where no such port listens", () => {
+  it("omits gRPC where it has no port", () => {
     const address = new PublicAddress(none);
     address.listening({ host: "::1", port: 1, encrypted: false }, undefined);
     expect(address.grpc()).toBeUndefined();

@@ -143,7 +143,7 @@ describe("testAgent()", () => {
     expect(task.artifacts).toEqual([]);
   });
 
-  it("foretells times and ids", async () => {
+  it("has fixed times and known ids", async () => {
     const now = new Date("2026-01-02T03:04:05.000Z");
     const t = test(echo, { now, ids: sequentialIds() });
     const task = await t.send("hello", { messageId: "m" });

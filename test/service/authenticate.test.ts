@@ -27,11 +27,11 @@ describe("authenticate()", () => {
     expect(await callerOf(whole)).toEqual(whole);
   });
 
-  it("adds nothing but the least to what it leaves out", async () => {
+  it("fills absent fields with the values of an unknown caller", async () => {
     expect(await callerOf({ owner: "me" })).toEqual({ owner: "me", authenticated: true, scopes: [], claims: {} });
   });
 
-  it("lets nobody in without an owner (SRV-AUTH-02)", async () => {
+  it("refuses callers without an owner (SRV-AUTH-02)", async () => {
     for (const answer of [undefined, null, {}, { owner: 7 }, "me", true]) {
       await expect(callerOf(answer)).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
     }

@@ -1,22 +1,22 @@
 import type { NodeServerRequest } from "./types.js";
 
-/** Where a framework has mounted the handler, and what is left of the URL below it. */
+/** Where a framework has mounted the handler, and the rest of the URL below it. */
 export interface Mount {
-  /** Path that was taken away, without a slash at the end. */
+  /** Path that was removed, without a slash at the end. */
   readonly path: string;
   readonly url: string;
 }
 
-/** What Express tells of what it took away, and of the parameters in it. */
+/** What Express says about the path that it removed, and the parameters in it. */
 interface Mounted {
   readonly baseUrl?: unknown;
   readonly params?: Readonly<Record<string, unknown>> | null;
 }
 
 /**
- * Express takes away what its pattern has matched and tells it in `baseUrl`. Behind a pattern that ends in a wildcard, such as
- * `/agents/*splat`, which is how NestJS mounts middleware, that is the whole path: what the wildcard has matched was never
- * part of a mount point, and belongs to the URL.
+ * Express removes the part of the path that its pattern matches, and puts it into `baseUrl`. With a pattern that ends in a
+ * wildcard, such as `/agents/*splat`, which is how NestJS mounts middleware, this is the whole path; what the wildcard matched
+ * is not part of the mount point and belongs to the URL.
  */
 export function mountOf(request: NodeServerRequest): Mount {
   const { baseUrl, params } = request as Mounted;

@@ -45,7 +45,7 @@ async function stream(exchange: FetchExchange, messages: AsyncIterable<Message>)
 }
 
 describe("FetchExchange", () => {
-  it("tells what a request is", () => {
+  it("has the facts of a request", () => {
     const headers = { "content-type": "application/json", host: "other.example" };
     const exchange = exchangeOf({ method: "POST", headers, body: "{}" });
     expect(exchange).toMatchObject({ method: "POST", url: "/stream?a=1", peer: { address: "", encrypted: true } });
@@ -106,7 +106,7 @@ describe("FetchExchange", () => {
     expect(exchange.canceled).toBe(false);
   });
 
-  it("cuts off a reader who takes nothing of a large message, and lets go of it", async () => {
+  it("cuts off a reader who takes nothing of a large message, and releases it", async () => {
     let released = 0;
     const pieces = Array.from({ length: 100 }, () => new Uint8Array(32 * 1024));
     const written = (): void => void released++;
@@ -126,7 +126,7 @@ describe("FetchExchange", () => {
     expect([...piece]).toEqual([1, 2, 3]);
   });
 
-  it("lets go of a body that nobody gets: of HEAD, and of a client that is gone", () => {
+  it("releases a body that is not sent: of HEAD, and of a client that has gone away", () => {
     let released = 0;
     const written = (): void => void released++;
     const body = (): PiecesBody => new PiecesBody({ pieces: [], stalledMs: 1, written, failed: () => {} });
@@ -148,7 +148,7 @@ describe("FetchExchange.readBody()", () => {
     expect((await exchangeOf().readBody(size, arrivals)).length).toBe(0);
   });
 
-  it("stops where it is too large, and leaves the rest", async () => {
+  it("stops where it is too large, and does not read the rest", async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(4)),

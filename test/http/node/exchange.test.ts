@@ -40,7 +40,7 @@ describe("NodeExchange.reply()", () => {
     expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", null]);
   });
 
-  it("leaves to middleware what it knows: headers as an object", async () => {
+  it("gives middleware headers as an object, which it knows", async () => {
     const url = await serve((request, response) => {
       const { writeHead } = response;
       // As packages do that listen for the moment when headers are written.
@@ -54,7 +54,7 @@ describe("NodeExchange.reply()", () => {
     expect(await seen(url)).toEqual([201, "größer", "text/plain", "8", "1", "2", "3"]);
   });
 
-  it("lets the last of several values of a header count, and leaves out what cannot be one", async () => {
+  it("uses the last of several values of a header, and drops illegal ones", async () => {
     const headers = [
       ["x-own", "1"],
       ["x-own", "2"],
