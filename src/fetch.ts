@@ -46,7 +46,15 @@ export type { Authenticator } from "./auth/authenticator.js";
 export { ConfigurationError } from "./card/faults.js";
 export { Call, type CallStart, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
-export { A2AError, type A2AErrorOptions, type Reason, type Violation } from "./core/error.js";
+export {
+  A2AError,
+  type A2AErrorOptions,
+  type Reason,
+  type ReasonRow,
+  StatusCode,
+  type StatusName,
+  type Violation,
+} from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
 export type { FetchOrigin } from "./http/fetch/exchange.js";

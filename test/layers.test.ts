@@ -67,6 +67,15 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   },
 };
 
+/** What some of them may import from elsewhere; a name that ends in `:` or `/` stands for all that begin with it. */
+const packages: Record<string, { readonly may: readonly string[]; readonly because: string }> = {
+  core: { may: ["node:"], because: "no protocol's library decides what an error or a call is" },
+  wire: {
+    may: ["@bufbuild/protobuf", "@bufbuild/protobuf/"],
+    because: "codecs serve clients in browsers too, which have no modules of Node.js",
+  },
+};
+
 interface Import {
   readonly from: string;
   readonly to: string;
@@ -91,6 +100,12 @@ function importsOf(file: string): Import[] {
     to: normalize(join(dirname(file), match[3] ?? match[4] ?? "")).replace(/\.js$/, ".ts"),
     typeOnly: match[2] !== undefined,
   }));
+}
+
+function packagesOf(file: string): string[] {
+  const text = readFileSync(join(root, file), "utf8");
+  const named = text.matchAll(/(?:\bfrom\s+|^import\s+|\bimport\()["']([^."'][^"']*)["']/gm);
+  return [...named].map((match) => match[1] ?? "");
 }
 
 const files = sources("src");
@@ -130,6 +145,17 @@ describe("the layers of src/", () => {
       return one !== undefined && other !== undefined && one !== other;
     });
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  it.each(Object.entries(packages))("let %s import no other packages than it needs", (layer, { may, because }) => {
+    const wrong = files
+      .filter((file) => layerOf(file) === layer)
+      .flatMap((file) => packagesOf(file).map((name) => ({ file, name })))
+      .filter(({ name }) => !may.some((known) => name === known || name.startsWith(known)));
+    expect(
+      wrong.map(({ file, name }) => `${file} imports ${name}`),
+      because,
+    ).toEqual([]);
   });
 
   it("have no import cycle", () => {

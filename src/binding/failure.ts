@@ -39,6 +39,6 @@ const cancelled = new A2AError("CANCELLED", "The client cancelled the call.");
 /** Headers of an error reply: those of the call, those of the error, and when to try again. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {
   if (call !== undefined) yield* call.responseHeaders;
-  yield* error.metadata;
+  yield* error.headers;
   if (error.retryAfterMs !== undefined) yield ["retry-after", `${Math.ceil(error.retryAfterMs / 1000)}`];
 }

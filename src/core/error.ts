@@ -1,11 +1,34 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+/** Codes of `google.rpc.Code`, which gRPC and Connect share. */
+export const StatusCode = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const;
+
+/** Name of a code of `google.rpc.Code`. */
+export type StatusName = keyof typeof StatusCode;
+
+/** One code of `google.rpc.Code`. */
+export type StatusCode = (typeof StatusCode)[StatusName];
 
 /** How one reason looks on every wire. */
 export interface ReasonRow {
   /** Status of gRPC and Connect; REST repeats its name in `error.status`. */
-  readonly code: Code;
+  readonly code: StatusCode;
   /** HTTP status of REST. */
   readonly http: number;
   /** `error.code` of JSON-RPC. Outside the nine A2A errors -32000 stands for "see the ErrorInfo". */
@@ -23,8 +46,18 @@ export const A2A_DOMAIN = "a2a-protocol.org";
 /** ErrorInfo domain of the errors that Parley adds: limits, preconditions, availability. */
 export const PARLEY_DOMAIN = "urn:parley";
 
-const a2a = (code: Code, http: number, jsonrpc: number): ReasonRow => ({ code, http, jsonrpc, domain: A2A_DOMAIN });
-const own = (code: Code, http: number, jsonrpc: number): ReasonRow => ({ code, http, jsonrpc, domain: PARLEY_DOMAIN });
+const a2a = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
+  code,
+  http,
+  jsonrpc,
+  domain: A2A_DOMAIN,
+});
+const own = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
+  code,
+  http,
+  jsonrpc,
+  domain: PARLEY_DOMAIN,
+});
 
 /** Name of an error, as ErrorInfo carries it. */
 export type Reason =
@@ -63,34 +96,34 @@ export type Reason =
  * adds. The two of JSON-RPC's envelope occur nowhere else.
  */
 export const reasons: Readonly<Record<Reason, ReasonRow>> = {
-  TASK_NOT_FOUND: a2a(Code.NotFound, 404, -32001),
-  TASK_NOT_CANCELABLE: a2a(Code.FailedPrecondition, 400, -32002),
-  PUSH_NOTIFICATION_NOT_SUPPORTED: a2a(Code.FailedPrecondition, 400, -32003),
-  UNSUPPORTED_OPERATION: a2a(Code.FailedPrecondition, 400, -32004),
-  CONTENT_TYPE_NOT_SUPPORTED: a2a(Code.InvalidArgument, 400, -32005),
-  INVALID_AGENT_RESPONSE: a2a(Code.Internal, 500, -32006),
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: a2a(Code.FailedPrecondition, 400, -32007),
-  EXTENSION_SUPPORT_REQUIRED: a2a(Code.FailedPrecondition, 400, -32008),
-  VERSION_NOT_SUPPORTED: a2a(Code.FailedPrecondition, 400, -32009),
-  INVALID_PARAMS: a2a(Code.InvalidArgument, 400, -32602),
-  INVALID_REQUEST: a2a(Code.InvalidArgument, 400, -32600),
-  PARSE_ERROR: a2a(Code.InvalidArgument, 400, -32700),
-  UNAUTHENTICATED: a2a(Code.Unauthenticated, 401, -32000),
-  PERMISSION_DENIED: own(Code.PermissionDenied, 403, -32000),
-  HOST_NOT_ALLOWED: own(Code.PermissionDenied, 421, -32000),
-  METHOD_NOT_FOUND: a2a(Code.Unimplemented, 404, -32601),
-  METHOD_NOT_ALLOWED: own(Code.Unimplemented, 405, -32601),
-  MEDIA_TYPE_NOT_SUPPORTED: own(Code.InvalidArgument, 415, -32005),
-  REQUEST_TOO_LARGE: own(Code.ResourceExhausted, 413, -32600),
-  TASK_TOO_LARGE: own(Code.ResourceExhausted, 413, -32000),
-  TASK_DAMAGED: own(Code.DataLoss, 500, -32603),
-  TOO_MANY_REQUESTS: own(Code.ResourceExhausted, 429, -32000),
-  IDEMPOTENCY_KEY_REUSED: own(Code.AlreadyExists, 409, -32000),
-  GENERATION_MISMATCH: own(Code.Aborted, 409, -32000),
-  CANCELLED: own(Code.Canceled, 499, -32000),
-  DEADLINE_EXCEEDED: own(Code.DeadlineExceeded, 504, -32603),
-  UNAVAILABLE: own(Code.Unavailable, 503, -32603),
-  INTERNAL: own(Code.Internal, 500, -32603),
+  TASK_NOT_FOUND: a2a(StatusCode.NOT_FOUND, 404, -32001),
+  TASK_NOT_CANCELABLE: a2a(StatusCode.FAILED_PRECONDITION, 400, -32002),
+  PUSH_NOTIFICATION_NOT_SUPPORTED: a2a(StatusCode.FAILED_PRECONDITION, 400, -32003),
+  UNSUPPORTED_OPERATION: a2a(StatusCode.FAILED_PRECONDITION, 400, -32004),
+  CONTENT_TYPE_NOT_SUPPORTED: a2a(StatusCode.INVALID_ARGUMENT, 400, -32005),
+  INVALID_AGENT_RESPONSE: a2a(StatusCode.INTERNAL, 500, -32006),
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: a2a(StatusCode.FAILED_PRECONDITION, 400, -32007),
+  EXTENSION_SUPPORT_REQUIRED: a2a(StatusCode.FAILED_PRECONDITION, 400, -32008),
+  VERSION_NOT_SUPPORTED: a2a(StatusCode.FAILED_PRECONDITION, 400, -32009),
+  INVALID_PARAMS: a2a(StatusCode.INVALID_ARGUMENT, 400, -32602),
+  INVALID_REQUEST: a2a(StatusCode.INVALID_ARGUMENT, 400, -32600),
+  PARSE_ERROR: a2a(StatusCode.INVALID_ARGUMENT, 400, -32700),
+  UNAUTHENTICATED: a2a(StatusCode.UNAUTHENTICATED, 401, -32000),
+  PERMISSION_DENIED: own(StatusCode.PERMISSION_DENIED, 403, -32000),
+  HOST_NOT_ALLOWED: own(StatusCode.PERMISSION_DENIED, 421, -32000),
+  METHOD_NOT_FOUND: a2a(StatusCode.UNIMPLEMENTED, 404, -32601),
+  METHOD_NOT_ALLOWED: own(StatusCode.UNIMPLEMENTED, 405, -32601),
+  MEDIA_TYPE_NOT_SUPPORTED: own(StatusCode.INVALID_ARGUMENT, 415, -32005),
+  REQUEST_TOO_LARGE: own(StatusCode.RESOURCE_EXHAUSTED, 413, -32600),
+  TASK_TOO_LARGE: own(StatusCode.RESOURCE_EXHAUSTED, 413, -32000),
+  TASK_DAMAGED: own(StatusCode.DATA_LOSS, 500, -32603),
+  TOO_MANY_REQUESTS: own(StatusCode.RESOURCE_EXHAUSTED, 429, -32000),
+  IDEMPOTENCY_KEY_REUSED: own(StatusCode.ALREADY_EXISTS, 409, -32000),
+  GENERATION_MISMATCH: own(StatusCode.ABORTED, 409, -32000),
+  CANCELLED: own(StatusCode.CANCELLED, 499, -32000),
+  DEADLINE_EXCEEDED: own(StatusCode.DEADLINE_EXCEEDED, 504, -32603),
+  UNAVAILABLE: own(StatusCode.UNAVAILABLE, 503, -32603),
+  INTERNAL: own(StatusCode.INTERNAL, 500, -32603),
 };
 
 /** One thing wrong with a request: a path such as `message.parts[0].text` and what is wrong there. */
@@ -113,31 +146,68 @@ export interface A2AErrorOptions {
   readonly cause?: unknown;
 }
 
-/**
- * The one error of the protocol. It carries `google.rpc.ErrorInfo` (reason and domain) on every binding, and
- * `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
- */
-export class A2AError extends ConnectError {
-  readonly reason: Reason;
-  readonly violations: readonly Violation[];
-  readonly retryAfterMs: number | undefined;
-  readonly info: Readonly<Record<string, string>>;
+/** Longest time of a `google.protobuf.Duration`: about 10,000 years, in milliseconds. */
+const MAX_RETRY_MS = 315_576_000_000_000;
 
+/** Authors without a type checker give anything, and half a surrogate pair is no text to protobuf. */
+function text(value: unknown): string {
+  return String(value).toWellFormed();
+}
+
+/** The same in every copy of this package, such as an agent's own beside that of the command that serves it. */
+const brand: unique symbol = Symbol.for("parley-a2a/A2AError");
+
+/**
+ * The one error of the protocol. Every binding writes it in its own form, with `google.rpc.ErrorInfo` (reason and
+ * domain), and `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
+ */
+export class A2AError extends Error {
+  readonly reason: Reason;
+  /** Facts for the client. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly violations: readonly Violation[];
+  /** In milliseconds; undefined for what is no length of time, too. */
+  readonly retryAfterMs: number | undefined;
+  readonly headers: Headers;
+  readonly #madeHere = true;
+
+  static {
+    Object.defineProperty(A2AError.prototype, brand, { value: true });
+  }
+
+  /** @throws TypeError for headers that HTTP does not allow. */
   constructor(reason: Reason, message: string, options: A2AErrorOptions = {}) {
-    super(message, reasons[reason].code, options.headers, [], options.cause);
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const { metadata = {}, violations = [], retryAfterMs = -1 } = options;
     this.reason = reason;
-    this.violations = options.violations ?? [];
-    this.retryAfterMs = options.retryAfterMs;
-    this.info = options.metadata ?? {};
-    this.details = this.#details();
+    this.metadata = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, text(value)]));
+    this.violations = violations.map((each) => ({ field: text(each.field), description: text(each.description) }));
+    this.retryAfterMs = retryAfterMs >= 0 && retryAfterMs <= MAX_RETRY_MS ? retryAfterMs : undefined;
+    this.headers = new Headers(options.headers);
+  }
+
+  override get name(): string {
+    return "A2AError";
   }
 
   /**
-   * Only what was made by this class. ConnectError tells its instances by their name, so that several copies of the library
-   * understand each other; the name therefore stays, and ours are told by their class.
+   * Whether a value is an A2AError, of this copy of the package or another; never throws, whatever the value is. Only
+   * `toA2AError` tells the copies apart.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return Object.prototype.isPrototypeOf.call(A2AError.prototype, value as object);
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one has instances of its own.
+    if (this !== A2AError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    if (typeof value !== "object" || value === null) return false;
+    try {
+      return #madeHere in value || (value as { [brand]?: unknown })[brand] === true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Whether this very class made it. */
+  static isOwn(value: unknown): value is A2AError {
+    return typeof value === "object" && value !== null && #madeHere in value;
   }
 
   /** This reason's row of the table. */
@@ -145,25 +215,9 @@ export class A2AError extends ConnectError {
     return reasons[this.reason];
   }
 
-  #details(): ConnectError["details"] {
-    const details: ConnectError["details"] = [];
-    const info: MessageInitShape<typeof ErrorInfoSchema> = {
-      reason: this.reason,
-      domain: this.row.domain,
-      metadata: { ...this.info },
-    };
-    details.push({ desc: ErrorInfoSchema, value: info });
-    if (this.violations.length > 0) {
-      details.push({ desc: BadRequestSchema, value: { fieldViolations: this.violations.map((v) => ({ ...v })) } });
-    }
-    if (this.retryAfterMs !== undefined) {
-      const seconds = BigInt(Math.floor(this.retryAfterMs / 1000));
-      details.push({
-        desc: RetryInfoSchema,
-        value: { retryDelay: { seconds, nanos: Math.round((this.retryAfterMs % 1000) * 1_000_000) } },
-      });
-    }
-    return details;
+  /** Status of gRPC and Connect. */
+  get code(): StatusCode {
+    return this.row.code;
   }
 }
 
@@ -181,28 +235,48 @@ export function taskNotFound(taskId: string): A2AError {
   return new A2AError("TASK_NOT_FOUND", "The task does not exist or is not accessible.", { metadata: { taskId } });
 }
 
-const reasonOfCode = new Map<Code, Reason>([
-  [Code.InvalidArgument, "INVALID_PARAMS"],
-  [Code.Unauthenticated, "UNAUTHENTICATED"],
-  [Code.PermissionDenied, "PERMISSION_DENIED"],
-  [Code.Unimplemented, "METHOD_NOT_FOUND"],
-  [Code.ResourceExhausted, "TOO_MANY_REQUESTS"],
-  [Code.AlreadyExists, "IDEMPOTENCY_KEY_REUSED"],
-  [Code.Aborted, "GENERATION_MISMATCH"],
-  [Code.Canceled, "CANCELLED"],
-  [Code.DeadlineExceeded, "DEADLINE_EXCEEDED"],
-  [Code.Unavailable, "UNAVAILABLE"],
+const reasonOfCode = new Map<number, Reason>([
+  [StatusCode.INVALID_ARGUMENT, "INVALID_PARAMS"],
+  [StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"],
+  [StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED"],
+  [StatusCode.UNIMPLEMENTED, "METHOD_NOT_FOUND"],
+  [StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_REQUESTS"],
+  [StatusCode.ALREADY_EXISTS, "IDEMPOTENCY_KEY_REUSED"],
+  [StatusCode.ABORTED, "GENERATION_MISMATCH"],
+  [StatusCode.CANCELLED, "CANCELLED"],
+  [StatusCode.DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED"],
+  [StatusCode.UNAVAILABLE, "UNAVAILABLE"],
 ]);
 
 /**
- * Any thrown value as the error that may leave the process: an A2AError as it is, a ConnectError of a library with
- * its code, everything else as "internal error" with the real one kept in `cause`.
+ * Any thrown value as the error that may leave the process: an A2AError as it is, that of another copy of this package
+ * as one of ours, a ConnectError of a library with its code, everything else as "internal error" with the real one kept
+ * in `cause`. Never throws, whatever the value is.
  */
 export function toA2AError(thrown: unknown): A2AError {
-  if (thrown instanceof A2AError) return thrown;
-  if (thrown instanceof ConnectError) {
-    const reason = reasonOfCode.get(thrown.code);
-    if (reason !== undefined) return new A2AError(reason, thrown.rawMessage, { cause: thrown });
+  if (A2AError.isOwn(thrown)) return thrown;
+  try {
+    const known = thrown instanceof A2AError ? adopted(thrown) : translated(thrown);
+    if (known !== undefined) return known;
+  } catch {
+    // Neither: it throws when it is looked at.
   }
   return new A2AError("INTERNAL", "Internal error.", { cause: thrown });
+}
+
+/** One of another copy, whose version may be another as well: reasons that are unknown here have no row. */
+function adopted(error: A2AError): A2AError | undefined {
+  const { reason, message, metadata, violations, retryAfterMs, headers, cause = error } = error;
+  if (typeof message !== "string" || !Object.hasOwn(reasons, reason)) return undefined;
+  const options = { metadata, violations, headers: Object.fromEntries(headers), cause };
+  return new A2AError(reason, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
+}
+
+/** A ConnectError, told by its form: libraries bring their own copy of the class, and nothing here needs one. */
+function translated(thrown: unknown): A2AError | undefined {
+  if (!(thrown instanceof Error) || thrown.name !== "ConnectError") return undefined;
+  const { code, rawMessage } = thrown as { code?: unknown; rawMessage?: unknown };
+  const reason = typeof code === "number" ? reasonOfCode.get(code) : undefined;
+  if (reason === undefined || typeof rawMessage !== "string") return undefined;
+  return new A2AError(reason, rawMessage, { cause: thrown });
 }

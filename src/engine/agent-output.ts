@@ -37,7 +37,7 @@ export function isEvent(value: unknown): value is AgentEvent {
 /** An agent may throw any value, also one that throws when it is read. */
 function textFor(error: unknown): string | undefined {
   try {
-    if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.rawMessage;
+    if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.message;
     if (error instanceof InvalidAgentEvent) return `${INVALID_ANSWER} ${error.message}.`;
     if (!(error instanceof AgentError) || typeof error.message !== "string") return undefined;
     return error.message.length <= MAX_REASON ? error.message : `${error.message.slice(0, MAX_REASON)}…`;

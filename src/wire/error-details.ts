@@ -1,31 +1,37 @@
-import { create, type DescMessage, fromBinary, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
-import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
+import { create, type DescMessage, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { A2AError } from "../core/error.js";
 
-type Detail = A2AError["details"][number];
-
-const knownTypes = new Map<string, DescMessage>(
-  file_google_rpc_error_details.messages.map((desc) => [desc.typeName, desc]),
-);
+/** One detail of an error, as every wire packs it in its own way. */
+export interface ErrorDetail {
+  readonly desc: DescMessage;
+  readonly value: Message;
+}
 
 /**
- * The details of an error as JSON, each with its `@type` as ProtoJSON has it for google.protobuf.Any (specification 9.5,
- * 11.6): ErrorInfo first, BadRequest and RetryInfo behind it where there are any.
+ * What goes with an error: ErrorInfo first, BadRequest and RetryInfo behind it where there are any (specification 9.5,
+ * 10.6, 11.6).
  */
+export function detailsOf({ reason, row, metadata, violations, retryAfterMs }: A2AError): ErrorDetail[] {
+  const info = create(ErrorInfoSchema, { reason, domain: row.domain, metadata: { ...metadata } });
+  const details: ErrorDetail[] = [{ desc: ErrorInfoSchema, value: info }];
+  if (violations.length > 0) {
+    const fieldViolations = violations.map(({ field, description }) => ({ field, description }));
+    details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+  }
+  if (retryAfterMs !== undefined) {
+    const seconds = BigInt(Math.floor(retryAfterMs / 1000));
+    const retryDelay = { seconds, nanos: Math.round((retryAfterMs % 1000) * 1_000_000) };
+    details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
+  }
+  return details;
+}
+
+/** The details of an error as JSON, each with its `@type` as ProtoJSON has it for google.protobuf.Any. */
 export function errorDetails(error: A2AError): JsonObject[] {
-  return error.details.flatMap((detail) => {
-    const unpacked = unpack(detail);
-    return unpacked === undefined ? [] : [anyJson(...unpacked)];
-  });
-}
-
-function anyJson(desc: DescMessage, message: Message): JsonObject {
-  return { "@type": `type.googleapis.com/${desc.typeName}`, ...(toJson(desc, message) as JsonObject) };
-}
-
-/** The message of a detail. One that came from elsewhere in binary, of an unknown type, has no JSON form. */
-function unpack(detail: Detail): [DescMessage, Message] | undefined {
-  if ("desc" in detail) return [detail.desc, create(detail.desc, detail.value)];
-  const desc = knownTypes.get(detail.type);
-  return desc && [desc, fromBinary(desc, detail.value)];
+  return detailsOf(error).map(({ desc, value }) => ({
+    "@type": `type.googleapis.com/${desc.typeName}`,
+    // What is not a google.protobuf.Value is an object.
+    ...(toJson(desc, value) as JsonObject),
+  }));
 }

@@ -43,5 +43,5 @@ export function resultPrefix(id: RequestId): string {
 /** The response object of a call that failed. */
 export function errorEnvelope(id: RequestId, error: A2AError): string {
   const data = errorDetails(error);
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.row.jsonrpc, message: error.rawMessage, data } });
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.row.jsonrpc, message: error.message, data } });
 }

@@ -90,7 +90,7 @@ describe("an event of an agent", () => {
     );
     await expect(bench.reply("x")).rejects.toMatchObject({
       reason: "INVALID_AGENT_RESPONSE",
-      rawMessage: "The agent's answer is not valid: an event may have at most 3 parts; more come in further events.",
+      message: "The agent's answer is not valid: an event may have at most 3 parts; more come in further events.",
     });
   });
 });

@@ -1,39 +1,69 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { A2AError, invalid, reasons, taskNotFound, toA2AError } from "../../src/core/error.js";
+import { A2AError, invalid, type Reason, reasons, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
+
+/** The same class once more, as an agent has it whose folder has a node_modules of its own. */
+// @ts-expect-error: the query, which makes it another module, is nothing that the compiler knows.
+const copy: typeof import("../../src/core/error.js") = await import("../../src/core/error.js?copy");
+
+/** Values that throw when they are looked at, or say yes to everything. */
+const hostile: readonly unknown[] = [
+  new Proxy({}, { get: throwing, getPrototypeOf: throwing, has: throwing }),
+  new Proxy(new Error("x"), { get: throwing, getPrototypeOf: throwing }),
+  new Proxy({}, { get: () => true, has: () => true }),
+  new Proxy(() => {}, { get: throwing }),
+  Proxy.revocable({}, {}).proxy,
+  Object.create(null),
+  Object.assign(new Error("x"), { name: "ConnectError", code: 5 }),
+  Object.assign(new Error("x"), { name: "ConnectError", code: "5", rawMessage: "x" }),
+];
+
+function throwing(): never {
+  throw new Error("looked at");
+}
 
 describe("A2AError", () => {
-  it("is a ConnectError, for libraries that ask, and a class of its own for us", () => {
-    const error = new A2AError("TASK_NOT_FOUND", "gone");
-    expect(error instanceof A2AError).toBe(true);
-    expect(error instanceof ConnectError).toBe(true);
-    expect(error instanceof Error).toBe(true);
+  it("is an Error with a name, a text and a code of its own", () => {
+    const error = new A2AError("TASK_NOT_FOUND", "gone", { cause: "why" });
+    expect(error instanceof A2AError && error instanceof Error).toBe(true);
+    expect(error).toMatchObject({ name: "A2AError", message: "gone", cause: "why", code: StatusCode.NOT_FOUND });
+    expect(error.stack).toContain("A2AError: gone");
     expect(new ConnectError("x", Code.NotFound) instanceof A2AError).toBe(false);
-    expect(ConnectError.from(error)).toBe(error);
   });
 
-  it("carries ErrorInfo with the specification's domain, and its own for what Parley adds (SRV-ERR-07)", () => {
-    const [info] = new A2AError("TASK_NOT_CANCELABLE", "no", { metadata: { taskId: "t" } }).findDetails(
-      ErrorInfoSchema,
+  it("is known across copies of the package, and by its class where another extends it", () => {
+    class Special extends A2AError {}
+    const foreign = new copy.A2AError("TASK_NOT_FOUND", "gone");
+    expect(copy.A2AError).not.toBe(A2AError);
+    expect(foreign instanceof A2AError).toBe(true);
+    expect(new A2AError("INTERNAL", "x") instanceof copy.A2AError).toBe(true);
+    expect(foreign instanceof Special || new A2AError("INTERNAL", "x") instanceof Special).toBe(false);
+    expect(new Special("INTERNAL", "x") instanceof A2AError && new Special("INTERNAL", "x") instanceof Special).toBe(
+      true,
     );
-    expect(info).toMatchObject({
-      reason: "TASK_NOT_CANCELABLE",
-      domain: "a2a-protocol.org",
-      metadata: { taskId: "t" },
-    });
-    expect(new A2AError("UNAVAILABLE", "later").findDetails(ErrorInfoSchema)[0]?.domain).toBe("urn:parley");
   });
 
-  it("lists every violation, and says when to try again (SRV-ERR-10, SRV-ERR-14)", () => {
-    const violations = [
-      { field: "message.parts", description: "needs at least one element" },
-      { field: "message.role", description: "is required" },
-    ];
-    const [bad] = invalid(violations).findDetails(BadRequestSchema);
-    expect(bad?.fieldViolations).toMatchObject(violations);
-    const [retry] = new A2AError("UNAVAILABLE", "x", { retryAfterMs: 1_500 }).findDetails(RetryInfoSchema);
-    expect(retry?.retryDelay).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
+  it("looks at anything without harm", () => {
+    for (const value of [
+      undefined,
+      null,
+      "text",
+      7,
+      Symbol.iterator,
+      () => {},
+      {},
+      new Error("x"),
+      ...hostile.slice(0, 2),
+    ])
+      expect(value instanceof A2AError).toBe(false);
+    for (const value of hostile) expect(() => value instanceof A2AError).not.toThrow();
+  });
+
+  it("has the codes of google.rpc.Code under their names", () => {
+    const theirs = Object.values(Code).filter((code) => typeof code === "number");
+    const plain = (name: string): string => name.replace(/_/g, "").toLowerCase().replace("cancelled", "canceled");
+    const ours = Object.entries(StatusCode).filter(([name]) => name !== "OK");
+    expect(ours.map(([name, code]) => [plain(name), code])).toEqual(theirs.map((code) => [plain(Code[code]), code]));
   });
 
   it("gives the names that published clients look for the domain that they look for", () => {
@@ -62,12 +92,42 @@ describe("toA2AError()", () => {
   it("keeps ours, translates a library's, and hides everything else with its cause for the log (SRV-ERR-18)", () => {
     const ours = taskNotFound("t");
     expect(toA2AError(ours)).toBe(ours);
-    expect(toA2AError(new ConnectError("slow", Code.DeadlineExceeded)).reason).toBe("DEADLINE_EXCEEDED");
+    const late = toA2AError(new ConnectError("slow", Code.DeadlineExceeded));
+    expect(late).toMatchObject({ reason: "DEADLINE_EXCEEDED", message: "slow" });
+    expect(toA2AError(new ConnectError("x", Code.DataLoss)).reason).toBe("INTERNAL");
     const secret = new Error("password=hunter2");
     const hidden = toA2AError(secret);
     expect(hidden.reason).toBe("INTERNAL");
     expect(hidden.message).not.toContain("hunter2");
     expect(hidden.cause).toBe(secret);
     for (const thrown of [undefined, null, "text", 7, {}]) expect(toA2AError(thrown).reason).toBe("INTERNAL");
+    for (const thrown of hostile) expect(toA2AError(thrown).reason).toBe("INTERNAL");
+  });
+
+  it("makes one of ours of that of another copy, with all it says", () => {
+    const violations = [{ field: "message", description: "is odd" }];
+    const options = { metadata: { a: "b" }, violations, retryAfterMs: 5, headers: { "x-a": "1" } };
+    const foreign = new copy.A2AError("CONTENT_TYPE_NOT_SUPPORTED", "no", options);
+    const error = toA2AError(foreign);
+    expect(A2AError.isOwn(error)).toBe(true);
+    const { metadata, retryAfterMs, headers } = error;
+    expect([error.reason, error.message, error.row]).toEqual([foreign.reason, "no", foreign.row]);
+    expect({ metadata, violations: error.violations, retryAfterMs, headers: Object.fromEntries(headers) }).toEqual(
+      options,
+    );
+    expect(error.cause).toBe(foreign);
+    // One of a later version may have reasons that are not known here.
+    expect(toA2AError(new copy.A2AError("OF_TOMORROW" as Reason, "no")).reason).toBe("INTERNAL");
+  });
+});
+
+describe("invalid()", () => {
+  it("names every violation in its text (SRV-ERR-10)", () => {
+    const error = invalid([
+      { field: "a", description: "is required" },
+      { field: "", description: "is odd" },
+    ]);
+    expect(error.message).toBe("Invalid parameters: a: is required; is odd");
+    expect(error.violations).toHaveLength(2);
   });
 });

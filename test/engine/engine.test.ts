@@ -451,7 +451,7 @@ describe("scope", () => {
       for (const attempt of await Promise.allSettled(attempts)) {
         const { reason: error } = attempt as PromiseRejectedResult;
         expect(error).toBeInstanceOf(A2AError);
-        expect((error as A2AError).rawMessage).toBe((unknown as A2AError).rawMessage);
+        expect((error as A2AError).message).toBe((unknown as A2AError).message);
         expect((error as A2AError).reason).toBe("TASK_NOT_FOUND");
       }
       expect((await bench.engine.list({ ...foreign, limit: 10 }, {})).total).toBe(0);

@@ -1,7 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { HelpSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { A2AError, invalid, type Reason, reasons } from "../../src/core/error.js";
+import { A2AError, type A2AErrorOptions, invalid, type Reason, reasons } from "../../src/core/error.js";
 import { errorDetails } from "../../src/wire/error-details.js";
 
 describe("errorDetails()", () => {
@@ -24,15 +22,20 @@ describe("errorDetails()", () => {
     });
   });
 
-  it("unpacks details of known types that came in binary, and drops others", () => {
-    const error = new A2AError("INTERNAL", "x");
-    const help = create(HelpSchema, { links: [{ url: "https://example.com" }] });
-    error.details.push(
-      { type: HelpSchema.typeName, value: toBinary(HelpSchema, help) },
-      { type: "x.Y", value: new Uint8Array() },
+  it("says when to try again", () => {
+    expect(errorDetails(new A2AError("UNAVAILABLE", "x", { retryAfterMs: 1_500 }))[1]).toEqual({
+      "@type": "type.googleapis.com/google.rpc.RetryInfo",
+      retryDelay: "1.500s",
+    });
+  });
+
+  it("has a JSON form whatever an author without types has given", () => {
+    const options = { metadata: { max: 5 }, violations: [{ field: 7 }, { field: "\ud800" }], retryAfterMs: Number.NaN };
+    const [info, bad, ...rest] = errorDetails(
+      new A2AError("INVALID_PARAMS", "x", options as unknown as A2AErrorOptions),
     );
-    expect(errorDetails(error).slice(1)).toEqual([
-      { "@type": "type.googleapis.com/google.rpc.Help", links: [{ url: "https://example.com" }] },
-    ]);
+    expect(info).toMatchObject({ metadata: { max: "5" } });
+    expect(bad).toMatchObject({ fieldViolations: [{ field: "7", description: "undefined" }, { field: "\ufffd" }] });
+    expect(rest).toEqual([]);
   });
 });

@@ -133,7 +133,7 @@ describe("jsonWriter()", () => {
 
   it("refuses what has no JSON form", () => {
     const refused = (init: object) => () => jsonWriter(PartSchema)(create(PartSchema, init));
-    const reason = expect.objectContaining({ reason: "INTERNAL", rawMessage: "Internal error." });
+    const reason = expect.objectContaining({ reason: "INTERNAL", message: "Internal error." });
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(refused({ content: { case: "data", value: { kind: { case: "numberValue", value } } } })).toThrow(reason);
       expect(refused({ metadata: { deep: [value] } })).toThrow(reason);

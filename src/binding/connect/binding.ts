@@ -25,6 +25,7 @@ import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
+import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
 import { isGrpc, refuse } from "./refusal.js";
@@ -171,7 +172,7 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
       return await large(answer as Message, registration, { call, context, limits });
     } catch (thrown) {
-      throw failureOf(thrown, placeOf(method, call, context.signal, logger));
+      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, logger)));
     } finally {
       copyHeaders(call, context);
     }
@@ -202,7 +203,7 @@ function serverStreaming(
           : await large(message, registration, { call, context, limits: options.limits });
       }
     } catch (thrown) {
-      throw failureOf(thrown, placeOf(method, call, context.signal, options.logger));
+      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, options.logger)));
     } finally {
       if (!hasStarted) copyHeaders(call, context);
     }

@@ -6,6 +6,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Account, Arrivals } from "../../http/arrivals.js";
 import { jsonBodyOf, tooLarge, tooManyValues } from "../../http/body.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import { forConnect } from "./error.js";
 
 /**
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
@@ -53,9 +54,13 @@ export function checkedCompression(compression: Compression, check: Check): Comp
   return {
     ...compression,
     decompress: async (bytes, readMaxBytes) => {
-      const message = await compression.decompress(bytes, readMaxBytes).catch(unreadable);
-      check(message);
-      return message;
+      try {
+        const message = await compression.decompress(bytes, readMaxBytes).catch(unreadable);
+        check(message);
+        return message;
+      } catch (error) {
+        throw forConnect(error);
+      }
     },
   };
 }
@@ -108,6 +113,7 @@ async function* checkedBody(
   // A body that this folder reads is one piece; another adapter's may be many, and does not tell where it comes from.
   let account: Account | undefined;
   let size = 0;
+  let bytes: Uint8Array;
   try {
     for await (const chunk of body) {
       size += chunk.byteLength;
@@ -117,12 +123,14 @@ async function* checkedBody(
       account ??= arrivals.open("");
       account.take(chunk.byteLength + PIECE_BYTES);
     }
+    bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+    if (enveloped) for (const message of plainMessages(bytes)) check(message);
+    else check(bytes);
+  } catch (error) {
+    throw forConnect(error);
   } finally {
     account?.close();
   }
-  const bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-  if (enveloped) for (const message of plainMessages(bytes)) check(message);
-  else check(bytes);
   yield bytes;
 }
 
@@ -159,7 +167,7 @@ function checkedGet(request: UniversalServerRequest, check: Check): UniversalSer
 
 // biome-ignore lint/correctness/useYield: it only throws.
 async function* failing(fault: unknown): Body {
-  throw fault;
+  throw forConnect(fault);
 }
 
 function isStream(body: UniversalServerRequest["body"]): body is AsyncIterable<Uint8Array> {

@@ -1,4 +1,3 @@
-import { ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { endStreamFlag, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
@@ -6,6 +5,7 @@ import type { A2AError } from "../../core/error.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { jsonOptions } from "./definition.js";
+import { connectErrorOf } from "./error.js";
 
 /** Whether a request says that it is gRPC or gRPC-Web, wherever it goes. */
 export function isGrpc(request: HttpRequest): boolean {
@@ -20,12 +20,12 @@ export function isGrpc(request: HttpRequest): boolean {
 export function refuse(request: HttpRequest, error: A2AError): HttpResponse {
   request.discard();
   const type = request.header("content-type") ?? "";
-  if (isGrpc(request)) return { status: 200, type, headers: setTrailerStatus(new Headers(), error) };
+  if (isGrpc(request)) return { status: 200, type, headers: setTrailerStatus(new Headers(), connectErrorOf(error)) };
   if (/^application\/connect\+/i.test(type)) {
-    const last = endStreamToJson(new Headers(), ConnectError.from(error), jsonOptions);
+    const last = endStreamToJson(new Headers(), connectErrorOf(error), jsonOptions);
     const body = encodeEnvelope(endStreamFlag, Buffer.from(JSON.stringify(last)));
-    return { status: 200, type, headers: error.metadata, body };
+    return { status: 200, type, headers: error.headers, body };
   }
-  const body = errorToJsonBytes(error, jsonOptions);
-  return { status: error.row.http, type: "application/json", headers: error.metadata, body };
+  const body = errorToJsonBytes(connectErrorOf(error), jsonOptions);
+  return { status: error.row.http, type: "application/json", headers: error.headers, body };
 }

@@ -22,6 +22,7 @@ import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
+import { connectErrorOf } from "./error.js";
 import { notTheMessage, plainJson } from "./incoming.js";
 
 /** Media types of unary calls of the Connect protocol. */
@@ -87,7 +88,7 @@ export class OrdinaryUnary {
       if (weightOf(answer) !== undefined) return await this.#large(request, call, codec, answer);
       body = codec.write(answer);
     } catch (thrown) {
-      const error = this.#failure(thrown, request, call);
+      const error = connectErrorOf(this.#failure(thrown, request, call));
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;
       body = errorToJsonBytes(error, jsonOptions);

@@ -8,6 +8,7 @@ import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/timeout.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues } from "./call.js";
+import { forConnect } from "./error.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { isGrpc, refuse } from "./refusal.js";
 
@@ -86,7 +87,11 @@ function universalRequestOf(
 
 /** The body as one piece, read when somebody asks for it, with the limits of every other binding. */
 async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
-  yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
+  try {
+    yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
+  } catch (error) {
+    throw forConnect(error);
+  }
 }
 
 const noHost = new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed.");
@@ -153,6 +158,6 @@ class IterableBody implements BodySource {
 }
 
 function isClientGone(error: unknown): boolean {
-  const { code } = ConnectError.from(error);
+  const { code } = ConnectError.from(forConnect(error));
   return code === Code.Aborted || code === Code.Canceled;
 }

@@ -1,10 +1,10 @@
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
-import type { ConnectError } from "@connectrpc/connect";
 import { Metadata } from "@grpc/grpc-js";
 import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { A2AError } from "../../core/error.js";
+import { detailsOf, type ErrorDetail } from "../../wire/error-details.js";
 import { addHeaders } from "./call.js";
 
 /** The status of a call, as grpc-js takes it. */
@@ -24,17 +24,15 @@ const DETAILS_TRAILER = "grpc-status-details-bin";
 const MAX_DETAIL_BYTES = 4096;
 const MAX_MESSAGE_BYTES = 2048;
 
-type Detail = ConnectError["details"][number];
-
 /**
  * An error as the status of a call: the code of its reason, its text, its details with ErrorInfo first, and its
  * headers as trailers (specification 5.4, 10.6).
  */
 export function statusOf(error: A2AError): GrpcStatus {
-  const message = fittedMessage(error.rawMessage);
+  const message = fittedMessage(error.message);
   const metadata = new Metadata();
-  addHeaders(metadata, error.metadata);
-  const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(error.details) });
+  addHeaders(metadata, error.headers);
+  const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(detailsOf(error)) });
   metadata.set(DETAILS_TRAILER, Buffer.from(toBinary(StatusSchema, status)));
   return { code: error.code, details: message, metadata };
 }
@@ -48,7 +46,7 @@ function fittedMessage(text: string): string {
   return message;
 }
 
-function fittedDetails(details: readonly Detail[]): Any[] {
+function fittedDetails(details: readonly ErrorDetail[]): Any[] {
   const packed: Any[] = [];
   let room = MAX_DETAIL_BYTES;
   for (const detail of details) {
@@ -61,21 +59,15 @@ function fittedDetails(details: readonly Detail[]): Any[] {
 }
 
 /** A detail in at most `room` bytes: a long list of violations is cut, anything else that does not fit is left out. */
-function fittedDetail(detail: Detail, room: number): Any | undefined {
-  if (!("desc" in detail)) return undefined;
-  try {
-    let message: Message = create(detail.desc, detail.value);
-    let any = anyPack(detail.desc, message);
-    while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
-      const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
-      message = create(BadRequestSchema, { fieldViolations });
-      any = anyPack(detail.desc, message);
-    }
-    return any.value.byteLength > room ? undefined : any;
-  } catch {
-    // An error whose detail has no wire form is still that error, and there is nobody above to catch another one.
-    return undefined;
+function fittedDetail({ desc, value }: ErrorDetail, room: number): Any | undefined {
+  let message = value;
+  let any = anyPack(desc, message);
+  while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
+    const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
+    message = create(BadRequestSchema, { fieldViolations });
+    any = anyPack(desc, message);
   }
+  return any.value.byteLength > room ? undefined : any;
 }
 
 function isBadRequest(message: Message): message is BadRequest {

@@ -103,11 +103,11 @@ export class Calls {
       await method.invoke({ method: method.desc, request: method.read(params), call });
       call.written?.();
     } catch (thrown) {
-      const { reason, row, rawMessage } = this.#failure(thrown, method, call);
+      const { reason, row, message } = this.#failure(thrown, method, call);
       // Those of the server itself are in the log already.
       if (row.http >= 500) return;
       const facts = { binding: BINDING, method: method.desc.name, requestId: call.requestId, reason };
-      this.#options.logger.warn(facts, `A notification failed: ${rawMessage}`);
+      this.#options.logger.warn(facts, `A notification failed: ${message}`);
     }
   }
 

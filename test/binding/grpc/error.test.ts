@@ -1,9 +1,9 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { statusOf } from "../../../src/binding/grpc/error.js";
-import { A2AError, invalid, reasons } from "../../../src/core/error.js";
+import { A2AError, type A2AErrorOptions, invalid, reasons } from "../../../src/core/error.js";
 
 function statusIn(error: A2AError) {
   const { metadata } = statusOf(error);
@@ -43,10 +43,9 @@ describe("statusOf()", () => {
     ]);
   });
 
-  it("leaves out a detail that cannot be encoded", () => {
-    const error = new A2AError("UNAVAILABLE", "Later.");
-    error.details.push({ desc: RetryInfoSchema, value: { retryDelay: { nanos: 0.5 } } });
-    const { status } = statusIn(error);
+  it("encodes whatever an author without types has given as a detail", () => {
+    const untyped = { metadata: { max: 5 }, retryAfterMs: Number.POSITIVE_INFINITY } as unknown as A2AErrorOptions;
+    const { status } = statusIn(new A2AError("UNAVAILABLE", "Later.", untyped));
     expect(status.details.map((any) => any.typeUrl)).toEqual(["type.googleapis.com/google.rpc.ErrorInfo"]);
   });
 
