@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { allocate, hexOf } from "./bytes.js";
 
 let lastMs = -1;
 let prefix = "";
@@ -9,14 +9,14 @@ const ID_BYTES = 10;
 /** Place of the byte whose upper bits say which kind of UUID it is (RFC 9562, 4.1). */
 const VARIANT_AT = 2;
 
-const bytes = Buffer.alloc(STOCK * ID_BYTES);
+const bytes = allocate(STOCK * ID_BYTES);
 let stock = "";
 let at = 0;
 
 function restock(): void {
-  randomFillSync(bytes);
+  crypto.getRandomValues(bytes);
   for (let i = VARIANT_AT; i < bytes.length; i += ID_BYTES) bytes[i] = ((bytes[i] as number) & 0x3f) | 0x80;
-  stock = bytes.toString("hex");
+  stock = hexOf(bytes);
   at = 0;
 }
 

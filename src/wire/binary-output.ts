@@ -1,3 +1,5 @@
+import { allocate, copyOf, utf8LengthOf, writeUtf8 } from "../core/bytes.js";
+
 /** It begins with this many bytes, and goes back to them after a message that took many more. */
 const startBytes = 64 * 1024;
 const keptBytes = 1024 * 1024;
@@ -10,20 +12,19 @@ const shortText = 64;
 
 /** Bytes of the binary format that grow at the end (https://protobuf.dev/programming-guides/encoding). */
 export class BinaryOutput {
-  #buffer = Buffer.allocUnsafeSlow(startBytes);
+  #buffer = allocate(startBytes);
   #at = 0;
 
   /** A copy of what was written, and an empty output. A short one shares memory that Node keeps ready. */
-  take(): Buffer {
-    const bytes = Buffer.allocUnsafe(this.#at);
-    this.#buffer.copy(bytes, 0, 0, this.#at);
+  take(): Uint8Array {
+    const bytes = copyOf(this.#buffer, this.#at);
     this.clear();
     return bytes;
   }
 
   clear(): void {
     this.#at = 0;
-    if (this.#buffer.length > keptBytes) this.#buffer = Buffer.allocUnsafeSlow(startBytes);
+    if (this.#buffer.length > keptBytes) this.#buffer = allocate(startBytes);
   }
 
   /** A whole number of 32 bits without a sign. */
@@ -69,10 +70,10 @@ export class BinaryOutput {
   /** A text in UTF-8 behind its length; half a surrogate pair becomes the replacement character. */
   text(value: string): void {
     if (value.length <= shortText && this.#ascii(value)) return;
-    const size = Buffer.byteLength(value);
+    const size = utf8LengthOf(value);
     this.#reserve(varintBytes + size);
     this.#varint(size);
-    this.#at += this.#buffer.write(value, this.#at);
+    this.#at += writeUtf8(value, this.#buffer, this.#at);
   }
 
   /** What is written from here on gets its length before it; `end` takes what this returns. */
@@ -121,8 +122,8 @@ export class BinaryOutput {
   #reserve(bytes: number): void {
     const needed = this.#at + bytes;
     if (needed <= this.#buffer.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, needed));
-    this.#buffer.copy(larger, 0, 0, this.#at);
+    const larger = allocate(Math.max(this.#buffer.length * 2, needed));
+    larger.set(this.#buffer);
     this.#buffer = larger;
   }
 }

@@ -37,12 +37,12 @@ const output = new BinaryOutput();
  *
  * @throws when a value is not of its field's type.
  */
-export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Buffer {
+export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
   return taking(writerOf(desc));
 }
 
 /** Gives what is written as bytes, and leaves nothing behind of what cannot be written. */
-function taking<M extends Message>(write: (message: M, output: BinaryOutput) => void): (message: M) => Buffer {
+function taking<M extends Message>(write: (message: M, output: BinaryOutput) => void): (message: M) => Uint8Array {
   return (message) => {
     try {
       write(message, output);
@@ -57,7 +57,7 @@ function taking<M extends Message>(write: (message: M, output: BinaryOutput) => 
 /** One field of a type: how it is written with its tag, if it is there. */
 export interface BinaryField {
   readonly field: DescField;
-  readonly write: (message: Message) => Buffer;
+  readonly write: (message: Message) => Uint8Array;
 }
 
 /** The fields of a type by their numbers, for whoever writes a message in parts; undefined where the library writes it. */

@@ -1,4 +1,5 @@
 import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
+import { fromBase64 } from "../core/bytes.js";
 import { unwrapped } from "./field-rules.js";
 import { parseTimestamp } from "./json-time.js";
 
@@ -137,8 +138,7 @@ function readBytes(json: unknown): Uint8Array | undefined {
   const padding = base64.exec(json)?.[1];
   if (padding === undefined) return undefined;
   if (padding === "" ? json.length % 4 === 1 : json.length % 4 !== 0) return undefined;
-  // A copy: small buffers are slices of a pool, which would travel along when the bytes go to a worker.
-  return new Uint8Array(Buffer.from(json, "base64"));
+  return fromBase64(json);
 }
 
 /** False for a string with half a surrogate pair, which has no UTF-8 form and would not survive the log. */

@@ -9,6 +9,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { base64Of } from "../core/bytes.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 import {
   hasImplicitPresence,
@@ -229,7 +230,7 @@ function expect(type: "string" | "number" | "boolean" | "bigint", value: unknown
 
 function writeBytes(value: unknown): string {
   if (!(value instanceof Uint8Array)) throw unwritable(`a ${typeof value} where bytes belong`);
-  return `"${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64")}"`;
+  return `"${base64Of(value)}"`;
 }
 
 function structWriter(value: unknown): string {

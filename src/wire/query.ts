@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, type Message, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { base64Of } from "../core/bytes.js";
 import { accessTo } from "./field-access.js";
 import { type Leaf, leafOf } from "./json-leaf.js";
 import { formatTimestamp } from "./json-time.js";
@@ -118,5 +119,5 @@ export function queryWriter<Desc extends DescMessage>(desc: Desc): QueryWriter<D
 function textOf(field: DescField, value: unknown): string {
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? `${value}`;
   if (field.message?.typeName === "google.protobuf.Timestamp") return JSON.parse(formatTimestamp(value as Timestamp));
-  return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : `${value}`;
+  return value instanceof Uint8Array ? base64Of(value) : `${value}`;
 }

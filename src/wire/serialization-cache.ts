@@ -6,7 +6,7 @@ const bytesKey: unique symbol = Symbol("bytes");
 /** A message that many readers share, with the forms that it was written in already. */
 interface Shared {
   [textKey]?: string;
-  [bytesKey]?: Buffer;
+  [bytesKey]?: Uint8Array;
 }
 
 /**
@@ -55,7 +55,7 @@ export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M
 }
 
 /** The bytes of a message. */
-export function cachedBytes(message: Message, write: (message: Message) => Buffer): Buffer {
+export function cachedBytes(message: Message, write: (message: Message) => Uint8Array): Uint8Array {
   const shared = message as Shared;
   if (shared[textKey] === undefined) return write(message);
   shared[bytesKey] ??= write(message);

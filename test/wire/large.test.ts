@@ -14,7 +14,7 @@ import { binaryPieces, jsonPieces, type MeasuredPieces, measuredJson } from "../
 import { cacheForms } from "../../src/wire/serialization-cache.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
-const whole = (pieces: Iterable<Buffer>): Buffer => Buffer.concat([...pieces]);
+const whole = (pieces: Iterable<Uint8Array>): Buffer => Buffer.concat([...pieces]);
 
 function measured({ length, pieces }: MeasuredPieces): Buffer {
   const bytes = whole(pieces);
@@ -92,12 +92,12 @@ describe("a large message in pieces", () => {
   it("is made again for a reader that comes when its pieces are not kept any more", async () => {
     const task = cacheForms(largeTask(6));
     const first = jsonPieces(TaskSchema, task)[Symbol.iterator]();
-    const begin = first.next().value as Buffer;
+    const begin = first.next().value as Uint8Array;
     // More than is kept of all messages together.
     const contents = Array.from({ length: 24 }, () => ({ content: { case: "text", value: "x".repeat(1024 * 1024) } }));
     const other = create(TaskSchema, { artifacts: [{ artifactId: "a", parts: contents }] } as never);
     expect(whole(jsonPieces(TaskSchema, cacheForms(other))).length).toBeGreaterThan(24 * 1024 * 1024);
-    const rest: Buffer[] = [begin];
+    const rest: Uint8Array[] = [begin];
     for (let next = first.next(); next.done !== true; next = first.next()) rest.push(next.value);
     expect(Buffer.concat(rest).equals(whole(jsonPieces(TaskSchema, task)))).toBe(true);
   });

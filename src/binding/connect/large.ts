@@ -45,7 +45,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   readonly #inner: AsyncIterator<Uint8Array>;
   readonly #values: ContextValues;
   readonly #enveloped: boolean;
-  #large: { readonly pieces: Iterator<Buffer>; readonly written: (() => void) | undefined } | undefined;
+  #large: { readonly pieces: Iterator<Uint8Array>; readonly written: (() => void) | undefined } | undefined;
 
   constructor(body: AsyncIterable<Uint8Array>, values: ContextValues, enveloped: boolean, signal: AbortSignal) {
     this.#inner = body[Symbol.asyncIterator]();

@@ -38,7 +38,7 @@ const COMPRESS_MIN_BYTES = 1024;
 interface Codec {
   readonly type: string;
   readonly read: (bytes: Buffer) => Message;
-  readonly write: (message: Message) => string | Buffer;
+  readonly write: (message: Message) => string | Uint8Array;
   /** The same for a large one. */
   readonly pieces: (message: Message) => Promise<Pieces> | Pieces;
 }

@@ -11,14 +11,13 @@ import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { noteComplete } from "../../http/node/slow-streams.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
-import { binaryWriter } from "../../wire/binary-writer.js";
 import { cachedBytes } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { answerDirectly } from "./answer.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
-import { grpcServiceDefinition, type Incoming } from "./definition.js";
+import { bufferOf, grpcServiceDefinition, grpcWriter, type Incoming } from "./definition.js";
 import { statusOf } from "./error.js";
 import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
@@ -52,7 +51,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
 }
 
 function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
-  const write = binaryWriter(method.output);
+  const write = grpcWriter(method.output);
   return async (grpc, callback) => {
     try {
       const { start, call } = begin(grpc, options);
@@ -113,7 +112,7 @@ function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, 
 
 /** Writes the messages of a stream; the response's headers leave before the first. */
 function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
-  const write = binaryWriter(method.output);
+  const write = grpcWriter(method.output);
   let hasStarted = false;
   const begin = (): void => {
     if (!hasStarted) sendHeaders(grpc, call);
@@ -122,7 +121,7 @@ function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: Str
   return {
     encode: (message) => {
       begin();
-      return cachedBytes(message, write);
+      return bufferOf(cachedBytes(message, write));
     },
     isLarge: (message) => weightOf(message) !== undefined,
     stalledMs: limits.stalledReaderMs,
@@ -150,7 +149,7 @@ async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer
       callback({ code: status.OK, details: "OK" });
     } else {
       begin();
-      callback(null, binaryWriter(method.output)(answer));
+      callback(null, grpcWriter(method.output)(answer));
     }
   } finally {
     call.written?.();

@@ -22,14 +22,25 @@ export function grpcServiceDefinition(service: DescService, limits: Limits = def
   return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
 }
 
+/** The writer of a message type in the class of bytes that grpc-js takes. */
+export function grpcWriter(desc: DescMessage): (message: Message) => Buffer {
+  const write = binaryWriter(desc);
+  return (message) => bufferOf(write(message));
+}
+
+/** The same bytes: the writer makes Buffers wherever grpc-js runs. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
 function methodDefinition(
   service: DescService,
   method: DescMethod,
   limits: Limits,
 ): MethodDefinition<Message, Message> {
   const kind = method.methodKind;
-  const writeInput = binaryWriter(method.input);
-  const writeOutput = binaryWriter(method.output);
+  const writeInput = grpcWriter(method.input);
+  const writeOutput = grpcWriter(method.output);
   const meant = protobufRequest(method.input);
   return {
     path: `/${service.typeName}/${method.name}`,

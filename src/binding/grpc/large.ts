@@ -41,7 +41,7 @@ export async function writeLarge(
   return true;
 }
 
-function* prefixed(prefix: Buffer, pieces: Iterable<Buffer>): Generator<Buffer, void, undefined> {
+function* prefixed(prefix: Uint8Array, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   yield prefix;
   yield* pieces;
 }

@@ -1,5 +1,6 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
+import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
 import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.js";
 import type { PieceList, UnitOrList } from "./piece-list.js";
 import { cuts, isSpine, type Part, partOf } from "./spine.js";
@@ -60,7 +61,7 @@ function* measure(desc: DescMessage, message: Message, to: To): Steps {
   const { row } = to;
   const fields = isSpine(desc, message) && message.$unknown === undefined ? fieldsOf(desc) : null;
   if (fields === null) {
-    const write = (): Buffer => binaryWriter(desc)(message);
+    const write = (): Uint8Array => binaryWriter(desc)(message);
     row.size += write().length;
     row.units.push(write);
     return yield;
@@ -81,9 +82,9 @@ function* measurePart(field: DescField, part: Part, to: To): Steps {
     case "message":
       return yield* measureMessage(field, part.desc, part.message, to);
     case "text":
-      put(row, headOf(field, Buffer.byteLength(part.text)));
-      row.size += Buffer.byteLength(part.text);
-      for (const [from, to] of cuts(part.text)) row.units.push(() => Buffer.from(part.text.slice(from, to)));
+      put(row, headOf(field, utf8LengthOf(part.text)));
+      row.size += utf8LengthOf(part.text);
+      for (const [from, to] of cuts(part.text)) row.units.push(() => utf8Of(part.text.slice(from, to)));
       return yield;
     case "bytes":
       put(row, headOf(field, part.bytes.length));
@@ -109,19 +110,19 @@ function* measureMessage(field: DescField, desc: DescMessage, message: Message, 
   row.size += head.length;
 }
 
-function put(row: Row, bytes: Buffer): void {
+function put(row: Row, bytes: Uint8Array): void {
   if (bytes.length === 0) return;
   row.units.push(bytes);
   row.size += bytes.length;
 }
 
 /** Tag and length of what is delimited by its length. */
-function headOf(field: DescField, length: number): Buffer {
+function headOf(field: DescField, length: number): Uint8Array {
   const bytes: number[] = [];
   for (const value of [(field.number << 3) | WireType.LengthDelimited, length]) {
     let rest = value;
     for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest & 0x7f) | 0x80);
     bytes.push(rest);
   }
-  return Buffer.from(bytes);
+  return new Uint8Array(bytes);
 }

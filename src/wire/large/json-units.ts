@@ -1,4 +1,5 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { base64Of } from "../../core/bytes.js";
 import { quote } from "../json-text.js";
 import { type JsonMember, jsonMembers, jsonWriter } from "../json-writer.js";
 import type { UnitOrList } from "./piece-list.js";
@@ -75,6 +76,6 @@ const BASE64_BYTES = CUT_AT - (CUT_AT % 3);
 function* base64Units(bytes: Uint8Array): Units {
   for (let from = 0; from < bytes.length; from += BASE64_BYTES) {
     const slice = bytes.subarray(from, from + BASE64_BYTES);
-    yield () => Buffer.from(slice.buffer, slice.byteOffset, slice.byteLength).toString("base64");
+    yield () => base64Of(slice);
   }
 }

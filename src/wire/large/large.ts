@@ -5,7 +5,7 @@ import { jsonUnits } from "./json-units.js";
 import { lengthOf, PieceList, piecesOf, type Unit, unitsOf } from "./piece-list.js";
 
 /** What is written of a large message, piece by piece. */
-export type Pieces = Iterable<Buffer>;
+export type Pieces = Iterable<Uint8Array>;
 
 /** Pieces with the number of bytes in all of them, for wires that say it first. */
 export interface MeasuredPieces {

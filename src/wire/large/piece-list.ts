@@ -1,3 +1,5 @@
+import { concat, utf8Of } from "../../core/bytes.js";
+
 /** A bit of a large message: as it is, or what makes it, always the same. */
 export type Unit = Uint8Array | string | (() => Uint8Array | string);
 
@@ -15,7 +17,7 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 
 /** Where the bytes of a piece are while they are kept. It knows nothing of its message, which may be gone. */
 interface Slot {
-  bytes: Buffer | undefined;
+  bytes: Uint8Array | undefined;
 }
 
 interface Piece {
@@ -49,7 +51,7 @@ export class PieceList {
    * A piece by its number, from 0 and one after the other; undefined behind the last one.
    * @throws A2AError with reason INTERNAL for what has no form on this wire, for every reader alike.
    */
-  at(index: number): Buffer | undefined {
+  at(index: number): Uint8Array | undefined {
     const piece = this.#pieces[index] ?? this.#next();
     if (piece === undefined) return undefined;
     return piece.slot.bytes ?? keep(piece.slot, joined(piece.units.map(make)));
@@ -99,7 +101,7 @@ export class PieceList {
 }
 
 /** Bytes of pieces together. The event loop has its turns meanwhile. */
-export async function lengthOf(pieces: Iterable<Buffer>): Promise<number> {
+export async function lengthOf(pieces: Iterable<Uint8Array>): Promise<number> {
   let sum = 0;
   let count = 0;
   for (const piece of pieces) {
@@ -110,7 +112,7 @@ export async function lengthOf(pieces: Iterable<Buffer>): Promise<number> {
 }
 
 /** The pieces of a message, in which parts may be shared. */
-export function* piecesOf(units: Iterable<UnitOrList>): Generator<Buffer, void, undefined> {
+export function* piecesOf(units: Iterable<UnitOrList>): Generator<Uint8Array, void, undefined> {
   let made: (Uint8Array | string)[] = [];
   let size = 0;
   for (const unit of units) {
@@ -129,7 +131,7 @@ export function* piecesOf(units: Iterable<UnitOrList>): Generator<Buffer, void, 
 }
 
 /** All pieces of a list, each made when it is asked for. */
-export function* unitsOf(list: PieceList): Generator<Buffer, void, undefined> {
+export function* unitsOf(list: PieceList): Generator<Uint8Array, void, undefined> {
   for (let i = 0; ; i++) {
     const piece = list.at(i);
     if (piece === undefined) return;
@@ -137,7 +139,7 @@ export function* unitsOf(list: PieceList): Generator<Buffer, void, undefined> {
   }
 }
 
-function keep(slot: Slot, bytes: Buffer): Buffer {
+function keep(slot: Slot, bytes: Uint8Array): Uint8Array {
   slot.bytes = bytes;
   kept.add(slot);
   keptBytes += bytes.length;
@@ -154,7 +156,7 @@ function make(unit: Unit): Uint8Array | string {
   return typeof unit === "function" ? unit() : unit;
 }
 
-function joined(values: readonly (Uint8Array | string)[]): Buffer {
-  if (values.every((value) => typeof value === "string")) return Buffer.from(values.join(""));
-  return Buffer.concat(values.map((value) => (typeof value === "string" ? Buffer.from(value) : value)));
+function joined(values: readonly (Uint8Array | string)[]): Uint8Array {
+  if (values.every((value) => typeof value === "string")) return utf8Of(values.join(""));
+  return concat(values.map((value) => (typeof value === "string" ? utf8Of(value) : value)));
 }
