@@ -598,7 +598,7 @@ describe("a send to an expected generation", () => {
     const { id: taskId } = held.now().task;
     await expect(bench.send("y", { message: { taskId }, ifGeneration: 1 })).rejects.toMatchObject({
       reason: "GENERATION_MISMATCH",
-      info: { generation: "2" },
+      metadata: { generation: "2" },
     });
     await settle(await bench.send("y", { message: { taskId }, ifGeneration: 2 }));
     expect((await bench.engine.get(scope, taskId)).task.history.filter((m) => m.role === Role.USER)).toHaveLength(2);

@@ -165,7 +165,7 @@ describe("messages that come to both processes at once", () => {
       if (outcome.status === "rejected") {
         expect(outcome.reason).toMatchObject({
           reason: "GENERATION_MISMATCH",
-          info: { generation: "2", messages: "1" },
+          metadata: { generation: "2", messages: "1" },
         });
       }
     }
