@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { lazy } from "../core/lazy.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
 
 /** What becomes of a call because of the time that its client gives it; undefined: it goes on. */
@@ -12,10 +13,10 @@ export type DeadlineFault = A2AError | "endless" | undefined;
  * @returns "endless" for what is longer than any timer.
  */
 export function deadlineFault(timeoutMs: number | undefined): DeadlineFault {
-  if (timeoutMs === undefined) return malformed;
-  if (timeoutMs === 0) return passed;
+  if (timeoutMs === undefined) return malformed();
+  if (timeoutMs === 0) return passed();
   return timeoutMs > MAX_TIMEOUT_MS ? "endless" : undefined;
 }
 
-const malformed = new A2AError("INVALID_REQUEST", "The timeout of the call is malformed.");
-const passed = new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.");
+const malformed = lazy(() => new A2AError("INVALID_REQUEST", "The timeout of the call is malformed."));
+const passed = lazy(() => new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed."));

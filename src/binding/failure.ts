@@ -1,6 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { A2AError, toA2AError } from "../core/error.js";
+import { lazy } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import type { HeaderPairs } from "../http/response.js";
 
@@ -26,7 +27,7 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   const facts = { binding, method, requestId: call?.requestId, reason, err: cause ?? error };
   if (client.canceled) {
     logger.debug(facts, "A call ended after its client had left.");
-    return reason === "INTERNAL" ? (client.reason ?? cancelled) : error;
+    return reason === "INTERNAL" ? (client.reason ?? cancelled()) : error;
   }
   // The store, or the end of the server, has a line of its own, however many calls it concerns.
   if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") logger.debug(facts, "A call was refused.");
@@ -34,7 +35,7 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   return error;
 }
 
-const cancelled = new A2AError("CANCELLED", "The client cancelled the call.");
+const cancelled = lazy(() => new A2AError("CANCELLED", "The client cancelled the call."));
 
 /** Headers of an error reply: those of the call, those of the error, and when to try again. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { A2AError } from "../core/error.js";
+import { lazy } from "../core/lazy.js";
 import type { HttpRequest } from "./request.js";
 
 /** The error of a request that names a wrong host; undefined where the host is fine. */
@@ -29,8 +30,8 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
       return undefined;
     }
     const name = nameIn(host);
-    if (name === undefined) return malformed;
-    if (!isAllowed(name)) return notAllowed;
+    if (name === undefined) return malformed();
+    if (!isAllowed(name)) return notAllowed();
     if (known.size < MAX_KNOWN) known.add(host);
     last = host;
     return undefined;
@@ -40,7 +41,7 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
     // A request without a host, over HTTP/1.0, does not come from a browser.
     const fault = host === undefined ? undefined : check(host);
     if (fault !== undefined) return fault;
-    if (request.namesSeveralHosts) return malformed;
+    if (request.namesSeveralHosts) return malformed();
     const { url } = request;
     if (url.startsWith("/")) return undefined;
     const target = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
@@ -48,11 +49,16 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
   };
 }
 
-const malformed = new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed.");
+const malformed = lazy(
+  () => new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed."),
+);
 
-const notAllowed = new A2AError(
-  "HOST_NOT_ALLOWED",
-  "The server does not answer to the host that the request names. It can be told to: allowedHosts (--allowed-hosts).",
+const notAllowed = lazy(
+  () =>
+    new A2AError(
+      "HOST_NOT_ALLOWED",
+      "The server does not answer to the host that the request names. It can be told to: allowedHosts (--allowed-hosts).",
+    ),
 );
 
 /** A host as in a URL (RFC 3986, 3.2.2), without user name and password. */

@@ -39,7 +39,8 @@ export function wholeNumber(min: number, max: number, placeholder = "<number>"):
       return within(Number(text), min, max, String);
     },
     placeholder,
-    show: (value) => value.toLocaleString("en"),
+    // Not by `toLocaleString`: it loads all of Intl, at each start.
+    show: (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","),
   };
 }
 

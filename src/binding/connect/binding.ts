@@ -14,6 +14,7 @@ import {
 } from "@connectrpc/connect/protocol";
 import { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
+import { lazy } from "../../core/lazy.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { HttpRequest } from "../../http/request.js";
@@ -80,9 +81,29 @@ export function createConnectBinding(
       }
     }
   };
-  const router = createConnectRouter();
-  routes(router);
-  more?.(router);
+  // Registering is for the first call, and no part of a start: for a path with the package of a service in it.
+  const matches = lazy(() => {
+    const router = createConnectRouter();
+    routes(router);
+    more?.(router);
+    return matchesOf(router, served, compressions);
+  });
+  const hasPackage = served.every(({ service }) => service.typeName.includes("."));
+  return {
+    match: (_verb, path) => (hasPackage && !path.includes(".") ? undefined : matches().get(path)),
+    handle: (request, { handler, unary }) =>
+      unary?.takes(request) ? unary.answer(request) : answer(handler, request, options),
+    routes,
+    unserved: (request) => (isGrpc(request) ? refuse(request, unserved()) : undefined),
+    refuse,
+  };
+}
+
+function matchesOf(
+  { handlers }: ConnectRouter,
+  served: readonly BindingOptions[],
+  compressions: readonly Compression[],
+): ReadonlyMap<string, ConnectMatch> {
   const ordinary = new Map(
     served.flatMap((each) =>
       each.service.methods
@@ -90,23 +111,12 @@ export function createConnectBinding(
         .map((method) => [createMethodUrl("/", method), new OrdinaryUnary(method, each, compressions)] as const),
     ),
   );
-  const matches = new Map(
-    router.handlers.map((handler) => [
-      handler.requestPath,
-      { handler, unary: ordinary.get(handler.requestPath) } satisfies ConnectMatch,
-    ]),
+  return new Map(
+    handlers.map((handler) => [handler.requestPath, { handler, unary: ordinary.get(handler.requestPath) }]),
   );
-  return {
-    match: (_verb, path) => matches.get(path),
-    handle: (request, { handler, unary }) =>
-      unary?.takes(request) ? unary.answer(request) : answer(handler, request, options),
-    routes,
-    unserved: (request) => (isGrpc(request) ? refuse(request, unserved) : undefined),
-    refuse,
-  };
 }
 
-const unserved = new A2AError("METHOD_NOT_FOUND", "No such method is served here.");
+const unserved = lazy(() => new A2AError("METHOD_NOT_FOUND", "No such method is served here."));
 
 /** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
 function register(

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { A2AError } from "../../core/error.js";
+import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse } from "../../http/response.js";
@@ -25,11 +26,11 @@ export async function answer(
   if (!handler.allowedMethods.includes(request.method)) {
     return { status: 405, headers: [["allow", handler.allowedMethods.join(", ")]] };
   }
-  if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers);
+  if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers());
   const fault = faultOf(request);
   if (fault !== undefined && fault !== "endless") return refuse(request, fault);
   const universal = universalRequestOf(handler, request, options);
-  if (universal === undefined) return refuse(request, noHost);
+  if (universal === undefined) return refuse(request, noHost());
   if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
   const failed = (error: unknown): void => {
     if (isClientGone(error)) return;
@@ -48,7 +49,9 @@ function needsTrailers(request: HttpRequest): boolean {
   return isGrpc(request) && !/^application\/grpc-web/i.test(request.header("content-type") ?? "");
 }
 
-const noTrailers = new A2AError("METHOD_NOT_FOUND", "gRPC is not served here, which needs trailers; gRPC-Web is.");
+const noTrailers = lazy(
+  () => new A2AError("METHOD_NOT_FOUND", "gRPC is not served here, which needs trailers; gRPC-Web is."),
+);
 
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
@@ -94,7 +97,7 @@ async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): A
   }
 }
 
-const noHost = new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed.");
+const noHost = lazy(() => new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed."));
 
 interface Answering {
   readonly request: HttpRequest;

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { probe, type Run, ready, run, workplace } from "./cli.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let cwd = "";
+let clean = (): void => {};
+let started: Run | undefined;
+beforeEach(() => {
+  ({ path: cwd, clean } = workplace());
+});
+afterEach(async () => {
+  started?.child.kill("SIGKILL");
+  await started?.exited;
+  clean();
+});
+
+/** Everything that a server has loaded when it has answered with its card. */
+async function loadedByStart(): Promise<readonly string[]> {
+  const file = join(cwd, "loaded.txt");
+  const preload = new URL("../fixtures/loaded/preload.mjs", import.meta.url).href;
+  const env = { NODE_OPTIONS: `--import=${preload}`, PARLEY_TEST_LOADED: file };
+  started = run(["serve", probe, "--port", "0", "--grpc-port", "0"], cwd, env);
+  const { url } = await ready(started);
+  expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(200);
+  started.child.kill("SIGTERM");
+  expect(await started.exited).toBe(0);
+  const lines = readFileSync(file, "utf8").split("\n");
+  expect(lines).toContain("the end");
+  return lines;
+}
+
+function packageOf(line: string): string[] {
+  const path = line.slice(line.lastIndexOf("/node_modules/") + "/node_modules/".length);
+  return line.includes("/node_modules/") ? [path.split("/", path.startsWith("@") ? 2 : 1).join("/")] : [];
+}
+
+/** What better-sqlite3 loads, where Node.js has no SQLite. */
+const sqlite = ["better-sqlite3", "bindings", "file-uri-to-path"];
+
+// Whoever adds a package here adds it to each start: to its time, and to its memory for as long as the server runs.
+const expected = [
+  "@bufbuild/protobuf",
+  "@connectrpc/connect",
+  "@connectrpc/connect-node",
+  "@grpc/grpc-js",
+  "@js-sdsl/ordered-map",
+  "@pinojs/redact",
+  "atomic-sleep",
+  "commander",
+  "forwarded",
+  "ipaddr.js",
+  "on-exit-leak-free",
+  "pino",
+  "pino-std-serializers",
+  "proxy-addr",
+  "quick-format-unescaped",
+  "safe-stable-stringify",
+  "sonic-boom",
+  "thread-stream",
+];
+
+it("a start loads the packages that it needs and no others", async () => {
+  const lines = await loadedByStart();
+  const packages = new Set(lines.flatMap(packageOf));
+  expect([...packages].filter((name) => !sqlite.includes(name)).toSorted()).toEqual(expected);
+  // The Fetch API of Node.js is loaded by the first error, whose headers are of it.
+  expect(lines.filter((line) => line.includes("internal/deps/undici"))).toEqual([]);
+  expect(lines.filter((line) => line.includes("/src/testing/"))).toEqual([]);
+});
