@@ -103,6 +103,18 @@ export const GOALS = {
     against: "absolute, in ms",
     atMost: 0.5,
   },
+  startCard: {
+    scenario: "start-up",
+    what: "start of a process with a new file, to its first card",
+    against: "absolute, in ms",
+    atMost: 400,
+  },
+  restMemory: {
+    scenario: "start-up",
+    what: "RSS of a process with a new file, 2 s after its start",
+    against: "absolute, in MB",
+    atMost: 70,
+  },
   restartAnswer: {
     scenario: "restart",
     what: "start of a process that finds 100,000 tasks cut off, to its first answer",

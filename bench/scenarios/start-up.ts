@@ -1,39 +1,97 @@
-/** From the start of a process to its first answer, the file in the system's cache. Information, without a goal. */
-import { restSend } from "../calls.js";
+/** What a process needs from its start to its first answer, the file in the system's cache, and then at rest. */
+import { setTimeout } from "node:timers/promises";
+import { restGet, restSend, rpcSend } from "../calls.js";
+import { judge } from "../goals.js";
+import type { TestServer } from "../harness/child.js";
 import { filledFile } from "../harness/filled.js";
 import { median } from "../harness/rates.js";
-import type { Bench, Row, Scenario } from "../harness/scenario.js";
+import { type Bench, MB, type Row, type Scenario } from "../harness/scenario.js";
+import type { WireCall } from "../protocol.js";
 import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
 
-/** Milliseconds of one start. */
-async function once(bench: Bench, program: string, args: readonly string[], expect: string): Promise<number> {
+/** How long a server is left alone before its memory is looked at, in milliseconds. */
+const REST_MS = 2_000;
+
+/** One start. */
+interface Start {
+  /** To its first answer, in milliseconds. */
+  readonly ms: number;
+  /** CPU time of all threads until then, in milliseconds. */
+  readonly cpu: number;
+  /** Bytes at rest, nothing collected by order. */
+  readonly rss: number;
+}
+
+interface Lane {
+  readonly name: string;
+  readonly program: string;
+  readonly args: () => readonly string[];
+  readonly first: (server: TestServer) => WireCall;
+}
+
+async function once(bench: Bench, { program, args, first }: Lane): Promise<Start> {
+  const values = args();
   const start = performance.now();
-  const server = await bench.start(program, ...args);
-  await bench.load.answer(restSend(server, "task", expect));
+  const server = await bench.start(program, ...values);
+  await bench.load.answer(first(server));
   const ms = performance.now() - start;
+  const { cpuMicros } = await server.usage();
+  await setTimeout(bench.options.quick ? REST_MS / 10 : REST_MS);
+  const { rss } = await server.usage();
   await server.end();
-  return ms;
+  return { ms, cpu: cpuMicros / 1_000, rss };
+}
+
+const CARD_PATH = "/.well-known/agent-card.json";
+const CARD = "Parley, new file, its card";
+
+async function lanesOf(bench: Bench): Promise<readonly Lane[]> {
+  const count = bench.options.quick ? 10_000 : 100_000;
+  const file = await filledFile(bench, count);
+  const task = (server: TestServer): WireCall => restSend(server, "task", RESULT_TEXT);
+  const card = (server: TestServer): WireCall => restGet(server, CARD_PATH, { expect: "supportedInterfaces" });
+  const parley = (name: string, path: () => string, first = task): Lane => {
+    return { name: `Parley, ${name}`, program: "parley", args: () => ["task", path()], first };
+  };
+  return [
+    {
+      name: "node:http, codec",
+      program: "bare-http",
+      args: () => ["codec"],
+      first: (server) => restSend(server, "task", REPLY_TEXT),
+    },
+    {
+      name: "@a2a-js/sdk, in memory",
+      program: "peer",
+      args: () => ["task"],
+      first: (server) => rpcSend(server, "task", RESULT_TEXT),
+    },
+    parley("in memory", () => "memory"),
+    parley("new file", () => bench.database()),
+    { ...parley("", () => bench.database(), card), name: CARD },
+    parley(`file of ${count.toLocaleString("en")} tasks`, () => file),
+  ];
+}
+
+function rowOf(name: string, starts: readonly Start[]): Row {
+  const ms = median(starts.map((start) => start.ms));
+  const rss = median(starts.map((start) => start.rss)) / MB;
+  const cpu = median(starts.map((start) => start.cpu));
+  const figures = { "ms to first answer": ms, "CPU ms until then": cpu, "MB RSS at rest": rss };
+  return name === CARD
+    ? { name, figures, targets: [judge("startCard", ms), judge("restMemory", rss)] }
+    : { name, figures };
 }
 
 export const startUp: Scenario = {
   name: "start-up",
   async run(bench) {
-    const { quick } = bench.options;
-    const count = quick ? 10_000 : 100_000;
-    const file = await filledFile(bench, count);
-    const lanes: readonly (readonly [name: string, start: () => Promise<number>])[] = [
-      ["node:http, codec", () => once(bench, "bare-http", ["codec"], REPLY_TEXT)],
-      ["Parley, in memory", () => once(bench, "parley", ["task", "memory"], RESULT_TEXT)],
-      ["Parley, new file", () => once(bench, "parley", ["task", bench.database()], RESULT_TEXT)],
-      [`Parley, file of ${count.toLocaleString("en")} tasks`, () => once(bench, "parley", ["task", file], RESULT_TEXT)],
-    ];
-    const times = lanes.map((): number[] => []);
-    for (let round = 0; round < (quick ? 1 : 5); round++) {
-      for (const [index, [, start]] of lanes.entries()) times[index]?.push(await start());
+    const lanes = await lanesOf(bench);
+    const starts = lanes.map((): Start[] => []);
+    for (let round = 0; round < (bench.options.quick ? 1 : 5); round++) {
+      for (const [index, lane] of lanes.entries()) starts[index]?.push(await once(bench, lane));
     }
-    const rows = lanes.map(
-      ([name], index): Row => ({ name, figures: { "ms to first answer": median(times[index] ?? []) } }),
-    );
+    const rows = lanes.map(({ name }, index) => rowOf(name, starts[index] ?? []));
     return { title: "Start of a process to its first answer", rows };
   },
 };
