@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { probe, type Run, ready, run, workplace } from "./cli.js";
 
@@ -20,8 +21,8 @@ afterEach(async () => {
 /** Everything that a server has loaded when it has answered with its card. */
 async function loadedByStart(): Promise<readonly string[]> {
   const file = join(cwd, "loaded.txt");
-  const preload = new URL("../fixtures/loaded/preload.mjs", import.meta.url).href;
-  const env = { NODE_OPTIONS: `--import=${preload}`, PARLEY_TEST_LOADED: file };
+  const preload = fileURLToPath(new URL("../fixtures/loaded/preload.cjs", import.meta.url));
+  const env = { NODE_OPTIONS: `--require=${preload}`, PARLEY_TEST_LOADED: file };
   started = run(["serve", probe, "--port", "0", "--grpc-port", "0"], cwd, env);
   const { url } = await ready(started);
   expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(200);
