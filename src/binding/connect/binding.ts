@@ -101,7 +101,7 @@ export function createConnectBinding(
 
 function matchesOf(
   { handlers }: ConnectRouter,
-  served: readonly BindingOptions[],
+  served: readonly ServiceBindingOptions[],
   compressions: readonly Compression[],
 ): ReadonlyMap<string, ConnectMatch> {
   const ordinary = new Map(
