@@ -3,7 +3,7 @@ import { decodeEntry } from "../task/entry.js";
 import { SnapshotReader, TaskFold } from "../task/fold.js";
 
 /** Reading and folding a large task lets the event loop go on after this time, in milliseconds. */
-const SLICE_MS = 2;
+const SLICE_MS = 1;
 
 /** Entries that are asked for in one go; the store bounds the bytes. */
 const PAGE_ENTRIES = 1_000;

@@ -65,7 +65,7 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
         accepted--;
       }
     }
-    expect(refused).toMatchObject({ reason: "TASK_TOO_LARGE", info: { taskId, maxTaskBytes: "20000" } });
+    expect(refused).toMatchObject({ reason: "TASK_TOO_LARGE", metadata: { taskId, maxTaskBytes: "20000" } });
     expect(accepted).toBe(3);
     const { task } = await bench.engine.get(scope, taskId);
     expect(task.history.filter(({ parts }) => JSON.stringify(parts).length > 5_000)).toHaveLength(accepted);

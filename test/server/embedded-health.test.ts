@@ -40,7 +40,7 @@ describe("the health of an embedded handler", () => {
 
   it("is unavailable once the store's file is gone, and then says that the store has to be opened anew", async () => {
     const path = temporaryFile();
-    const { a2a, heard } = embed(path, { storeRecoveryMs: 300 });
+    const { a2a, heard } = embed(path, { storeRecoveryMs: 3_000 });
     await a2a.start();
     let failure: Error | undefined;
     void a2a.failure.then((error) => {

@@ -247,7 +247,9 @@ export class WriterClient {
 
   /** Whatever was under way may be stored or not. */
   #broken(what: string, cause?: unknown): void {
-    const detail = cause instanceof Error ? `: ${cause.message}` : "";
+    // An error of SQLite comes out of its thread as its code alone.
+    const { message, code } = (cause ?? {}) as { readonly message?: string; readonly code?: string };
+    const detail = (message ?? code) === undefined ? "" : `: ${message ?? code}`;
     const reason = `The thread that writes the store ${what}${detail}.`;
     const error = new StoreError("unavailable", reason, { cause });
     if (!this.#troubles.has("thread") && !this.#closing)
