@@ -33,6 +33,9 @@ export default defineConfig({
   },
   test: {
     globalSetup: [at("test/support/bundle-writer.ts")],
+    // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
+    // listening for errors. It concerns no call, and no server.
+    onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
     // Nothing is asserted about times: these end what hangs, on a machine that is busy with other things as well.
     testTimeout: 30_000,
     hookTimeout: 60_000,
