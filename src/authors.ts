@@ -1,0 +1,60 @@
+// What every runtime has of Parley: for those who write agents, and what a server of any kind takes. `index.ts` and `fetch.ts`
+// give it with what each of them serves by.
+
+export { AbortReason } from "./agent/abort.js";
+export {
+  type AcceptRequest,
+  type Agent,
+  AgentError,
+  type Recovery,
+  type Turn,
+  turnWith,
+} from "./agent/agent.js";
+export type {
+  AgentCardInput,
+  ApiKeySecurityScheme,
+  HttpAuthSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2SecurityScheme,
+  OAuthFlows,
+  OpenIdConnectSecurityScheme,
+  SecuritySchemeInput,
+  SecuritySchemes,
+} from "./agent/card-input.js";
+export {
+  type AgentEvent,
+  type ArtifactEvent,
+  type ArtifactInput,
+  artifact,
+  authRequired,
+  type Content,
+  canceled,
+  completed,
+  failed,
+  inputRequired,
+  type MessageContent,
+  type PartInput,
+  type ReplyEvent,
+  rejected,
+  reply,
+  type StatusEvent,
+  working,
+} from "./agent/event.js";
+export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
+export type { Authenticator } from "./auth/authenticator.js";
+export { ConfigurationError } from "./card/faults.js";
+export { Call, type CallStart, type Peer } from "./core/call.js";
+export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
+export {
+  A2AError,
+  type A2AErrorOptions,
+  type Reason,
+  type ReasonRow,
+  StatusCode,
+  type StatusName,
+  type Violation,
+} from "./core/error.js";
+export { defaultLimits, type Limits } from "./core/limits.js";
+export { type Logger, silentLogger } from "./core/log.js";
+export type { FetchOrigin } from "./http/fetch/exchange.js";
+export type { FetchHandler } from "./http/fetch/handler.js";
