@@ -38,7 +38,8 @@ export interface Agent {
    * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while the log
    * is too far behind. Returning without a final state completes the task, throwing fails it: an `AgentError` with
    * its own text, any other error with a reference id and no detail. Where there is no task yet (`message`, and
-   * `either` before its first event) an `A2AError` is the answer to the caller, and nothing is stored.
+   * `either` before its first event) an `A2AError` is the answer to the caller, and nothing is stored. Behind a final state
+   * or a direct answer the agent may clean up; an event that it yields there is dropped and named in the log.
    */
   execute(turn: Turn): AsyncIterable<AgentEvent>;
 }

@@ -1,3 +1,4 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AgentError } from "../agent/agent.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { AgentEvent } from "../agent/event.js";
@@ -17,6 +18,41 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
   } catch (error) {
     logger.warn({ err: error }, "an agent threw after its last event");
   }
+}
+
+/** What an agent ended with its last event. */
+export interface AgentEnd {
+  /** Name of the agent, as its card has it. */
+  readonly agent: string | undefined;
+  /** The task and its final state; undefined after a direct answer. */
+  readonly task?: { readonly taskId: string; readonly state: TaskState };
+}
+
+/**
+ * Lets an agent run to its end behind its last event. An event that it yields there is dropped and named in the log, and the
+ * agent is stopped at it. An error is logged, and nothing more.
+ */
+export async function runToEnd(iterator: AsyncIterator<AgentEvent>, end: AgentEnd, logger: Logger): Promise<void> {
+  try {
+    const late: IteratorResult<unknown> = await iterator.next();
+    if (late.done && !isEvent(late.value)) return;
+    nameLate(late.value, end, logger);
+    if (!late.done) await iterator.return?.();
+  } catch (error) {
+    logger.warn({ err: error }, "an agent threw after its last event");
+  }
+}
+
+function nameLate(event: unknown, { agent, task }: AgentEnd, logger: Logger): void {
+  const where = task === undefined ? "its direct answer" : "the end of its task";
+  const facts = { agent, event: kindOf(event), ...(task && { taskId: task.taskId, ended: TaskState[task.state] }) };
+  logger.warn(facts, `an agent yielded an event after ${where}; the event is dropped, and the agent stopped`);
+}
+
+/** What kind of event a value is, in a word. */
+function kindOf(event: unknown): string {
+  if (!isEvent(event)) return "none";
+  return event.kind === "status" ? (TaskState[event.state] ?? "status") : String(event.kind);
 }
 
 /** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */

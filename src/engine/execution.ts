@@ -16,7 +16,7 @@ import type { Lease } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { closeIterator, failureText, isEvent } from "./agent-output.js";
+import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import { logTrouble } from "./outage.js";
@@ -232,7 +232,7 @@ export class Execution {
       // An agent that was left behind may still clean up; what it does then is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      if (!result.done) cleanup = this.#closeAgent(iterator);
+      if (!result.done) cleanup = this.#closeAgent(iterator, last);
     } catch (error) {
       // It may be an event that was refused, whose agent waits behind its `yield`.
       void closeIterator(iterator, this.#source.logger);
@@ -244,9 +244,14 @@ export class Execution {
     if (cleanup !== undefined && !this.#agentReturned) await this.#waitForCleanup(cleanup);
   }
 
-  /** Lets the agent clean up behind its last event. */
-  async #closeAgent(iterator: AsyncIterator<AgentEvent>): Promise<void> {
-    await closeIterator(iterator, this.#source.logger);
+  /** Lets the agent clean up behind its last event, which ended the task unless the event could not be stored. */
+  async #closeAgent(iterator: AsyncIterator<AgentEvent>, last: TaskState | undefined): Promise<void> {
+    const { logger } = this.#source;
+    if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
+    else {
+      const task = { taskId: this.log.taskId, state: last };
+      await runToEnd(iterator, { agent: this.agent.card.name, task }, logger);
+    }
     this.#agentReturned = true;
   }
 

@@ -9,7 +9,7 @@ import { agentMessage } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { closeIterator, failureText } from "./agent-output.js";
+import { closeIterator, failureText, runToEnd } from "./agent-output.js";
 
 /** A turn that has no task yet. */
 export interface TasklessTurn {
@@ -22,6 +22,7 @@ export interface TasklessTurn {
 
 /** A turn whose agent runs already, because its first event decided that there is a task. */
 export interface PendingTurn {
+  readonly agent: Agent;
   readonly iterator: AsyncIterator<AgentEvent>;
   readonly aborter: LazyAbortController;
   readonly turn: Turn;
@@ -40,10 +41,10 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
     const first = await iterator.next();
     // A result that throws when it is read counts as none.
     void first.done;
-    return { iterator, aborter, turn: view, first };
+    return { agent, iterator, aborter, turn: view, first };
   } catch (error) {
     const iterator = { next: (): Promise<never> => Promise.reject(error) };
-    return { iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
+    return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
   }
 }
 
@@ -105,7 +106,7 @@ export async function directReply(started: PendingTurn, contextId: string, sourc
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = replyMessage(event.content, contextId, source);
   // As with a task, what the agent does afterwards is not waited for.
-  void closeIterator(started.iterator, logger);
+  void runToEnd(started.iterator, { agent: started.agent.card.name }, logger);
   started.aborter.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
