@@ -94,12 +94,22 @@ export class OutgoingBudget {
   }
 
   /**
+   * Counts a large answer that has been made already, and waits for room if there is none. The binding releases it when it
+   * is written (`Call.written`).
+   */
+  async hold(call: Call, weight: Weight): Promise<void> {
+    dropAnswer(call);
+    call.written = await this.acquire(call, weight);
+  }
+
+  /**
    * Gives a large answer as soon as there is room for it. While it waits, the answer is dropped from memory; `read` reads
    * it again. The binding releases it when it is written (`Call.written`).
    */
   admitAnswer<M extends Message>(call: Call, answer: M, read: () => Promise<M>): M | Promise<M> {
     const weight = weightOf(answer);
     if (weight === undefined) return answer;
+    dropAnswer(call);
     call.written = this.tryAcquire(call, weight);
     return call.written === undefined ? this.#admitLater(call, weight.bytes, read) : answer;
   }
@@ -230,6 +240,15 @@ export class OutgoingBudget {
     const message = "Earlier large answers to this caller have not been read yet; read those first.";
     return new A2AError("TOO_MANY_REQUESTS", message, { retryAfterMs });
   }
+}
+
+/**
+ * Releases the large answer of a call that will not be written: an interceptor asked for another one, put something else in
+ * its place, or threw after it.
+ */
+export function dropAnswer(call: Call): void {
+  call.written?.();
+  call.written = undefined;
 }
 
 function addTo(all: Map<string, HeldBytes>, key: string, weight: Weight): void {

@@ -177,7 +177,7 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
     try {
       // What has no time left is not begun.
       context.signal.throwIfAborted();
-      const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }));
+      const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }), call);
       // The descriptor says unary, so this is a message; anything else cannot be written.
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
       return await large(answer as Message, registration, { call, context, limits });
@@ -203,6 +203,7 @@ function serverStreaming(
       const answer = await answerUnlessAborted(
         context.signal,
         options.invoke({ method, request: read(request), call }),
+        call,
       );
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
       for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {

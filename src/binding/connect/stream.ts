@@ -1,3 +1,4 @@
+import type { Call } from "../../core/call.js";
 import { type Answer, isStream } from "../../service/invoke.js";
 
 /** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
@@ -14,12 +15,15 @@ export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<
  * The answer to a call, unless the signal is aborted first. An answer that comes too late is left at once when it is
  * a stream: the service counts it as open until then.
  */
-export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>): Promise<Answer> {
+export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>, call: Call): Promise<Answer> {
   try {
     return await raceAbort(signal, answer);
   } catch (error) {
     answer.then(
-      (late) => isStream(late) && closeIterator(late[Symbol.asyncIterator]()),
+      (late) => {
+        call.written?.();
+        if (isStream(late)) closeIterator(late[Symbol.asyncIterator]());
+      },
       () => {},
     );
     throw error;

@@ -2,7 +2,9 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { weightOf } from "../../wire/weight.js";
 import { type Interceptor, isStream } from "../invoke.js";
+import { dropAnswer } from "../outgoing-budget.js";
 
 /** When a refused call may be tried again, in milliseconds. */
 const retryAfterMs = 1_000;
@@ -27,12 +29,16 @@ export function admission(limits: Limits, draining: () => boolean): Interceptor 
     let streaming = false;
     try {
       const answer = await next(invocation);
-      if (!isStream(answer)) return answer;
+      if (!isStream(answer)) {
+        if (invocation.call.written !== undefined && weightOf(answer) === undefined) dropAnswer(invocation.call);
+        return answer;
+      }
       streaming = true;
       return guardStream(answer, invocation.call, () => {
         open[counter]--;
       });
     } catch (error) {
+      dropAnswer(invocation.call);
       throw wrapError(error, invocation.call);
     } finally {
       if (!streaming) open[counter]--;

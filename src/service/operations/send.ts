@@ -40,7 +40,7 @@ export function sendOperations({
         const { task, generation } = sent.task.now(sendView(request));
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
         const weight = weightOf(task);
-        if (weight !== undefined) context.call.written = await budget.acquire(context.call, weight);
+        if (weight !== undefined) await budget.hold(context.call, weight);
         return weight === undefined ? response : markWeight(response, weight);
       } finally {
         sent.task.release();

@@ -60,7 +60,7 @@ export function taskOperations({
     async cancelTask(request, { call }) {
       const { task, generation } = await engine.cancel(scopeOf(call), request.id);
       const weight = weightOf(task);
-      if (weight !== undefined) call.written = await budget.acquire(call, weight);
+      if (weight !== undefined) await budget.hold(call, weight);
       return withGeneration(call, task, generation);
     },
   };

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed } from "../../src/agent/event.js";
+import { A2AError } from "../../src/core/error.js";
+import { type A2A, createA2A } from "../../src/server/create-a2a.js";
+import type { Interceptor } from "../../src/service/invoke.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+
+const agent: Agent = {
+  card: { name: "Large", description: "Answers with much.", version: "1.0.0" },
+  async *execute() {
+    yield artifact({ text: "x".repeat(300_000) });
+    yield completed();
+  },
+};
+
+const opened: A2A[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((a2a) => a2a.close({ graceMs: 0 })));
+});
+
+/** Room for two large answers of a caller. */
+function serve(interceptor: Interceptor): A2A {
+  const limits = { maxOutgoingBytesPerCaller: 700_000, outgoingWaitMs: 50 };
+  const a2a = createA2A({ agent, store: memoryStore(), interceptors: [interceptor], limits });
+  opened.push(a2a);
+  return a2a;
+}
+
+const at = (path: string): string => `http://localhost${path}`;
+
+async function made(a2a: A2A, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const message = { messageId: `${i}`, role: "ROLE_USER", parts: [{ text: "go" }] };
+    const headers = { "content-type": "application/json" };
+    const response = await a2a.fetch(
+      new Request(at("/message:send"), { method: "POST", headers, body: JSON.stringify({ message }) }),
+    );
+    ids.push(((await response.json()) as { task: { id: string } }).task.id);
+  }
+  return ids;
+}
+
+async function statuses(a2a: A2A, ids: readonly string[], odd = false): Promise<number[]> {
+  const found: number[] = [];
+  for (const id of ids) {
+    const response = await a2a.fetch(new Request(at(`/tasks/${id}`), { headers: odd ? { "x-odd": "1" } : {} }));
+    await response.arrayBuffer();
+    found.push(response.status);
+  }
+  return found;
+}
+
+const isOdd = ({ call, method }: Parameters<Parameters<Interceptor>[0]>[0]): boolean =>
+  method === A2AService.method.getTask && call.header("x-odd") !== undefined;
+
+/** What an interceptor may do with a large answer, and the status of that. */
+const ways: [name: string, interceptor: Interceptor, status: number][] = [
+  [
+    "asked for twice",
+    (next) => async (invocation) => {
+      if (isOdd(invocation)) await next(invocation);
+      return next(invocation);
+    },
+    200,
+  ],
+  [
+    "that it throws away with an error",
+    (next) => async (invocation) => {
+      const answer = await next(invocation);
+      if (isOdd(invocation)) throw new A2AError("PERMISSION_DENIED", "Not this one.");
+      return answer;
+    },
+    403,
+  ],
+  [
+    "that it replaces by a small one",
+    (next) => async (invocation) => {
+      const answer = await next(invocation);
+      return isOdd(invocation) ? { ...answer, $typeName: "lf.a2a.v1.Task", artifacts: [] } : answer;
+    },
+    200,
+  ],
+];
+
+describe("a large answer that is not written", () => {
+  it.each(ways)("keeps no room of its caller: one %s", async (_name, interceptor, status) => {
+    const a2a = serve(interceptor);
+    const ids = await made(a2a, 4);
+    expect(await statuses(a2a, ids, true)).toEqual(ids.map(() => status));
+    expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
+  });
+
+  const calls: [name: string, (id: string, signal: AbortSignal) => Request][] = [
+    ["REST", (id, signal) => new Request(at(`/tasks/${id}`), { headers: { "x-odd": "1" }, signal })],
+    ["JSON-RPC", (id, signal) => post("/", { jsonrpc: "2.0", id: 1, method: "GetTask", params: { id } }, signal)],
+    ["Connect", (id, signal) => post(rpcPath, { id }, signal)],
+    ["Connect with a deadline", (id, signal) => post(rpcPath, { id }, signal, { "connect-timeout-ms": "60000" })],
+  ];
+
+  it.each(calls)("keeps none when its client leaves before it is there, over %s", async (_name, request) => {
+    let begun = (): void => {};
+    let goOn = (): void => {};
+    const a2a = serve((next) => async (invocation) => {
+      const answer = await next(invocation);
+      if (isOdd(invocation)) {
+        begun();
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      }
+      return answer;
+    });
+    const ids = await made(a2a, 4);
+    for (const id of ids) {
+      const leaving = new AbortController();
+      const isBegun = new Promise<void>((resolve) => {
+        begun = resolve;
+      });
+      const answered = a2a.fetch(request(id, leaving.signal)).then((response) => response.arrayBuffer());
+      await Promise.race([isBegun, answered]);
+      leaving.abort();
+      goOn();
+      await answered.catch(() => {});
+    }
+    expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
+  });
+});
+
+const rpcPath = `/${A2AService.typeName}/${A2AService.method.getTask.name}`;
+
+function post(path: string, body: object, signal: AbortSignal, more: Record<string, string> = {}): Request {
+  const headers = { "content-type": "application/json", "x-odd": "1", ...more };
+  return new Request(at(path), { method: "POST", headers, body: JSON.stringify(body), signal });
+}
