@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The repository. */
+export const root: string = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A fenced block of a page. */
+export interface Block {
+  /** Its page, below the repository. */
+  readonly page: string;
+  readonly line: number;
+  /** What is written behind the fence: `ts`, `console`, or nothing. */
+  readonly language: string;
+  readonly text: string;
+  /** Of a `console` block: what is typed, and what it prints. Commands that no `$` marks are those of a whole block. */
+  readonly commands: readonly Command[];
+}
+
+/** A command of a page. */
+export interface Command {
+  /** The folder that the page names before the `$`, or nothing. */
+  readonly folder: string;
+  readonly command: string;
+  /** What the page shows of its output, or nothing. */
+  readonly prints: string;
+}
+
+/** What is not written by the project. */
+const skipped = new Set(["node_modules", "dist", ".git", ".cache"]);
+
+/** All files of the project, by their path below the repository. */
+export function allFiles(folder: string = root): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : allFiles(path);
+    return [relative(root, path).replaceAll("\\", "/")];
+  });
+}
+
+/** All pages, by their path below the repository. */
+export const allPages = (): readonly string[] => allFiles().filter((path) => path.endsWith(".md"));
+
+export const pageText = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** The fenced blocks of a page. */
+export function blocksOf(page: string): readonly Block[] {
+  const text = pageText(page);
+  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].map((match) => {
+    const [, , language = "", inside = ""] = match;
+    const line = text.slice(0, match.index).split("\n").length;
+    return { page, line, language, text: inside, commands: language === "console" ? commandsOf(inside) : [] };
+  });
+}
+
+/** `$ command` or `folder$ command`, with lines that go on behind a `\`, and the output below. */
+function commandsOf(text: string): readonly Command[] {
+  const first = /^\w*\$ /m.exec(text);
+  if (first === null) {
+    return text
+      .split("\n")
+      .map((line) => line.replace(/ {2,}#.*/, ""))
+      .filter((line) => line !== "")
+      .map((command) => ({ folder: "", command, prints: "" }));
+  }
+  return text.split(/^(?=\w*\$ )/m).flatMap((part) => {
+    const [, folder = "", command = "", prints = ""] = /^(\w*)\$ ((?:.*\\\n)*.*)\n([\s\S]*)$/.exec(part) ?? [];
+    return command === "" ? [] : [{ folder, command, prints }];
+  });
+}
+
+/** Where a page shows something between quotes, or a number, that is another one at each run. */
+const changing: readonly [RegExp, string][] = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>"],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>"],
+];
+
+const settled = (text: string): string =>
+  changing.reduce((result, [pattern, name]) => result.replace(pattern, name), text).trim();
+
+/**
+ * What a page shows of an output, as a pattern of all of it: ids and times are any, `…` stands for anything, and how much white space
+ * there is does not count.
+ */
+export function shownAs(prints: string): RegExp {
+  const pieces = settled(prints)
+    .split("…")
+    .map((piece) =>
+      piece
+        .split(/\s+/)
+        .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+        .join("\\s*"),
+    );
+  return new RegExp(`^${pieces.join("[\\s\\S]*?")}$`);
+}
+
+/** An output as `shownAs` is to see it. */
+export const asPrinted: (output: string) => string = settled;

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { npmStart, ready } from "../cli/cli.js";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { allPages, asPrinted, type Block, blocksOf, pageText, shownAs } from "./pages.js";
+import { placesOf } from "./places.js";
+import { follow, type Shell } from "./shell.js";
+
+const blocks = allPages().flatMap(blocksOf);
+const inPlace = (name: string): [string, Block][] =>
+  blocks.filter((block) => placesOf(block).includes(name)).map((block) => [`${block.page}:${block.line}`, block]);
+
+const home = new Home();
+let server: ServerProcess;
+let cwd = "";
+beforeAll(async () => {
+  server = await home.start();
+  cwd = mkdtempSync(join(tmpdir(), "parley-pages-"));
+});
+afterAll(async () => {
+  await home.leave();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const json = { "content-type": "application/json" };
+const resume = "urn:parley:ext:resume:v1";
+
+/** Sends a text, and gives the task that comes of it. */
+async function send(text: string, returnImmediately = false, headers = {}): Promise<{ id: string }> {
+  const message = { messageId: "1", role: "ROLE_USER", parts: [{ text }] };
+  const body = JSON.stringify({ message, configuration: { returnImmediately } });
+  const response = await fetch(`${server.url}/message:send`, {
+    method: "POST",
+    headers: { ...json, ...headers },
+    body,
+  });
+  return ((await response.json()) as { task: { id: string } }).task;
+}
+
+/** A task whose third event is stored, and that works for as long as any test here runs. */
+async function longTask(): Promise<string> {
+  const { id } = await send("stream 600 5 1000", true);
+  const headers = { "a2a-extensions": resume, "parley-after-generation": "3" };
+  expect((await fetch(`${server.url}/tasks/${id}`, { headers })).status).toBe(200);
+  return id;
+}
+
+/** Calls whose answers are what a page shows. */
+const answers: Readonly<Record<string, (text: string) => Promise<void>>> = {
+  "docs/bindings/connect.md json": async (text) => {
+    const shown = JSON.parse(text) as { details: { value: unknown }[] };
+    const body = JSON.stringify({ id: "nope" });
+    const url = `${server.url}/lf.a2a.v1.A2AService/GetTask`;
+    const response = await fetch(url, { method: "POST", headers: json, body });
+    for (const detail of shown.details) detail.value = expect.stringMatching(/^[\w+/]+$/);
+    expect(await response.json()).toMatchObject(shown);
+  },
+  "docs/extensions/resume.md http": async (text) => {
+    const [name = "", value = ""] = text.trim().split(": ");
+    const { id } = await send("echo hello");
+    const response = await fetch(`${server.url}/tasks/${id}`, { headers: { [name]: value } });
+    expect(response.headers.get(name)).toBe(value);
+  },
+  "docs/extensions/resume.md json": async (text) => {
+    // Created, working, an artifact in four chunks, completed.
+    expect(await send("stream 4 5", false, { "a2a-extensions": resume })).toMatchObject(JSON.parse(text) as object);
+  },
+};
+
+describe("what a page has its reader type", () => {
+  it.each(inPlace("curl"))("prints what it shows: %s", async (_, { commands }) => {
+    const ports = { "8080": new URL(server.url).port };
+    for (const command of commands) {
+      const env = command.command.includes("$TASK") ? { TASK: await longTask() } : {};
+      await follow(command, { cwd, ports, env } satisfies Shell);
+    }
+  });
+
+  it.each(inPlace("start"))("starts the example agent: %s", async (_, { commands: [command] }) => {
+    const run = npmStart(["--port", "0", "--grpc-port", "0", "--store", join(cwd, "start.db")]);
+    try {
+      const { url, grpcAddress, stdout } = await ready(run);
+      const printed = stdout().slice(stdout().indexOf("Probe "));
+      const asShown = printed
+        .replaceAll(new URL(url).host, "127.0.0.1:8080")
+        .replaceAll(grpcAddress, "127.0.0.1:50051")
+        .replace(join(cwd, "start.db"), "parley.db");
+      expect(asPrinted(asShown)).toMatch(shownAs(command?.prints ?? ""));
+    } finally {
+      run.child.kill("SIGTERM");
+      await run.exited;
+    }
+  });
+
+  it.each(inPlace("answers"))("is answered as it shows: %s", async (_, { page, language, text }) => {
+    const ask = answers[`${page} ${language}`];
+    if (ask === undefined) throw new Error(`No call is known that is answered with this ${language} of ${page}`);
+    await ask(text);
+  });
+
+  it("makes a file give space back: docs/durability.md", async () => {
+    const [, command = ""] = /`(node -e '.*')`/.exec(pageText("docs/durability.md")) ?? [];
+    expect(command).toContain('"parley.db"');
+    if (!process.getBuiltinModule?.("node:sqlite")) return;
+    await follow({ folder: "", command, prints: "" }, { cwd, ports: {}, env: {} });
+  });
+});

@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+import { expect } from "vitest";
+import { asPrinted, type Command, shownAs } from "./pages.js";
+
+/** Where a command of a page is run. */
+export interface Shell {
+  /** Folder in which it is typed. */
+  readonly cwd: string;
+  /** The ports of the page, and those that the server has instead. */
+  readonly ports: Readonly<Record<string, string>>;
+  /** Variables that the page uses. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** An output that goes on where the page ends it: its reader has seen enough. */
+const goesOn = (prints: string): boolean => prints.trimEnd().endsWith("\n…");
+
+/** Types a command of a page into a shell as it stands there, but for the ports, and compares what it prints with the page. */
+export async function follow({ command, prints }: Command, { cwd, ports, env }: Shell): Promise<string> {
+  const line = command.replace(/\blocalhost:(\d+)/g, (address, port) => {
+    const own = ports[port];
+    if (own === undefined) throw new Error(`Nothing listens at ${address} in: ${command}`);
+    return `localhost:${own}`;
+  });
+  // `exec`, so that ending the shell ends what it runs.
+  const child = spawn("bash", ["-c", `exec ${line}`], { cwd, env: { ...process.env, ...env } });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    if (goesOn(prints) && shownAs(prints).test(asPrinted(stdout))) child.kill();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  await new Promise((resolve) => child.once("close", resolve));
+  const told = `${line}\n${stdout}${stderr}`;
+  if (!child.killed) expect(child.exitCode, told).toBe(0);
+  if (prints.trim() !== "") expect(asPrinted(stdout), told).toMatch(shownAs(prints));
+  return stdout;
+}
