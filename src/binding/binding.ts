@@ -5,6 +5,7 @@ import type { Logger } from "../core/log.js";
 import type { Arrivals } from "../http/arrivals.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
+import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import type { ProtocolVersion } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
@@ -21,6 +22,8 @@ export interface BindingOptions {
   /** Counts requests until they are here, over all bindings of a server. */
   readonly arrivals: Arrivals;
   readonly logger: Logger;
+  /** Told of requests that were refused before they were a call, where HTTP's answers do not say so; undefined: no one asks. */
+  readonly refused?: RefusalLog | undefined;
 }
 
 /**
@@ -50,8 +53,8 @@ export function optionsIn(
   service: DescService,
   options: BindingOptions,
 ): ServiceBindingOptions {
-  const { invoke, limits, arrivals, logger } = options;
-  return { service, version: version.name, invoke: serveIn(version, invoke), limits, arrivals, logger };
+  const { invoke, limits, arrivals, logger, refused } = options;
+  return { service, version: version.name, invoke: serveIn(version, invoke), limits, arrivals, logger, refused };
 }
 
 /** What answers the calls of a version. */

@@ -1,5 +1,16 @@
+import type { Reason } from "../core/error.js";
+
 /** Header names and values; of several values for one name the last one wins. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
+
+/** A request, or a member of one, that was refused before it was a call of a method. */
+export interface Refusal {
+  readonly binding: string;
+  /** Name of the method, when it came that far. */
+  readonly method?: string | undefined;
+  /** Undefined where a library has refused it. */
+  readonly reason?: Reason;
+}
 
 /** An HTTP answer as a value: bindings make it, and one adapter for each runtime writes it. */
 export interface HttpResponse {
@@ -11,6 +22,8 @@ export interface HttpResponse {
   readonly body?: string | Uint8Array | BodySource | undefined;
   /** Read when the body has been written. Dropped where the runtime has no trailers. */
   readonly trailers?: HeaderPairs | undefined;
+  /** What of the request never became a call; for the access log, and not sent. */
+  readonly refusals?: readonly Refusal[] | undefined;
 }
 
 /**

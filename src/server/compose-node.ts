@@ -14,6 +14,7 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
+import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import type { ProtocolVersion } from "../version/version.js";
 import { compose } from "./compose.js";
@@ -32,6 +33,7 @@ export interface NodeComponents {
   /** The services that other versions have on the gRPC port. */
   readonly otherGrpc: readonly ServedService[];
   readonly arrivals: Arrivals;
+  readonly refused: RefusalLog | undefined;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
@@ -76,6 +78,7 @@ export function composeNode(
       return service === undefined ? [] : [{ service, binding: grpcIn(version, service) }];
     }),
     arrivals: binding.arrivals,
+    refused: binding.refused,
     invoke: binding.invoke,
     card,
     lifecycle,

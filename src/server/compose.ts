@@ -15,7 +15,7 @@ import type { Dispatch } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import { createInvoke } from "../service/a2a-service.js";
-import { accessLog } from "../service/interceptors/access-log.js";
+import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
 import { cardAt, createCardRoute } from "./card-route.js";
 import { createDispatch, type StaticRoute } from "./dispatch.js";
@@ -24,6 +24,7 @@ import type { Settings } from "./options.js";
 import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
+import { withRefusals } from "./refusals.js";
 
 /** The parts of a server that are the same in every runtime, connected. */
 export interface Components {
@@ -72,16 +73,17 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
-  const invoke = chain([proxies.intercept, lifecycle.afterStart, ...logging], serve);
+  const refused = settings.accessLog ? refusalLog(logger) : undefined;
+  const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
-  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger };
+  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused };
   const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
   const rest = createRestBinding(binding);
   const jsonRpc = createJsonRpcBinding(binding);
   const card = createCardRoute(settings, address);
   const page = settings.page ? [createPageRoute(settings, address)] : [];
-  const dispatch = (routes: readonly StaticRoute[]): Dispatch =>
-    createDispatch({
+  const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
+    const answering = createDispatch({
       hosts: createHostCheck({ allowed: settings.allowedHosts }),
       routes: [...routes, card, ...page],
       bindings: [connect, jsonRpc, rest],
@@ -93,6 +95,10 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
       cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
       headers: { "x-content-type-options": "nosniff", ...parts.headers },
     });
+    return refused === undefined
+      ? answering
+      : withRefusals(answering, { log: refused, addressOf: (request) => proxies.addressOf(request) });
+  };
   return {
     binding,
     connect,

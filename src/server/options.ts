@@ -49,8 +49,8 @@ export interface A2AOptions extends AgentsInput {
    */
   readonly leaseMs?: number;
   /**
-   * Logs a line at `info` for each call, when it is over, and for each execution that ends. Default false; on a terminal
-   * `parley serve` has it on.
+   * Logs a line at `info` for each call, when it is over, for each request that is refused before it is a call of a method (its
+   * method may be `-`), and for each execution that ends. Default false; on a terminal `parley serve` has it on.
    */
   readonly accessLog?: boolean;
   /**

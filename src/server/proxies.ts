@@ -1,5 +1,6 @@
 import type { Call } from "../core/call.js";
 import { forwardedBy } from "../http/forwarded.js";
+import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
 
@@ -7,6 +8,8 @@ import type { Interceptor } from "../service/invoke.js";
 export interface Proxies {
   /** Replaces the proxy by the client as the call's peer; the outermost interceptor. */
   readonly intercept: Interceptor;
+  /** Address of the client that a request came from. */
+  addressOf(request: Pick<HttpRequest, "header" | "peer">): string;
   /** The origin of a call, by its own connection. */
   originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
@@ -14,12 +17,17 @@ export interface Proxies {
 /** @param trust undefined where no proxy is trusted: then every peer is a client. */
 export function createProxies(trust: Trust | undefined): Proxies {
   if (trust === undefined) {
-    return { intercept: (next) => next, originOf: directOriginOf };
+    return { intercept: (next) => next, originOf: directOriginOf, addressOf: ({ peer }) => peer.address };
   }
   const origins = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
   const originOf = (call: Call): Omit<RequestOrigin, "mount"> => origins.get(call) ?? directOriginOf(call);
   return {
     originOf,
+    addressOf: (request) => {
+      const { peer } = request;
+      const origin = { header: (name: string) => request.header(name), mount: "", ...peer };
+      return forwardedBy(origin, trust)?.client ?? peer.address;
+    },
     intercept: (next) => (invocation) => {
       const { call } = invocation;
       const origin = { ...originOf(call), mount: "" };

@@ -15,6 +15,13 @@ interface Origin {
 
 const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | undefined>(undefined);
 
+const hasCalledKey: ContextKey<boolean> = createContextKey(false);
+
+/** Whether the library has come as far as a call with a request. */
+export function hasCalled(values: ContextValues): boolean {
+  return values.get(hasCalledKey);
+}
+
 /**
  * Carries the connection of a request to its call, for the option of the same name of Connect's adapters: they give a
  * handler everything but the socket. Without it a call's peer has no address.
@@ -32,6 +39,7 @@ export function contextValues(peer: Peer, mount?: string): ContextValues {
  */
 export function startOf(context: HandlerContext, impliedVersion: string): CallStart {
   const origin = context.values.get(originKey);
+  context.values.set(hasCalledKey, true);
   return {
     binding: context.protocolName,
     header: (name) => headerOf(context, name),

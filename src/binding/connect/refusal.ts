@@ -17,8 +17,12 @@ export function isGrpc(request: HttpRequest): boolean {
  * piece: of gRPC a status and nothing else ("Trailers-Only" of PROTOCOL-HTTP2, whose HEADERS have to carry END_STREAM;
  * clients that get more, or a status of HTTP, can only guess).
  */
-export function refuse(request: HttpRequest, error: A2AError): HttpResponse {
+export function refuse(request: HttpRequest, error: A2AError, method?: string): HttpResponse {
   request.discard();
+  return { ...responseOf(request, error), refusals: [{ binding: "connect", method, reason: error.reason }] };
+}
+
+function responseOf(request: HttpRequest, error: A2AError): HttpResponse {
   const type = request.header("content-type") ?? "";
   if (isGrpc(request)) return { status: 200, type, headers: setTrailerStatus(new Headers(), connectErrorOf(error)) };
   if (/^application\/connect\+/i.test(type)) {

@@ -9,7 +9,7 @@ import type { Limits } from "../../core/limits.js";
 import { tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
-import type { HttpResponse } from "../../http/response.js";
+import type { HttpResponse, Refusal } from "../../http/response.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { jsonReader } from "../../wire/json-reader.js";
@@ -82,13 +82,19 @@ export class OrdinaryUnary {
     let status = 200;
     let body: string | Uint8Array;
     let errorHeaders: Iterable<[string, string]> = [];
+    let refusals: readonly Refusal[] | undefined;
+    let hasCalled = false;
     try {
       const message = codec.read(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals));
+      hasCalled = true;
       const answer = messageOf(await invoke({ method: this.#method, request: message, call }));
       if (weightOf(answer) !== undefined) return await this.#large(request, call, codec, answer);
       body = codec.write(answer);
     } catch (thrown) {
-      const error = connectErrorOf(this.#failure(thrown, request, call));
+      const failure = this.#failure(thrown, request, call);
+      const { reason } = failure;
+      if (!hasCalled) refusals = [{ binding: call.binding, method: this.#method.name, reason }];
+      const error = connectErrorOf(failure);
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;
       body = errorToJsonBytes(error, jsonOptions);
@@ -102,7 +108,7 @@ export class OrdinaryUnary {
       body = await compression.compress(typeof body === "string" ? Buffer.from(body) : body);
       headers.push(["content-encoding", compression.name]);
     }
-    return { status, type, body, headers };
+    return { status, type, body, headers, refusals };
   }
 
   /** A large answer is written piece by piece, and not compressed. */

@@ -1,17 +1,20 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { A2AError } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse } from "../../http/response.js";
+import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/timeout.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
-import { contextValues } from "./call.js";
+import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { isGrpc, refuse } from "./refusal.js";
+
+/** Name of the binding, for logs. */
+const BINDING = "connect";
 
 /**
  * Answers a request by one of Connect's handlers; never rejects. What the library's own adapters do, in its parts: they
@@ -23,25 +26,35 @@ export async function answer(
   request: HttpRequest,
   options: BindingOptions,
 ): Promise<HttpResponse> {
+  const method = handler.method.name;
   if (!handler.allowedMethods.includes(request.method)) {
-    return { status: 405, headers: [["allow", handler.allowedMethods.join(", ")]] };
+    const headers = [["allow", handler.allowedMethods.join(", ")]] as const;
+    return { status: 405, headers, refusals: [{ binding: BINDING, method, reason: "METHOD_NOT_ALLOWED" }] };
   }
-  if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers());
+  if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers(), method);
   const fault = faultOf(request);
-  if (fault !== undefined && fault !== "endless") return refuse(request, fault);
-  const universal = universalRequestOf(handler, request, options);
-  if (universal === undefined) return refuse(request, noHost());
+  if (fault !== undefined && fault !== "endless") return refuse(request, fault, method);
+  const values = contextValues(request.peer, request.target.mount);
+  const universal = universalRequestOf(handler, request, { ...options, values });
+  if (universal === undefined) return refuse(request, noHost(), method);
   if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
   const failed = (error: unknown): void => {
     if (isClientGone(error)) return;
     options.logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
   };
   try {
-    return await responseOf(await handler(universal), { request, failed, stalledMs: options.limits.stalledReaderMs });
+    const answering = { request, failed, stalledMs: options.limits.stalledReaderMs };
+    const response = await responseOf(await handler(universal), answering);
+    return hasCalled(values) ? response : { ...response, refusals: [refusedWith(response.status, method)] };
   } catch (error) {
     failed(error);
     return { status: 500 };
   }
+}
+
+/** What the library refused by itself. It says the reason in the body, unless HTTP has a status for it. */
+function refusedWith(status: number, method: string): Refusal {
+  return { binding: BINDING, method, ...(status === 415 && { reason: "MEDIA_TYPE_NOT_SUPPORTED" }) };
 }
 
 /** gRPC proper, not gRPC-Web. */
@@ -67,9 +80,9 @@ function faultOf(request: HttpRequest): DeadlineFault {
 function universalRequestOf(
   handler: UniversalHandler,
   request: HttpRequest,
-  { limits, arrivals }: BindingOptions,
+  { limits, arrivals, values }: BindingOptions & { readonly values: ContextValues },
 ): UniversalServerRequest | undefined {
-  const { peer, target } = request;
+  const { peer } = request;
   const base = `${peer.encrypted ? "https" : "http"}://${request.header(":authority")}`;
   // Neither Host nor :authority, or one that is no host.
   if (request.header(":authority") === undefined || !URL.canParse(request.url, base)) return undefined;
@@ -84,7 +97,7 @@ function universalRequestOf(
         ? request.chunks()
         : bodyOf(request, limits.maxRequestBytes, arrivals),
     signal: request.signal,
-    contextValues: contextValues(peer, target.mount),
+    contextValues: values,
   };
 }
 

@@ -10,6 +10,7 @@ import {
 import { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { noteComplete } from "../../http/node/slow-streams.js";
+import type { RefusedRequest } from "../../service/interceptors/access-log.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { cachedBytes } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
@@ -21,6 +22,7 @@ import { bufferOf, grpcServiceDefinition, grpcWriter, type Incoming } from "./de
 import { statusOf } from "./error.js";
 import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
+import { noteCalled } from "./refusals.js";
 import { type Writing, writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
@@ -70,6 +72,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
         }
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
+        if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         sendHeaders(grpc, call);
         callback(statusOf(error));
       } finally {
@@ -91,6 +94,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
         await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
+        if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         if (start.canceled) return;
         sendHeaders(grpc, call);
         // How grpc-js wants the status of a stream: it is sent after the messages that were written.
@@ -159,6 +163,7 @@ async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer
 type Respond = Parameters<handleUnaryCall<Incoming, Buffer>>[1];
 
 function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
+  if (options.refused !== undefined) noteCalled(grpc);
   const start = new GrpcCallStart(grpc, options.encrypted ?? false, options.version ?? PROTOCOL_VERSION);
   return { start, call: new Call(start) };
 }
@@ -166,6 +171,15 @@ function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { sta
 function request(grpc: UnaryCall | StreamCall): Message {
   if (grpc.request instanceof A2AError) throw grpc.request;
   return grpc.request;
+}
+
+/** A call whose request could not be read. */
+function refusedCall(
+  { name: method }: DescMethod,
+  { binding, peer }: Call,
+  { reason: code }: A2AError,
+): RefusedRequest {
+  return { binding, method, code, ms: 0, peer: peer.address };
 }
 
 function placeOf(

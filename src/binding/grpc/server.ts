@@ -3,6 +3,7 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
+import type { RefusalLog } from "../../service/interceptors/access-log.js";
 import type { GrpcBinding } from "./binding.js";
 import { limitIncoming } from "./incoming.js";
 import { InternalServices } from "./internal-services.js";
@@ -19,6 +20,8 @@ export interface GrpcServerOptions extends PortOptions {
   /** Counts requests until they are here. */
   readonly arrivals: Arrivals;
   readonly logger: Logger;
+  /** Told of calls that are refused before they are a call of a method; undefined: no one asks. */
+  readonly refused?: RefusalLog | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
@@ -57,7 +60,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   for (const { definition, implementation } of [...infrastructure.forGrpc(), ...bindings]) {
     server.addService(definition, implementation);
   }
-  guardStreams(server, logger);
+  guardStreams(server, logger, options.refused);
   const guarded = guardSessions(server, options.limits);
   // The connections that it is given are secure already, where they are to be.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());

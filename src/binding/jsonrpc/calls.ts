@@ -14,9 +14,7 @@ import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
-import { failed, invalidRequest, type RpcResponse } from "./outcome.js";
-
-const BINDING = "jsonrpc";
+import { BINDING, failed, invalidRequest, type RpcResponse, refused } from "./outcome.js";
 
 /** A member of a batch, before it is run. */
 export interface Member {
@@ -87,13 +85,18 @@ export class Calls {
 
   async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<RpcResponse> {
     const call = callOf(this.#request, BINDING, method.version);
+    let hasCalled = false;
     try {
-      const answer = messageOf(await method.invoke({ method: method.desc, request: method.read(params), call }));
+      const request = method.read(params);
+      hasCalled = true;
+      const answer = messageOf(await method.invoke({ method: method.desc, request, call }));
       if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
       const body = `${resultPrefix(id)}${method.write(answer)}}`;
       return { status: 200, type: JSON_TYPE, body, headers: call.responseHeaders };
     } catch (thrown) {
-      return failed(method.error, id, this.#failure(thrown, method, call), call);
+      const error = this.#failure(thrown, method, call);
+      const response = failed(method.error, id, error, call);
+      return hasCalled ? response : refused(response, error, method.desc.name);
     }
   }
 
@@ -114,8 +117,11 @@ export class Calls {
   async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<HttpResponse> {
     const call = callOf(this.#request, BINDING, method.version);
     const prefix = onOneLine(resultPrefix(id));
+    let hasCalled = false;
     try {
-      const answer = await method.invoke({ method: method.desc, request: method.read(params), call });
+      const request = method.read(params);
+      hasCalled = true;
+      const answer = await method.invoke({ method: method.desc, request, call });
       return await eventsResponse(this.#request, {
         call,
         messages: messagesOf(answer),
@@ -127,7 +133,9 @@ export class Calls {
         },
       });
     } catch (thrown) {
-      return failed(method.error, id, this.#failure(thrown, method, call), call);
+      const error = this.#failure(thrown, method, call);
+      const response = failed(method.error, id, error, call);
+      return hasCalled ? response : refused(response, error, method.desc.name);
     }
   }
 

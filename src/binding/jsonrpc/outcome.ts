@@ -2,7 +2,7 @@ import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import type { PiecesBody } from "../../http/pieces.js";
-import type { HeaderPairs, HttpResponse } from "../../http/response.js";
+import type { HeaderPairs, HttpResponse, Refusal } from "../../http/response.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 import { errorHeaders } from "../failure.js";
 import type { ErrorShape } from "./methods.js";
@@ -19,12 +19,22 @@ export interface RpcResponse extends HttpResponse {
 /** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 
-/** The response object of a failed call, as its version writes it. */
+/** Name of the binding, for logs. */
+export const BINDING = "jsonrpc";
+
+/** The response object of what failed, as its version writes it: a call, or, without one, what never became a call. */
 export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcResponse {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
   const [body, headers] = [shape(id, error), errorHeaders(error, call)];
-  return { status, type: JSON_TYPE, body, headers, isError: true };
+  const response = { status, type: JSON_TYPE, body, headers, isError: true };
+  return call === undefined ? refused(response, error) : response;
+}
+
+/** The response object of an error, where no call was made of the request object. */
+export function refused(response: RpcResponse, { reason }: A2AError, method?: string): RpcResponse {
+  const refusals: readonly Refusal[] = [{ binding: BINDING, method, reason }];
+  return { ...response, refusals };
 }
 
 /** The response object for what is no valid request (specification 9.5: -32600). */
@@ -41,5 +51,6 @@ export function joined(responses: readonly RpcResponse[]): HttpResponse {
     body: `[${responses.map(({ body }) => body).join(",")}]`,
     // Of several values of a header the last one counts: let it be that of the first member.
     headers: responses.toReversed().flatMap(({ headers }) => [...headers]),
+    refusals: responses.flatMap(({ refusals = [] }) => refusals),
   };
 }

@@ -5,7 +5,7 @@ import { readJsonBody } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest } from "../../http/request.js";
-import type { HttpResponse } from "../../http/response.js";
+import type { HttpResponse, Refusal } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
 import type { RestDialect } from "../../version/rest.js";
 import { cachedText } from "../../wire/serialization-cache.js";
@@ -30,7 +30,7 @@ export function createRestBinding(options: BindingOptions): RestBinding {
   const routes = new Routes(options.versions, options.invoke);
   const refuse = (request: HttpRequest, error: A2AError): HttpResponse => {
     request.discard();
-    return errorResponse(request, error, routes.dialect(request));
+    return { ...errorResponse(request, error, routes.dialect(request)), refusals: refusalsOf(error) };
   };
   const notFound = (request: HttpRequest): HttpResponse =>
     refuse(request, new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path."));
@@ -62,8 +62,11 @@ async function serve(serving: Serving): Promise<HttpResponse> {
   const call = callOf(request, BINDING, route.version);
   const failed = (thrown: unknown): A2AError =>
     failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
+  let hasCalled = false;
   try {
-    const answer = await route.invoke({ method: route.method, request: await read(serving), call });
+    const message = await read(serving);
+    hasCalled = true;
+    const answer = await route.invoke({ method: route.method, request: message, call });
     if (!route.isStream) {
       const message = messageOf(answer);
       const type = answerType(request.header("accept"), route.dialect.mediaType);
@@ -76,8 +79,14 @@ async function serve(serving: Serving): Promise<HttpResponse> {
     const format = { data, pieces: route.pieces, failure };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });
   } catch (thrown) {
-    return errorResponse(request, failed(thrown), route.dialect, call);
+    const error = failed(thrown);
+    const response = errorResponse(request, error, route.dialect, call);
+    return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
   }
+}
+
+function refusalsOf({ reason }: A2AError, method?: string): readonly Refusal[] {
+  return [{ binding: BINDING, method, reason }];
 }
 
 function large(

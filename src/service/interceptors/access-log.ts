@@ -23,6 +23,37 @@ interface Line {
   events: number | undefined;
 }
 
+/** A request that was refused before it was a call of a method. */
+export interface RefusedRequest {
+  readonly binding: string;
+  /** Name of the method, when it came that far. */
+  readonly method?: string | undefined;
+  /** Reason of the error, where it is known. */
+  readonly code?: string | undefined;
+  /** Status of HTTP. */
+  readonly status?: number;
+  readonly ms?: number;
+  readonly path?: string;
+  /** Address of the client. */
+  readonly peer: string;
+}
+
+/** Logs a request that was refused before it was a call. */
+export type RefusalLog = (refused: RefusedRequest) => void;
+
+/** Characters of a path that are logged. */
+const MAX_PATH = 200;
+
+/** Makes the lines that the access log has of what never became a call. */
+export function refusalLog(logger: Logger): RefusalLog {
+  return ({ binding, method = "-", code = "-", path, ...facts }) => {
+    logger.info(
+      { method, binding, code, ...facts, ...(path !== undefined && { path: path.slice(0, MAX_PATH) }) },
+      "call",
+    );
+  };
+}
+
 /** Logs a line for each call when it is over, for a stream when it ends. The chain has it only where the access log is on. */
 export function accessLog(logger: Logger): Interceptor {
   return (next) => async (invocation) => {
