@@ -9,7 +9,7 @@
  */
 import { endAll } from "./harness/child.js";
 import { describeMachine, machineLine } from "./harness/machine.js";
-import { summary, table } from "./harness/report.js";
+import { measuredText, summary, table } from "./harness/report.js";
 import { type Found, keep, made, outcomes } from "./harness/results.js";
 import type { Scenario, Section } from "./harness/scenario.js";
 import { build, SCRATCH, withBench } from "./harness/workbench.js";
@@ -53,6 +53,7 @@ const QUICK_NOTE = "A quick look judges no goal: servers are not warm, and ratio
 
 /** With --quick no scenario begins after this time, in milliseconds, so that all of it ends within 90 seconds. */
 const QUICK_MS = 75_000;
+const NO_TIME = `no scenario of a quick look begins after ${QUICK_MS / 1000} s`;
 
 /** A quick look judges nothing: servers are not warm, and sizes are not those of the goals. */
 function unjudged({ title, rows }: Section): Section {
@@ -68,8 +69,8 @@ async function measureAll(options: Options): Promise<boolean> {
   const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   for (const scenario of chosen) {
     if (options.quick && performance.now() > QUICK_MS) {
-      found[scenario.name] = { ...made(options), skipped: "no time left" };
-      console.log(`\n[${scenario.name}] skipped: no time left`);
+      found[scenario.name] = { ...made(options), skipped: NO_TIME };
+      console.log(`\n[${scenario.name}] SKIPPED: ${NO_TIME}`);
       continue;
     }
     try {
@@ -84,7 +85,9 @@ async function measureAll(options: Options): Promise<boolean> {
     }
   }
   const asked = outcomes(found).filter(({ scenario }) => chosen.some(({ name }) => name === scenario));
-  console.log(`\n${options.quick ? QUICK_NOTE : summary(asked)}\nKept in ${keep(options, machine, found)}.`);
+  console.log(
+    `\n${options.quick ? QUICK_NOTE : summary(asked)}\n${measuredText(found)}\nKept in ${keep(options, machine, found)}.`,
+  );
   return !failed;
 }
 

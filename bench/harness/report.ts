@@ -1,5 +1,5 @@
 import { boundOf, GOALS, type Judged } from "../goals.js";
-import type { Outcome } from "./results.js";
+import type { Found, Outcome } from "./results.js";
 import type { Row, Section } from "./scenario.js";
 
 /** A figure with as many digits as mean something; nothing for one that there is not. */
@@ -47,6 +47,18 @@ function cells({ name, figures, targets = [], note }: Row, columns: readonly str
 export function verdict({ met }: Outcome): string {
   if (met === undefined) return "not measured";
   return met ? "met" : "MISSED";
+}
+
+/** How many scenarios were measured, and a line with the reason for each that was not. */
+export function measuredText(scenarios: Readonly<Record<string, Found>>): string {
+  const all = Object.entries(scenarios);
+  const missing = all.flatMap(([name, found]) => {
+    if ("skipped" in found) return [`SKIPPED ${name}: ${found.skipped}`];
+    return "error" in found ? [`FAILED ${name}: ${found.error}`] : [];
+  });
+  const count = all.length - missing.length;
+  const counts = `${count} of ${all.length} scenarios ${count === 1 ? "was" : "were"} measured.`;
+  return [counts, ...missing].join("\n");
 }
 
 /** One line for each goal, and a count. */

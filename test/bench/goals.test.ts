@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { boundOf, GOALS, judge } from "../../bench/goals.js";
-import { summary } from "../../bench/harness/report.js";
+import { measuredText, summary } from "../../bench/harness/report.js";
 import { outcomes } from "../../bench/harness/results.js";
 
 const made = { date: "2026-01-01T00:00:00.000Z", commit: "abc", quick: false, seconds: 3 };
@@ -35,6 +35,23 @@ describe("summary()", () => {
   it("marks a lower bound as one", () => {
     const rows = [{ name: "", figures: {}, targets: [{ ...judge("sseStreamPeer", 900), orMore: true as const }] }];
     expect(summary(outcomes({ "sse-streams": { ...made, title: "", rows } }))).toContain(">= 900 (>= 50)");
+  });
+});
+
+describe("measuredText()", () => {
+  const measured = { ...made, title: "", rows: [] };
+
+  it("counts the scenarios", () => {
+    expect(measuredText({ a: measured, b: measured })).toBe("2 of 2 scenarios were measured.");
+  });
+
+  it("has a line for each that was not measured, with the reason", () => {
+    const found = { a: measured, b: { ...made, skipped: "no time left" }, c: { ...made, error: "Error: no port" } };
+    expect(measuredText(found).split("\n")).toEqual([
+      "1 of 3 scenarios was measured.",
+      "SKIPPED b: no time left",
+      "FAILED c: Error: no port",
+    ]);
   });
 });
 
