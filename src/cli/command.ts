@@ -4,7 +4,7 @@ import { exit } from "./exit.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
 
-// The built file is in dist/src/cli, the source in src/cli.
+// The built file is in dist/src/chunks, the source in src/cli.
 const depth = import.meta.url.endsWith(".ts") ? "../.." : "../../..";
 const { version } = JSON.parse(readFileSync(new URL(`${depth}/package.json`, import.meta.url), "utf8")) as {
   version: string;

@@ -33,9 +33,20 @@ async function loadedByStart(): Promise<readonly string[]> {
   return lines;
 }
 
-function packageOf(line: string): string[] {
-  const path = line.slice(line.lastIndexOf("/node_modules/") + "/node_modules/".length);
-  return line.includes("/node_modules/") ? [path.split("/", path.startsWith("@") ? 2 : 1).join("/")] : [];
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The sources of what was loaded: the file itself, or those that the build has put into it, each named above its code. */
+function sourcesOf(url: string): readonly string[] {
+  const path = url.startsWith("file:") ? fileURLToPath(url) : url;
+  if (!path.startsWith(join(root, "dist"))) return [path];
+  return [...readFileSync(path, "utf8").matchAll(/^ *\/\/ ((?:src|gen|node_modules)\/\S+\.[cm]?[jt]s)$/gm)].map(
+    ([, at = ""]) => at,
+  );
+}
+
+function packageOf(source: string): string[] {
+  const [, name] = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
+  return name === undefined ? [] : [name];
 }
 
 /** What better-sqlite3 loads, where Node.js has no SQLite. */
@@ -65,9 +76,10 @@ const expected = [
 
 it("a start loads the packages that it needs and no others", async () => {
   const lines = await loadedByStart();
-  const packages = new Set(lines.flatMap(packageOf));
+  const sources = lines.flatMap(sourcesOf);
+  const packages = new Set(sources.flatMap(packageOf));
   expect([...packages].filter((name) => !sqlite.includes(name)).toSorted()).toEqual(expected);
   // The Fetch API of Node.js is loaded by the first error, whose headers are of it.
   expect(lines.filter((line) => line.includes("internal/deps/undici"))).toEqual([]);
-  expect(lines.filter((line) => line.includes("/src/testing/"))).toEqual([]);
+  expect(sources.filter((path) => path.includes("src/testing/"))).toEqual([]);
 });

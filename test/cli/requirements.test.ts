@@ -33,7 +33,8 @@ describe("parley serve and SQLite", { timeout: 30_000 }, () => {
         if (id === "better-sqlite3") throw Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
         return load.call(this, id, ...rest);
       };
-      process.getBuiltinModule = () => undefined;`;
+      const { getBuiltinModule } = process;
+       process.getBuiltinModule = (id) => (id === "node:sqlite" ? undefined : getBuiltinModule(id));`;
     const { stderr, exited } = run(serve, cwd, preload(none));
     expect(await exited).toBe(2);
     expect(stderr()).toMatch(/^parley: The SQLite store needs .*`npm install better-sqlite3`.*Node\.js 22\.13.*\n$/);

@@ -7,16 +7,16 @@ import { openDatabase } from "../../support/database.js";
 /** The repository. */
 export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** A file of each compilation, all of which are written every time. */
+/** A file of each build, all of which are written every time. */
 const compiled = join(root, "dist", "src", "cli", "main.js");
 
 /** What ends up in `dist`, and how. */
-const sources = ["src", "gen", "examples", "tsconfig.json", "tsconfig.build.json", "package.json"];
+const sources = ["src", "gen", "examples", "tools/build.mjs", "package.json"];
 
 let checked = false;
 
 /**
- * Compiles the command line and the examples, unless all that was compiled is younger than its sources. Several test
+ * Builds the command line and the example, unless all that was built is younger than its sources. Several test
  * files may ask for it at the same time: a lock lets one of them do it while the others wait. The lock is that of a
  * database file, because the system lifts it when its holder dies.
  */
@@ -39,12 +39,11 @@ function isCompiled(): boolean {
 }
 
 function compile(): void {
-  const compiler = join(root, "node_modules", ".bin", "tsc");
   try {
-    execFileSync(compiler, ["-p", "tsconfig.build.json"], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    execFileSync(process.execPath, ["tools/build.mjs"], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
-    const { stdout } = error as { stdout?: Buffer };
-    throw new Error(`The project does not compile:\n${stdout?.toString() ?? String(error)}`, { cause: error });
+    const { stderr } = error as { stderr?: Buffer };
+    throw new Error(`The project cannot be built:\n${stderr?.toString() ?? String(error)}`, { cause: error });
   }
 }
 

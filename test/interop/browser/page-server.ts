@@ -16,6 +16,7 @@ const folders: Readonly<Record<string, string>> = {
   node_modules: "node_modules",
   test: "test",
   gen: "dist/gen",
+  src: "dist/src",
   browser: "test/interop/browser",
 };
 

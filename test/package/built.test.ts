@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { build, root } from "../e2e/support/build.js";
+
+const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  exports: Record<string, string | { default: string }>;
+};
+
+/** What a program in the project's folder prints, which imports the package by its name. */
+function run(script: string): unknown {
+  return JSON.parse(
+    execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: root, encoding: "utf8" }),
+  );
+}
+
+/** What is built, and the sources that each file is made of. */
+function filesBuilt(): ReadonlyMap<string, readonly string[]> {
+  const folders = ["dist/src", "dist/gen"].map((folder) => join(root, folder));
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+  );
+  const sourcesIn = (text: string): string[] => [
+    ...new Set([...text.matchAll(/^\/\/ ((?:src|gen)\/\S+\.ts)$/gm)].map(([, path = ""]) => path)),
+  ];
+  const code = files.filter((file) => file.endsWith(".js"));
+  return new Map(code.map((file) => [file, sourcesIn(readFileSync(file, "utf8"))]));
+}
+
+describe("what is built", () => {
+  beforeAll(() => build(), 120_000);
+
+  it("has each source once, so that a class and a table are the same by whatever entry point they come", () => {
+    const found = [...filesBuilt()].filter(([file]) => !file.endsWith("writer.js"));
+    const sources = found.flatMap(([, paths]) => paths);
+    expect(sources.length).toBeGreaterThan(150);
+    expect(sources.filter((path, index) => sources.indexOf(path) !== index)).toEqual([]);
+  });
+
+  it("exports what the sources export, by every name of the package", () => {
+    const names = Object.entries(entries).flatMap(([name, entry]) =>
+      typeof entry === "string" ? [] : [name.slice(2)],
+    );
+    const specifiers = names.map((name) => (name === "" ? "parley-a2a" : `parley-a2a/${name}`));
+    const lists = run(`
+      const lists = {};
+      for (const name of ${JSON.stringify(specifiers)}) lists[name] = Object.keys(await import(name));
+      console.log(JSON.stringify(lists));`) as Record<string, string[]>;
+    expect(Object.keys(lists)).toEqual(specifiers);
+    for (const exported of Object.values(lists)) expect(exported).not.toEqual([]);
+    expect(lists["parley-a2a"]).toEqual(expect.arrayContaining(["A2AError", "createServer", "text", "turnWith"]));
+  });
+
+  it("takes and gives what a program makes with protobuf of its own", () => {
+    const shown = run(`
+      import { fromBinary, isMessage, toBinary, toJson } from "@bufbuild/protobuf";
+      import { artifact, completed, createA2A } from "parley-a2a";
+      import { MessageSchema } from "parley-a2a/gen";
+      import { memoryStore } from "parley-a2a/store/memory";
+
+      const agent = {
+        card: { name: "A", description: "Shows what it was sent.", version: "1" },
+        async *execute({ message }) {
+          const copy = fromBinary(MessageSchema, toBinary(MessageSchema, message));
+          yield artifact({ name: "a", data: [isMessage(message, MessageSchema), toJson(MessageSchema, copy).parts] });
+          yield completed();
+        },
+      };
+      const a2a = createA2A({ agent, store: memoryStore(), publicUrl: "http://localhost" });
+      const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+      const body = JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text: "hi" }] } });
+      const answer = await a2a.fetch(new Request("http://localhost/message:send", { method: "POST", headers, body }));
+      const { task } = await answer.json();
+      console.log(JSON.stringify(task.artifacts[0].parts));
+      await a2a.close({ graceMs: 0 });`);
+    expect(shown).toEqual([{ data: [true, [{ text: "hi" }]] }]);
+  });
+
+  it("needs no more of Node.js for parley-a2a/fetch than workerd has (see test/fetch.test.ts)", () => {
+    const built = filesBuilt();
+    const seen = new Set<string>();
+    const modules = new Set<string>();
+    const visit = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const [, name = ""] of readFileSync(file, "utf8").matchAll(/^(?:import|export|\} from).*?"([^"]+)";$/gm)) {
+        if (name.startsWith(".")) visit(join(file, "..", name));
+        else modules.add(name);
+      }
+    };
+    visit(join(root, "dist/src/fetch.js"));
+    expect([...seen].flatMap((file) => built.get(file) ?? []).length).toBeGreaterThan(100);
+    expect([...modules].toSorted()).toEqual(["node:buffer", "node:crypto", "node:net", "node:tls"]);
+  });
+});

@@ -1,0 +1,109 @@
+// node tools/build.mjs: the JavaScript of the package, in dist/. Types are the compiler's (`tsc -p tsconfig.build.json`).
+//
+// A start that loads four hundred small files spends half its time on finding, reading and linking them. So everything, with the
+// packages that it is made of, goes into a few: one for each entry point, and what several of them share beside these in
+// dist/src/chunks. All entry points are of one graph, so that a class or a table is there once, whichever of them a module
+// imports: an agent that throws an A2AError throws the one that the command line knows.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const out = join(root, "dist");
+
+/** What a program that embeds Parley may give to it, or get from it, has to be the one that the program imports itself. */
+const external = ["@grpc/grpc-js", "better-sqlite3", "fastify"];
+
+/** Packages in CommonJS ask for the modules of Node.js when they run; the bundle has no `require` for that. */
+const builtins = {
+  name: "builtins",
+  setup({ onResolve, onLoad }) {
+    const names = new RegExp(`^(node:)?(${builtinModules.join("|")})$`);
+    onResolve({ filter: names }, ({ kind, path }) =>
+      kind === "require-call" ? { path, namespace: "builtin" } : undefined,
+    );
+    onLoad({ filter: /./, namespace: "builtin" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/** Nothing is minified: stacks name functions, and a comment names the source of what is below it. */
+const options = {
+  absWorkingDir: root,
+  preserveSymlinks: true,
+  outdir: out,
+  outbase: root,
+  platform: "node",
+  format: "esm",
+  target: "node20.19",
+  legalComments: "none",
+  metafile: true,
+  logLevel: "warning",
+};
+const bundled = { ...options, bundle: true, external, plugins: [builtins] };
+
+const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** The sources of the entry points, which package.json names as they are built. */
+const sources = Object.values(entries).flatMap((entry) =>
+  typeof entry === "string" ? [] : [entry.default.replace("./dist/", "").replace(/\.js$/, ".ts")],
+);
+
+const results = await Promise.all([
+  build({
+    ...bundled,
+    entryPoints: ["src/cli/main.ts", ...sources],
+    splitting: true,
+    chunkNames: "src/chunks/[name]-[hash]",
+  }),
+  // A thread of its own shares nothing with others but the file, so this one has what it needs and no more. It is beside the
+  // chunks, one of which starts it.
+  build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
+  build({ ...options, entryPoints: filesIn("examples/probe") }),
+]);
+
+const outputs = results.flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+
+/** What an earlier build left behind. */
+for (const folder of ["dist/src", "dist/gen"]) {
+  for (const file of filesIn(folder)) if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file));
+}
+
+mkdirSync(out, { recursive: true });
+writeFileSync(join(out, "src", "licenses.txt"), licenses());
+
+/** The files in a folder and those below it, by their paths from the root. */
+function filesIn(folder) {
+  const path = join(root, folder);
+  if (!existsSync(path)) return [];
+  const found = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return found.map((file) => relative(root, join(file.parentPath, file.name)).split(sep).join("/"));
+}
+
+/** The names, versions and licenses of the packages whose code went into the build, with the notices that they ask to keep. */
+function licenses() {
+  const folderOf = (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0];
+  const texts = [...new Set(inputs.map(folderOf))].toSorted().flatMap((folder) => {
+    if (folder === undefined) return [];
+    const { name, version, license } = JSON.parse(read(`${folder}/package.json`));
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const notices = inputs.filter((path) => folderOf(path) === folder).flatMap((path) => noticesIn(read(path)));
+    const text = file === undefined ? [...new Set(notices)].join("\n\n") : read(`${folder}/${file}`).trim();
+    return [`${name} ${version}, ${license.replace(/^\(|\)$/g, "")}\n\n${text}\n`];
+  });
+  return `The JavaScript in this folder has parts of these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+}
+
+/** The comments of a source that say whose it is. */
+function noticesIn(source) {
+  const comments = source.match(/^\/\/.*(\n\/\/.*)*/gm) ?? [];
+  return comments.filter((text) => text.includes("Copyright")).map((text) => text.replaceAll(/^\/\/ ?/gm, ""));
+}
+
+function read(path) {
+  return readFileSync(join(root, path), "utf8");
+}
