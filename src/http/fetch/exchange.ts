@@ -1,9 +1,9 @@
 import type { Peer } from "../../core/call.js";
-import { callAll } from "../../core/call-all.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
-import type { HttpRequest, RequestTarget } from "../request.js";
+import { Exchange } from "../exchange.js";
+import type { HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
 
@@ -16,12 +16,8 @@ export interface FetchOrigin {
 /** The type of a response's body, which differs between versions of the DOM types. */
 type ResponseBody = ConstructorParameters<typeof Response>[0];
 
-/** The target of a request that has not been dispatched yet. */
-const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
-
 /** One request of the Fetch API and the one response to it. */
-export class FetchExchange implements HttpRequest {
-  target: RequestTarget = undispatched;
+export class FetchExchange extends Exchange implements HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly httpVersion = "";
@@ -32,15 +28,13 @@ export class FetchExchange implements HttpRequest {
   readonly #request: Request;
   readonly #host: string;
   readonly #logger: Logger;
-  readonly #callbacks = new Set<() => void>();
-  #controller: AbortController | undefined;
   #collector: BodyCollector | undefined;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #writer: StreamWriter | undefined;
   #isEnded = false;
-  #isCanceled = false;
 
   constructor(request: Request, { remoteAddress }: FetchOrigin, logger: Logger) {
+    super();
     const { pathname, search, host, protocol } = new URL(request.url);
     this.#request = request;
     this.#logger = logger;
@@ -48,27 +42,8 @@ export class FetchExchange implements HttpRequest {
     this.method = request.method;
     this.url = pathname + search;
     this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
-    if (request.signal.aborted) this.#cancel();
-    else request.signal.addEventListener("abort", this.#cancel, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#isCanceled) this.#controller.abort();
-    }
-    return this.#controller.signal;
-  }
-
-  /** Whether the client went away before the answer was finished: it aborted its signal or canceled the body. */
-  get canceled(): boolean {
-    return this.#isCanceled;
-  }
-
-  onCancel(callback: () => void): () => void {
-    if (this.#isCanceled) callback();
-    else this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+    if (request.signal.aborted) this.#leave();
+    else request.signal.addEventListener("abort", this.#leave, { once: true });
   }
 
   get headers(): Headers {
@@ -88,7 +63,7 @@ export class FetchExchange implements HttpRequest {
     const collector = new BodyCollector(this, size, arrivals);
     const bytes = collector.bytes();
     this.#collector = collector;
-    if (this.#isCanceled) collector.close();
+    if (this.canceled) collector.close();
     else void this.#collect(collector);
     return bytes;
   }
@@ -127,7 +102,7 @@ export class FetchExchange implements HttpRequest {
     const headers = new Headers();
     for (let i = 0; i < head.length; i += 2) headers.set(head[i] as string, head[i + 1] as string);
     if (isSource(body)) {
-      if (!this.#isCanceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
+      if (!this.canceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
       body.cancel();
     }
     this.#end();
@@ -138,7 +113,7 @@ export class FetchExchange implements HttpRequest {
 
   #streamOf(body: BodySource): ReadableStream<Uint8Array> {
     this.#writer = new StreamWriter(body, {
-      ended: (isWhole) => (isWhole ? this.#end() : this.#cancel()),
+      ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
       failed: (error) => this.#logger.error({ err: error }, "a request could not be answered"),
     });
     return this.#writer.stream;
@@ -146,17 +121,15 @@ export class FetchExchange implements HttpRequest {
 
   #end(): void {
     this.#isEnded = true;
-    this.#request.signal.removeEventListener("abort", this.#cancel);
+    this.#request.signal.removeEventListener("abort", this.#leave);
   }
 
-  /** The client has gone away. */
-  readonly #cancel = (): void => {
-    if (this.#isEnded || this.#isCanceled) return;
-    this.#isCanceled = true;
+  /** The client has gone away: it aborted its signal, or canceled the body. */
+  readonly #leave = (): void => {
+    if (this.#isEnded || this.canceled) return;
     this.#end();
     this.#collector?.close();
-    this.#controller?.abort();
-    callAll(this.#callbacks);
+    this.cancel();
     this.#writer?.clientGone();
   };
 }

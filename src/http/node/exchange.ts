@@ -1,12 +1,12 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
-import { callAll } from "../../core/call-all.js";
 import { type Deferred, defer } from "../../core/defer.js";
 import { type Logger, silentLogger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
-import type { HttpRequest, RequestTarget } from "../request.js";
+import { Exchange } from "../exchange.js";
+import type { HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { mountOf } from "./mount.js";
 import { withParsedBody } from "./parsed-body.js";
@@ -14,27 +14,21 @@ import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
-/** The target of a request that has not been dispatched yet. */
-const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
-
 /** How much a client may still send of a body that is not needed, in bytes. */
 const MAX_DISCARDED = 1024 * 1024;
 
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
-export class NodeExchange implements HttpRequest {
+export class NodeExchange extends Exchange implements HttpRequest {
   readonly response: NodeServerResponse;
-  target: RequestTarget = undispatched;
   readonly #logger: Logger;
   #request: NodeServerRequest;
-  #controller: AbortController | undefined;
   #isEnded = false;
-  #isCanceled = false;
   /** Its body is read in pieces as they arrive, and reading may have stopped half-way. */
   #isConversation = false;
-  #callbacks: Set<() => void> | undefined;
 
   /** @param logger gets errors that no promise reports. */
   constructor(request: NodeServerRequest, response: NodeServerResponse, logger: Logger = silentLogger) {
+    super();
     this.#logger = logger;
     this.#request = request;
     this.response = response;
@@ -90,28 +84,6 @@ export class NodeExchange implements HttpRequest {
       if (name.length === 4 && name.toLowerCase() === "host" && ++count > 1) return true;
     }
     return false;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#isCanceled) this.#controller.abort();
-    }
-    return this.#controller.signal;
-  }
-
-  /** Whether the client went away before the answer was finished. */
-  get canceled(): boolean {
-    return this.#isCanceled;
-  }
-
-  onCancel(callback: () => void): () => void {
-    if (this.#isCanceled) callback();
-    else {
-      this.#callbacks ??= new Set();
-      this.#callbacks.add(callback);
-    }
-    return () => this.#callbacks?.delete(callback);
   }
 
   get headers(): Headers {
@@ -172,7 +144,7 @@ export class NodeExchange implements HttpRequest {
   reply(answer: HttpResponse): Promise<void> | undefined {
     const { response } = this;
     const { body } = answer;
-    const isOver = this.#isCanceled || this.#isEnded || response.headersSent;
+    const isOver = this.canceled || this.#isEnded || response.headersSent;
     if (isSource(body)) {
       if (!isOver && this.method !== "HEAD") return this.#write(answer, body);
       body.cancel();
@@ -228,9 +200,7 @@ export class NodeExchange implements HttpRequest {
   closed(): void {
     (this.#request.socket as Queued | null)?.[behindKey]?.delete(this);
     if (this.#isEnded) return;
-    this.#isCanceled = true;
-    this.#controller?.abort();
-    if (this.#callbacks !== undefined) callAll(this.#callbacks);
+    this.cancel();
   }
 }
 

@@ -1,0 +1,42 @@
+import { callAll } from "../core/call-all.js";
+import type { RequestTarget } from "./request.js";
+
+/** The target of a request that has not been dispatched yet. */
+const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
+
+/** What the exchanges of all runtimes have in common: where a request goes, and who hears that its client has gone away. */
+export abstract class Exchange {
+  target: RequestTarget = undispatched;
+  #controller: AbortController | undefined;
+  #callbacks: Set<() => void> | undefined;
+  #isCanceled = false;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isCanceled) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the client went away before the answer was finished. */
+  get canceled(): boolean {
+    return this.#isCanceled;
+  }
+
+  onCancel(callback: () => void): () => void {
+    if (this.#isCanceled) callback();
+    else {
+      this.#callbacks ??= new Set();
+      this.#callbacks.add(callback);
+    }
+    return () => this.#callbacks?.delete(callback);
+  }
+
+  /** The client has gone away: fires the signal and calls who listens. */
+  protected cancel(): void {
+    this.#isCanceled = true;
+    this.#controller?.abort();
+    if (this.#callbacks !== undefined) callAll(this.#callbacks);
+  }
+}
