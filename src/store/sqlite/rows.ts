@@ -1,17 +1,15 @@
 import type { TaskHead } from "../task-store.js";
 
+/** Columns behind those that say whose task it is. */
+const STATE_COLUMNS = "context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
+
 /** Columns of a head row in the order of HeadRow. */
-export const HEAD_COLUMNS: string =
-  "task_id, tenant, owner, context_id, state, status_time, position, generation, " +
-  "lease_holder, lease_turn, lease_attempt";
+export const HEAD_COLUMNS: string = `task_id, tenant, owner, ${STATE_COLUMNS}`;
 
 /** Columns of a row of a list, whose tenant and owner its request says. Each column costs as much as a field of JSON. */
-export const LISTED_COLUMNS: string =
-  "task_id, context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
+export const LISTED_COLUMNS: string = `task_id, ${STATE_COLUMNS}`;
 
-/** A row of a list as an array. */
-export type ListedRow = [
-  taskId: string,
+type StateColumns = [
   contextId: string,
   state: number,
   statusTime: number,
@@ -21,32 +19,27 @@ export type ListedRow = [
   turn: number | null,
   attempt: number | null,
 ];
-
-/** The head that a row of a list stands for. */
-export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string; owner: string }): TaskHead {
-  const [taskId, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
-  const lease = holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
-  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
-}
 
 /** A head row as an array, which is read faster than an object. */
-export type HeadRow = [
-  taskId: string,
-  tenant: string,
-  owner: string,
-  contextId: string,
-  state: number,
-  statusTime: number,
-  position: number,
-  generation: number,
-  holder: string | null,
-  turn: number | null,
-  attempt: number | null,
-];
+export type HeadRow = [taskId: string, tenant: string, owner: string, ...state: StateColumns];
+
+/** A row of a list as an array. */
+export type ListedRow = [taskId: string, ...state: StateColumns];
 
 /** The head that a row stands for. */
 export function toHead(row: HeadRow): TaskHead {
   const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
-  const lease = holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
+  const lease = toLease(holder, turn, attempt);
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
+}
+
+/** The head that a row of a list stands for. */
+export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string; owner: string }): TaskHead {
+  const [taskId, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
+  const lease = toLease(holder, turn, attempt);
+  return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
+}
+
+function toLease(holder: string | null, turn: number | null, attempt: number | null): TaskHead["lease"] {
+  return holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
 }

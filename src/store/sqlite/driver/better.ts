@@ -1,15 +1,7 @@
 import { createRequire } from "node:module";
 import type BetterSqlite from "better-sqlite3";
-import {
-  type Command,
-  type Database,
-  DEFAULT_TIMEOUT_MS,
-  type Driver,
-  type OpenOptions,
-  type Parameter,
-  type Query,
-  type SqliteValue,
-} from "./driver.js";
+import type { Command, Parameter, Query, SqliteValue } from "./driver.js";
+import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
 
 /**
  * SQLite by the package better-sqlite3, which every Node.js can have and which has to be compiled for it.
@@ -25,10 +17,7 @@ export function loadBetterSqlite(): Driver {
     );
   };
   // The compiled part is loaded by the first connection.
-  const first = open(":memory:");
-  const version = first.values<[], string>("SELECT sqlite_version()").get() ?? "";
-  first.close();
-  return { name: "better-sqlite3", version, open };
+  return driverOf("better-sqlite3", open);
 }
 
 /** Its statements are what the seam asks for, so no call goes through anything of ours. */

@@ -74,3 +74,14 @@ export interface Driver {
 
 /** Unless `OpenOptions` says otherwise. */
 export const DEFAULT_TIMEOUT_MS = 5_000;
+
+/** A driver that opens connections so. @param look at its first connection, when the version is read from it */
+export function driverOf(name: DriverName, open: Driver["open"], look?: (first: Database) => void): Driver {
+  const first = open(":memory:");
+  try {
+    look?.(first);
+    return { name, version: first.values<[], string>("SELECT sqlite_version()").get() ?? "", open };
+  } finally {
+    first.close();
+  }
+}

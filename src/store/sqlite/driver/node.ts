@@ -1,16 +1,7 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import {
-  type Changed,
-  type Command,
-  type Database,
-  DEFAULT_TIMEOUT_MS,
-  type Driver,
-  type OpenOptions,
-  type Parameter,
-  type Query,
-  type SqliteValue,
-} from "./driver.js";
+import type { Changed, Command, Parameter, Query, SqliteValue } from "./driver.js";
+import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
 
 /** The part of `node:sqlite` that is used, as Node.js 22.13 has it; what came later is optional. */
 interface NodeSqlite {
@@ -46,11 +37,9 @@ export function loadNodeSqlite(): Driver | undefined {
   // Before 22.13 there is one behind a flag, with less.
   if (sqlite === undefined || !("iterate" in sqlite.StatementSync.prototype)) return undefined;
   const open = (path: string, options?: OpenOptions): NodeDatabase => new NodeDatabase(sqlite, path, options);
-  const first = open(":memory:");
-  const version = first.values<[], string>("SELECT sqlite_version()").get() ?? "";
-  cutsText = first.values<[], string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
-  first.close();
-  return { name: "node:sqlite", version, open };
+  return driverOf("node:sqlite", open, (first) => {
+    cutsText = first.values<[], string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
+  });
 }
 
 /**
