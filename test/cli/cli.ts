@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach } from "vitest";
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -68,4 +69,40 @@ export async function ready(started: Run): Promise<Served> {
 export function workplace(): { path: string; clean: () => void } {
   const path = mkdtempSync(join(tmpdir(), "parley-cli-"));
   return { path, clean: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** What a test has for itself. */
+export interface Workplace {
+  readonly path: string;
+  /** Runs the built command line in the directory, until the test is over. */
+  run(args: readonly string[], env?: Record<string, string>): Run;
+  /** Ends it when the test is over. */
+  keep<R extends Run>(run: R): R;
+}
+
+/** A directory for each test of a file. What is left of it, and what runs in it, ends with the test. */
+export function workplaces(): Workplace {
+  let current = { path: "", clean: (): void => {} };
+  const started: Run[] = [];
+  const keep: Workplace["keep"] = (one) => {
+    started.push(one);
+    return one;
+  };
+  beforeEach(() => {
+    current = workplace();
+  });
+  afterEach(async () => {
+    for (const { child, exited } of started.splice(0)) {
+      child.kill("SIGKILL");
+      await exited;
+    }
+    current.clean();
+  });
+  return {
+    get path() {
+      return current.path;
+    },
+    run: (args, env) => keep(run(args, current.path, env)),
+    keep,
+  };
 }

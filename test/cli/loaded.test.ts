@@ -1,29 +1,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { probe, type Run, ready, run, workplace } from "./cli.js";
+import { expect, it, vi } from "vitest";
+import { probe, ready, workplaces } from "./cli.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-let cwd = "";
-let clean = (): void => {};
-let started: Run | undefined;
-beforeEach(() => {
-  ({ path: cwd, clean } = workplace());
-});
-afterEach(async () => {
-  started?.child.kill("SIGKILL");
-  await started?.exited;
-  clean();
-});
+const place = workplaces();
 
 /** Everything that a server has loaded when it has answered with its card. */
 async function loadedByStart(): Promise<readonly string[]> {
-  const file = join(cwd, "loaded.txt");
+  const file = join(place.path, "loaded.txt");
   const preload = fileURLToPath(new URL("../fixtures/loaded/preload.cjs", import.meta.url));
   const env = { NODE_OPTIONS: `--require=${preload}`, PARLEY_TEST_LOADED: file };
-  started = run(["serve", probe, "--port", "0", "--grpc-port", "0"], cwd, env);
+  const started = place.run(["serve", probe, "--port", "0", "--grpc-port", "0"], env);
   const { url } = await ready(started);
   expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(200);
   started.child.kill("SIGTERM");

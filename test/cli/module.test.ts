@@ -1,33 +1,19 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Run, ready, run, type Served, workplace } from "./cli.js";
+import { describe, expect, it } from "vitest";
+import { type Run, ready, type Served, workplaces } from "./cli.js";
 
 const ports = ["--port", "0", "--grpc-port", "0", "--store", "memory"];
 const isNative = Boolean((process.features as { typescript?: unknown }).typescript);
 const card = `{ name: "Module", description: "Answers.", version: "1.0.0" }`;
 const agent = `{ card: ${card}, async *execute() {} }`;
 
-let cwd = "";
-let clean = (): void => {};
-const started: Run[] = [];
-beforeEach(() => {
-  ({ path: cwd, clean } = workplace());
-});
-afterEach(async () => {
-  for (const { child, exited } of started.splice(0)) {
-    child.kill("SIGKILL");
-    await exited;
-  }
-  clean();
-});
+const place = workplaces();
 
 function serve(file: string, text: string, more: { args?: string[]; env?: Record<string, string> } = {}): Run {
-  writeFileSync(join(cwd, file), text);
-  const one = run(["serve", file, ...ports, ...(more.args ?? [])], cwd, more.env);
-  started.push(one);
-  return one;
+  writeFileSync(join(place.path, file), text);
+  return place.run(["serve", file, ...ports, ...(more.args ?? [])], more.env);
 }
 
 const served = (...args: Parameters<typeof serve>): Promise<Served> => ready(serve(...args));
@@ -99,10 +85,13 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
     const text = `const answer: string = "x";\nexport default { card: ${card}, async *execute(turn: unknown): AsyncIterable<never> {} };`;
     if (!isNative) {
       expect(await refusal("agent.ts", text)).toContain("use Node.js 22.18 or later, or install tsx beside it");
-      mkdirSync(join(cwd, "node_modules"));
-      symlinkSync(fileURLToPath(new URL("../../node_modules/tsx", import.meta.url)), join(cwd, "node_modules/tsx"));
+      mkdirSync(join(place.path, "node_modules"));
+      symlinkSync(
+        fileURLToPath(new URL("../../node_modules/tsx", import.meta.url)),
+        join(place.path, "node_modules/tsx"),
+      );
     }
-    writeFileSync(join(cwd, "package.json"), '{"type":"module"}');
+    writeFileSync(join(place.path, "package.json"), '{"type":"module"}');
     expect((await served("agent.ts", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
     expect(await refusal("agent.ts", "\nconst a: number = ;")).toContain("agent.ts:2");
   });

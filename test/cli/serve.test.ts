@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { openDatabase } from "../support/database.js";
-import { fixture, npmStart, probe, type Run, ready, run, type Served, workplace } from "./cli.js";
+import { fixture, npmStart, probe, type Run, ready, type Served, workplaces } from "./cli.js";
 
 const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 const anyPort = ["--port", "0", "--grpc-port", "0"];
@@ -18,25 +18,9 @@ const json = { "content-type": "application/json" };
 // Every test starts processes, and a busy machine takes its time over that.
 vi.setConfig({ testTimeout: 60_000 });
 
-let cwd = "";
-let clean = (): void => {};
-const started: Run[] = [];
-beforeEach(() => {
-  ({ path: cwd, clean } = workplace());
-});
-afterEach(async () => {
-  for (const { child, exited } of started.splice(0)) {
-    child.kill("SIGKILL");
-    await exited;
-  }
-  clean();
-});
+const place = workplaces();
 
-function parley(args: readonly string[], env?: Record<string, string>): Run {
-  const one = run(args, cwd, env);
-  started.push(one);
-  return one;
-}
+const parley = (args: readonly string[], env?: Record<string, string>): Run => place.run(args, env);
 
 const serve = (args: readonly string[] = [], env?: Record<string, string>): Promise<Served> =>
   ready(parley(["serve", probe, ...anyPort, ...args], env));
@@ -83,16 +67,16 @@ describe("parley serve", () => {
     const { id } = await send(first.url, "echo hello");
     first.child.kill("SIGTERM");
     expect(await first.exited).toBe(0);
-    expect(existsSync(join(cwd, "parley.db"))).toBe(true);
+    expect(existsSync(join(place.path, "parley.db"))).toBe(true);
     const second = await serve();
     expect(await stateOf(second.url, id)).toBe("TASK_STATE_COMPLETED");
   });
 
   it("keeps them in another file, or in memory, as the option says", async () => {
     await serve(["--store", "other.db"]);
-    expect(existsSync(join(cwd, "other.db"))).toBe(true);
+    expect(existsSync(join(place.path, "other.db"))).toBe(true);
     await serve(["--store", "memory"]);
-    expect(existsSync(join(cwd, "parley.db"))).toBe(false);
+    expect(existsSync(join(place.path, "parley.db"))).toBe(false);
   });
 
   it("takes every option from the environment, too", async () => {
@@ -172,7 +156,7 @@ describe("parley serve, when something is wrong,", () => {
   });
 
   it("names a module", async () => {
-    writeFileSync(join(cwd, "agent.unknown"), "");
+    writeFileSync(join(place.path, "agent.unknown"), "");
     const modules: [string, string][] = [
       ["nowhere.js", "the agent module nowhere.js does not exist"],
       [fixture("none"), "exports no agent"],
@@ -195,12 +179,12 @@ describe("parley serve, when something is wrong,", () => {
   });
 
   it("names a store that cannot be used", async () => {
-    writeFileSync(join(cwd, "damaged.db"), "this is no database, and was never one".repeat(10));
+    writeFileSync(join(place.path, "damaged.db"), "this is no database, and was never one".repeat(10));
     expect(await refused(["serve", probe, ...anyPort, "--store", "damaged.db"])).toContain("damaged.db is damaged");
     const first = await serve();
     first.child.kill("SIGTERM");
     await first.exited;
-    const db = openDatabase(join(cwd, "parley.db"));
+    const db = openDatabase(join(place.path, "parley.db"));
     db.pragma("user_version = 99");
     db.close();
     expect(await refused(["serve", probe, ...anyPort])).toContain("its schema is version 99");
@@ -268,9 +252,8 @@ describe("a signal", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "(%s) reaches the server through npm, which waits for its end",
     async (signal) => {
-      const store = join(cwd, "npm.db");
-      const server = await ready(npmStart([...anyPort, "--store", store]));
-      started.push(server);
+      const store = join(place.path, "npm.db");
+      const server = await ready(place.keep(npmStart([...anyPort, "--store", store])));
       const running = send(server.url, "wait 500");
       await sleep(200);
       server.child.kill(signal);

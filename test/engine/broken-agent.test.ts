@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Agent, AgentError, type Turn } from "../../src/agent/agent.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
+import { uncaughtFaults } from "../support/faults.js";
 import { Bench, quick, story } from "./support.js";
 
 /** Authors without a type checker write agents that are none. Whatever they do ends their task, and nothing else. */
 
-const faults: unknown[] = [];
-const note = (error: unknown): void => void faults.push(error);
-beforeEach(() => {
-  faults.length = 0;
-  process.on("uncaughtException", note).on("unhandledRejection", note);
-});
-afterEach(() => void process.off("uncaughtException", note).off("unhandledRejection", note));
+const faults = uncaughtFaults();
 
 const thrower = (): never => {
   throw new AgentError("a fault");

@@ -2,12 +2,13 @@ import { once } from "node:events";
 import * as http from "node:http";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed } from "../../src/agent/event.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../src/http/node/types.js";
 import { createA2A } from "../../src/server/create-a2a.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { uncaughtFaults } from "../support/faults.js";
 import { cleanup, type Line, messageOf } from "./serve.js";
 
 /**
@@ -15,13 +16,7 @@ import { cleanup, type Line, messageOf } from "./serve.js";
  * never of the process, and never of another one on the same connection.
  */
 
-const faults: unknown[] = [];
-const note = (error: unknown): void => void faults.push(error);
-beforeEach(() => {
-  faults.length = 0;
-  process.on("uncaughtException", note).on("unhandledRejection", note);
-});
-afterEach(() => void process.off("uncaughtException", note).off("unhandledRejection", note));
+const faults = uncaughtFaults();
 
 const thrower = (): never => {
   throw new Error("a fault");
