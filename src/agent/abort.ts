@@ -64,8 +64,11 @@ export class LazyAbortController {
 
   #follow(): void {
     if (this.#followed === undefined) return;
-    this.#disconnect = () => this.abort("disconnected");
     const { signal } = this.#followed;
+    this.#disconnect = () => {
+      const { reason } = signal;
+      this.abort(reason instanceof AbortReason ? reason.cause : "disconnected");
+    };
     if (signal.aborted) this.#disconnect();
     else signal.addEventListener("abort", this.#disconnect);
   }

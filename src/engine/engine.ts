@@ -7,13 +7,14 @@ import { within } from "../core/within.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { cancelTask } from "./cancel.js";
+import { DirectCalls } from "./direct-calls.js";
 import type { Execution } from "./execution.js";
 import { Executions } from "./executions.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
 import { type SendCommand, Sender, type SendResult } from "./send.js";
-import { Shutdown } from "./shutdown.js";
+import { Shutdown, shuttingDown } from "./shutdown.js";
 import type { TaskHandle, TaskView } from "./task-handle.js";
 import type { TaskPage } from "./task-reader.js";
 import { type Scope, Tasks } from "./tasks.js";
@@ -45,6 +46,8 @@ export interface EngineOptions {
  * wire know nothing of it; it knows nothing of them. This is its face: what it does is in the files beside this one.
  */
 export class Engine {
+  /** Calls that wait for an agent without a task. */
+  readonly directCalls: DirectCalls = new DirectCalls();
   readonly #limits: Limits;
   readonly #now: () => number;
   readonly #shutdown = new Shutdown();
@@ -143,12 +146,17 @@ export class Engine {
     this.#shutdown.drain();
     this.#wakeAll();
     await this.#maintenance.stop();
+    // Direct calls are noted in the event-loop turn after the one in which they began.
+    await new Promise((resolve) => setImmediate(resolve));
     const running = this.#executions.values();
-    await within(graceMs, Promise.all(running.map((execution) => execution.done)));
+    await within(graceMs, Promise.all([this.directCalls.none(), ...running.map((execution) => execution.done)]));
     this.#shutdown.close();
     this.#wakeAll();
+    this.directCalls.stop();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
-    await Promise.allSettled(this.#executions.values().map((execution) => execution.shutdown(grace)));
+    const stopped = this.#executions.values().map((execution) => execution.shutdown(grace));
+    await Promise.allSettled([within(grace, this.directCalls.none()), ...stopped]);
+    this.directCalls.refuse(shuttingDown());
     await this.#leases.leave().catch(this.#housekeeping.noteTrouble);
     this.#maintenance.end();
   }
@@ -160,6 +168,8 @@ export class Engine {
   abandon(): number {
     this.#shutdown.close();
     this.#maintenance.end();
+    this.directCalls.stop();
+    this.directCalls.refuse(shuttingDown());
     const running = this.#executions.values();
     for (const execution of running) execution.abandon("shutdown");
     return running.length;

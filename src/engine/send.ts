@@ -22,7 +22,7 @@ import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
 import { isOutage, toCallerError } from "./outage.js";
-import type { Shutdown } from "./shutdown.js";
+import { type Shutdown, shuttingDown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "./taskless.js";
@@ -67,10 +67,11 @@ export interface SenderSource {
 /** Accepts messages: it asks the agent where that is needed, stores the message, and gives it its turn. */
 export class Sender {
   readonly #source: SenderSource;
-  readonly #keyed = new IdempotentSends();
+  readonly #keyed: IdempotentSends;
 
   constructor(source: SenderSource) {
     this.#source = source;
+    this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
   }
 
   /** See `Engine.send`. */
@@ -261,10 +262,6 @@ function turnOf(command: SendCommand, message: Message): TurnRequest {
 function isRefusal(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
-}
-
-function shuttingDown(): A2AError {
-  return new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
 }
 
 function messageTooLarge(maxMessageBytes: number): A2AError {

@@ -1,3 +1,5 @@
+import { A2AError } from "../core/error.js";
+
 /** How far the end of an engine has come. */
 export class Shutdown {
   #draining = false;
@@ -21,4 +23,9 @@ export class Shutdown {
     this.#draining = true;
     this.#closing = true;
   }
+}
+
+/** The error of calls that come, or wait, when the server ends. */
+export function shuttingDown(): A2AError {
+  return new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
 }

@@ -4,7 +4,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import type { SendResult } from "../../src/engine/engine.js";
 import { openShared } from "./stores.js";
-import { Bench, gate, scope, settle } from "./support.js";
+import { Bench, gate, quick, scope, settle } from "./support.js";
 
 const idempotency = { key: "key", fingerprint: "same" };
 
@@ -143,6 +143,38 @@ describe("sends under one key at the same time", () => {
     }
   });
 });
+
+describe("a send under a key whose agent hangs after its client has left", () => {
+  const ways: [name: string, agent: (wait: () => Promise<void>) => Omit<Agent, "card">][] = [
+    ["before its first event", (wait) => ({ responds: "either", execute: () => after(wait, twoPieces) })],
+    ["in accept()", (wait) => ({ accept: wait, execute: () => twoPieces() })],
+  ];
+
+  it.each(ways)("does not keep the key: %s", async (_name, agentOf) => {
+    const go = gate();
+    let runs = 0;
+    const bench = new Bench(
+      agentOf(async () => void (++runs === 1 && (await go.opened))),
+      { limits: quick },
+    );
+    const client = new AbortController();
+    const first = bench.engine.send(bench.order("x", { idempotency, message: { messageId: "m" }, client }));
+    await expect.poll(() => runs).toBe(1);
+    client.abort();
+    const [second, third] = (await sendMany([bench], 2)) as [SendResult, SendResult];
+    // Only one of them went ahead.
+    expect(runs).toBe(2);
+    // What comes of the first one at last is the same task.
+    go.open();
+    expect(idsOf([await first, second, third]).size).toBe(1);
+    await expectWholeTasks(bench, 1);
+  });
+});
+
+async function* after(wait: () => Promise<void>, events: () => AsyncIterable<AgentEvent>): AsyncGenerator<AgentEvent> {
+  await wait();
+  yield* events();
+}
 
 describe("a task that could not be created", () => {
   it("leaves nothing in the store, whatever its agent says meanwhile", async () => {

@@ -11,9 +11,9 @@ import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { View } from "../../task/fold.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
+import { DirectSend } from "../direct-call.js";
 import { checkMediaTypes } from "../media-types.js";
 import type { ServiceOptions } from "../options.js";
-import { raceCancellation } from "../race-cancellation.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
 import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
 import { pushNotSupported } from "./push.js";
@@ -83,9 +83,10 @@ function sendView(request: SendMessageRequest): View {
 
 /** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
 function send({ engine }: ServiceOptions, command: SendCommand, { call, served }: Context): Promise<SendResult> {
-  const sending = engine.send(command);
   const { responds = "task", accept } = served.agent;
-  return responds === "task" && accept === undefined ? sending : raceCancellation(call.cancellation, sending);
+  if (responds === "task" && accept === undefined) return engine.send(command);
+  const direct = new DirectSend(call, engine.directCalls);
+  return direct.result(engine.send({ ...command, client: direct }));
 }
 
 function commandOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendCommand {

@@ -1,0 +1,41 @@
+import type { A2AError } from "../core/error.js";
+import { TransientSet } from "../core/transient.js";
+
+/** A call that waits for an agent without a task, so that no execution knows of it. */
+export interface DirectCall {
+  /** The server ends: fires the signal of the agent. */
+  stop(): void;
+  /** Answers the caller, whose agent did not stop. */
+  refuse(error: A2AError): void;
+}
+
+/** The calls that wait for a direct answer, for the first event that decides, or for `accept`: the end of a server waits for them. */
+export class DirectCalls {
+  readonly #open = new TransientSet<DirectCall>();
+  #whenNone: (() => void) | undefined;
+
+  begin(call: DirectCall): void {
+    this.#open.add(call);
+  }
+
+  /** Does nothing for a call that did not begin. */
+  end(call: DirectCall): void {
+    if (this.#open.delete(call) && this.#open.size === 0) this.#whenNone?.();
+  }
+
+  /** Resolves when none is open. Called by the end of the server alone, when no more begin. */
+  none(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenNone = resolve;
+    });
+  }
+
+  stop(): void {
+    for (const call of this.#open.values()) call.stop();
+  }
+
+  refuse(error: A2AError): void {
+    for (const call of this.#open.values()) call.refuse(error);
+  }
+}

@@ -1,0 +1,91 @@
+import { AbortReason, type Client } from "../agent/abort.js";
+import type { Cancellation } from "../core/cancellation.js";
+import { type Deferred, defer } from "../core/defer.js";
+import { A2AError } from "../core/error.js";
+import type { DirectCall, DirectCalls } from "../engine/direct-calls.js";
+import type { SendResult } from "../engine/engine.js";
+
+/**
+ * A send that its agent answers, decides or accepts before there is a task. Its caller gets an error as soon as he goes away,
+ * or when the server ends: an agent that ignores its signal would otherwise keep the call open for no one. A task that is
+ * created all the same continues.
+ *
+ * It listens from the next event-loop turn on: most agents that answer directly have answered by then.
+ */
+export class DirectSend implements Client, DirectCall, Deferred {
+  readonly #caller: Client & { readonly cancellation: Cancellation };
+  readonly #open: DirectCalls;
+  #controller: AbortController | undefined;
+  #reject: (error: unknown) => void = () => {};
+  #isOver = false;
+  #isRefused = false;
+  #isStopped = false;
+  #removeListener: (() => void) | undefined;
+
+  constructor(caller: Client & { readonly cancellation: Cancellation }, open: DirectCalls) {
+    this.#caller = caller;
+    this.#open = open;
+  }
+
+  /** Fires when the caller goes away, and when the server ends. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      const { signal } = this.#caller;
+      this.#controller = controller;
+      if (this.#isStopped) controller.abort(new AbortReason("shutdown"));
+      else if (signal.aborted) controller.abort(signal.reason);
+      else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+    }
+    return this.#controller.signal;
+  }
+
+  /**
+   * @throws A2AError with reason CANCELLED when the client has gone away, UNAVAILABLE when the server ends; what the send
+   * throws.
+   */
+  result(sending: Promise<SendResult>): Promise<SendResult> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      defer(this);
+      const answered = (sent: SendResult): void => {
+        this.#end();
+        if (!this.#isRefused) resolve(sent);
+        else if (sent.kind === "task") sent.task.release();
+      };
+      sending.then(answered, (error) => {
+        this.#end();
+        reject(error);
+      });
+    });
+  }
+
+  run(): void {
+    if (this.#isOver) return;
+    this.#open.begin(this);
+    this.#removeListener = this.#caller.cancellation.onCancel(() => {
+      this.refuse(new A2AError("CANCELLED", "The client went away before the agent answered."));
+    });
+  }
+
+  failed(error: unknown): void {
+    this.#reject(error);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#controller?.abort(new AbortReason("shutdown"));
+  }
+
+  refuse(error: A2AError): void {
+    this.#isRefused = true;
+    this.#open.end(this);
+    this.#reject(error);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#removeListener?.();
+    this.#open.end(this);
+  }
+}
