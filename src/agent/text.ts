@@ -37,7 +37,7 @@ type Piece = { readonly kind: "text"; readonly text: string } | { readonly kind:
 /**
  * Turns a model's stream into events of one artifact, to be handed on with `yield*`, which gives the whole text in the end.
  * Small pieces are joined, so that not every token is an event of its own; the last one is marked where it is known to
- * be the last.
+ * be the last. What came before an error of the stream is handed on before that is thrown.
  *
  * @throws the error that the stream carries or ends with; the signal's reason when that fires
  */
@@ -48,26 +48,28 @@ export async function* text(
   const { id, name, description, windowMs = 50, maxChars = 4_096, toolCalls, signal } = options;
   const about = { ...given({ id, name, description }), append: true };
   const source = new Pieces(stream, signal);
-  const joined = new Joined(windowMs);
+  const joined = new Joined();
   let whole = "";
   try {
     for (;;) {
-      const piece = await source.next(joined.until);
+      const piece = await source.next();
       if (piece.kind === "text") {
         whole += piece.text;
         joined.add(piece.text);
+        if (windowMs > 0) source.pauseIn(windowMs);
         if (windowMs > 0 && joined.length < maxChars) continue;
       }
       const content = piece.kind === "tool" ? statusOf(piece.tool, toolCalls) : undefined;
       if (piece.kind === "tool" && content === undefined) continue;
-      const isEnd = piece.kind === "end";
-      const taken = joined.take(isEnd);
-      if (taken !== "") yield artifact({ ...about, text: taken, ...(isEnd ? { lastChunk: true } : {}) });
+      const isLast = piece.kind === "end" || piece.kind === "error";
+      const taken = joined.take(isLast);
+      source.noPause();
+      if (taken !== "") yield artifact({ ...about, text: taken, ...(piece.kind === "end" ? { lastChunk: true } : {}) });
       if (content !== undefined) yield working(content);
-      if (isEnd) return whole;
+      if (piece.kind === "error") throw piece.error;
+      if (piece.kind === "end") return whole;
     }
   } finally {
-    joined.close();
     source.close();
   }
 }
@@ -78,19 +80,7 @@ function statusOf(tool: ToolCall, toolCalls: TextOptions["toolCalls"]): Content 
 
 /** Pieces that wait to be stored as one. */
 class Joined {
-  readonly #windowMs: number;
   #text = "";
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #until: Promise<undefined> | undefined;
-
-  constructor(windowMs: number) {
-    this.#windowMs = windowMs;
-  }
-
-  /** Resolves when they have waited long enough; undefined while there are none. */
-  get until(): Promise<undefined> | undefined {
-    return this.#until;
-  }
 
   get length(): number {
     return this.#text.length;
@@ -98,23 +88,14 @@ class Joined {
 
   add(text: string): void {
     this.#text += text;
-    this.#until ??= new Promise((resolve) => {
-      this.#timer = setTimeout(resolve, this.#windowMs, undefined);
-    });
   }
 
   /** All of them. Half of a surrogate pair at the end waits for the other half, unless none will come. */
-  take(isEnd: boolean): string {
-    this.close();
-    const end = !isEnd && /[\uD800-\uDBFF]$/.test(this.#text) ? this.#text.length - 1 : this.#text.length;
+  take(isLast: boolean): string {
+    const end = !isLast && /[\uD800-\uDBFF]$/.test(this.#text) ? this.#text.length - 1 : this.#text.length;
     const taken = this.#text.slice(0, end);
     this.#text = this.#text.slice(end);
     return taken;
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#until = undefined;
   }
 }
 
@@ -123,61 +104,131 @@ function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** A piece, the end of the stream, or the end of the wait for more. */
-type Next = Piece | { readonly kind: "end" } | { readonly kind: "pause" };
+/** A piece, the end of the stream, what it threw, or the end of the wait for more. */
+type Next =
+  | Piece
+  | { readonly kind: "end" }
+  | { readonly kind: "error"; readonly error: unknown }
+  | { readonly kind: "pause" };
 
-/** Reads a stream so that the wait for its next piece can be broken off and taken up again. */
+/** What a source has said. */
+type Arrived = { readonly result: IteratorResult<unknown> } | { readonly error: unknown };
+
+/** So many results of a source that is never silent are read before the event loop goes on. */
+const RESULTS_PER_ROUND = 1_000;
+
+/**
+ * Reads a stream so that the wait for its next piece can be broken off and taken up again. Nothing here races promises: one
+ * that stays pending for the whole stream, such as that of a signal, would keep every result that it was raced with.
+ */
 class Pieces {
   readonly #iterator: AsyncIterator<unknown>;
   readonly #signal: AbortSignal | undefined;
-  readonly #stopped: Promise<never> | undefined;
-  #stop: (() => void) | undefined;
   #ready: Piece[] = [];
-  #pending: Promise<IteratorResult<unknown>> | undefined;
+  /** What the source has said and nobody has taken. */
+  #arrived: Arrived | undefined;
+  #isAsked = false;
+  #results = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isPauseDue = false;
+  /** Ends the wait that is under way. */
+  #wake: () => void = () => {};
 
   constructor(stream: TextStream, signal: AbortSignal | undefined) {
     this.#iterator = iteratorOf(stream);
     this.#signal = signal;
-    if (signal === undefined) return;
-    this.#stopped = new Promise((_, reject) => {
-      this.#stop = () => reject(signal.reason);
-      signal.addEventListener("abort", this.#stop, { once: true });
-    });
-    this.#stopped.catch(() => {});
+    signal?.addEventListener("abort", this.#look);
   }
 
-  /** The next piece; a pause when `until` resolves first. */
-  async next(until: Promise<undefined> | undefined): Promise<Next> {
+  /** Asks for a pause so many milliseconds after the first call since the last one. */
+  pauseIn(ms: number): void {
+    this.#timer ??= setTimeout(this.#pause, ms);
+  }
+
+  noPause(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isPauseDue = false;
+  }
+
+  /** The next piece; a pause when it is due before. @throws the signal's reason */
+  async next(): Promise<Next> {
     for (;;) {
       this.#signal?.throwIfAborted();
       const ready = this.#ready.shift();
       if (ready !== undefined) return ready;
-      this.#pending ??= this.#iterator.next();
-      const others = [this.#stopped, until].filter((other) => other !== undefined);
-      const result = await (others.length === 0 ? this.#pending : Promise.race([this.#pending, ...others]));
-      if (result === undefined) return { kind: "pause" };
-      this.#pending = undefined;
-      if (result.done === true) return { kind: "end" };
-      this.#ready = piecesOf(result.value);
+      if (this.#arrived === undefined) {
+        if (this.#isPauseDue) return { kind: "pause" };
+        this.#ask();
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      this.#signal?.throwIfAborted();
+      const arrived = this.#arrived;
+      if (arrived === undefined) continue;
+      this.#arrived = undefined;
+      if (++this.#results % RESULTS_PER_ROUND === 0) await new Promise((resolve) => setTimeout(resolve));
+      const next = this.#nextOf(arrived);
+      if (next !== undefined) return next;
     }
   }
 
+  #nextOf(arrived: Arrived): Next | undefined {
+    if ("error" in arrived) return { kind: "error", error: arrived.error };
+    const { result } = arrived;
+    if (typeof result !== "object" || result === null) {
+      return { kind: "error", error: new TypeError("The stream's iterator gave a result that is no object.") };
+    }
+    if (result.done === true) return { kind: "end" };
+    try {
+      this.#ready = piecesOf(result.value);
+    } catch (error) {
+      return { kind: "error", error };
+    }
+    return undefined;
+  }
+
+  #ask(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    const take = (arrived: Arrived): void => {
+      this.#isAsked = false;
+      this.#arrived = arrived;
+      this.#wake();
+    };
+    this.#call(() => this.#iterator.next()).then(
+      (result) => take({ result }),
+      (error: unknown) => take({ error }),
+    );
+  }
+
+  /** An iterator may throw at once, and give what is no promise. */
+  async #call<T>(method: () => T | Promise<T>): Promise<T> {
+    return method();
+  }
+
+  readonly #look = (): void => this.#wake();
+
+  readonly #pause = (): void => {
+    this.#isPauseDue = true;
+    this.#wake();
+  };
+
   /** Lets the source go. What it does then is not waited for: a model that is silent may never answer. */
   close(): void {
-    if (this.#stop !== undefined) this.#signal?.removeEventListener("abort", this.#stop);
-    this.#pending?.catch(() => {});
-    try {
-      this.#iterator.return?.().catch(() => {});
-    } catch {
-      // A source that cannot be closed is left alone.
-    }
+    this.noPause();
+    this.#signal?.removeEventListener("abort", this.#look);
+    // A source that cannot be closed is left alone.
+    this.#call(() => this.#iterator.return?.()).catch(() => {});
   }
 }
 
 /** Web streams are iterable by themselves in Node.js, but not everywhere. */
 function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
-  if (Symbol.asyncIterator in stream) return stream[Symbol.asyncIterator]();
-  const { getReader } = stream as Partial<ReadableStream>;
+  const given = Object(stream) as Partial<AsyncIterable<unknown> & ReadableStream>;
+  if (Symbol.asyncIterator in given) return given[Symbol.asyncIterator]?.() as AsyncIterator<unknown>;
+  const { getReader } = given;
   if (typeof getReader !== "function") throw new TypeError("text() takes an async iterable or a ReadableStream.");
   const reader = getReader.call(stream) as ReadableStreamDefaultReader<unknown>;
   return {

@@ -1,3 +1,5 @@
+import v8 from "node:v8";
+import vm from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { AgentEvent } from "../../src/agent/event.js";
 import { type TextOptions, type TextStream, text } from "../../src/agent/text.js";
@@ -248,5 +250,54 @@ describe("text()", () => {
 
   it("refuses what is no stream", async () => {
     expect((await hear({} as TextStream)).error).toBeInstanceOf(TypeError);
+  });
+
+  it("hands on what came before an error, and then throws that", async () => {
+    async function* breaking(): AsyncGenerator<unknown> {
+      yield "so ";
+      yield "far";
+      throw new Error("the model broke");
+    }
+    const heard = await hear(breaking());
+    expect(textsOf(heard)).toEqual(["so far"]);
+    expect(heard.error).toMatchObject({ message: "the model broke" });
+    const told = await hear(of("a", { type: "error", error: { message: "overloaded" } }));
+    expect([textsOf(told), told.error]).toEqual([["a"], expect.objectContaining({ message: "overloaded" })]);
+  });
+
+  it("ends with an error where the source gives no results", async () => {
+    const broken = { [Symbol.asyncIterator]: () => ({ next: () => undefined }) } as unknown as TextStream;
+    expect((await hear(broken)).error).toBeInstanceOf(TypeError);
+  });
+
+  it("lets others run while a source is never silent", async () => {
+    let isOver = false;
+    setTimeout(() => {
+      isOver = true;
+    }, 1);
+    async function* pings(): AsyncGenerator<unknown> {
+      while (!isOver) yield { type: "ping" };
+      yield "at last";
+    }
+    expect((await hear(pings())).whole).toBe("at last");
+  });
+
+  it("keeps nothing of the pieces that are handed on, however long the stream is", async () => {
+    v8.setFlagsFromString("--expose-gc");
+    const collect = vm.runInNewContext("gc") as () => void;
+    const seen: WeakRef<object>[] = [];
+    let kept = -1;
+    async function* events(): AsyncGenerator<unknown> {
+      for (let i = 0; i < 100; i++) {
+        const event = { type: "text-delta", text: `${i} ` };
+        seen.push(new WeakRef(event));
+        yield event;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      collect();
+      kept = seen.filter((each) => each.deref() !== undefined).length;
+    }
+    await hear(events(), { signal: new AbortController().signal });
+    expect(kept).toBeLessThan(10);
   });
 });
