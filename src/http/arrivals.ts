@@ -3,7 +3,7 @@ import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 
 export interface ArrivalsOptions {
-  readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes">;
+  readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes" | "requestTimeoutMs">;
   /** Whether an address is a proxy, which many clients share. Default: none is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;
 }
@@ -32,6 +32,8 @@ const SMALL_BYTES = 64 * 1024;
  * requests and does not finish them does not block others. Requests that arrive within one event-loop turn are not counted.
  */
 export class Arrivals {
+  /** See `Limits.requestTimeoutMs`, for runtimes that do not see to it themselves. */
+  readonly requestTimeoutMs: number;
   readonly #maxRequests: number;
   readonly #maxShared: number;
   readonly #maxReserved: number;
@@ -46,6 +48,7 @@ export class Arrivals {
   readonly #round: Deferred = { run: () => this.#check(), failed: () => {} };
 
   constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
+    this.requestTimeoutMs = limits.requestTimeoutMs;
     this.#maxRequests = limits.maxArrivingPerAddress;
     this.#maxBytes = Math.max(limits.maxArrivingBytes, limits.maxRequestBytes);
     this.#maxReserved = Math.floor(this.#maxBytes / 8);

@@ -61,8 +61,12 @@ export class BodyCollector implements Arriving {
   #size = 0;
   #account: Account | undefined;
   #done = false;
+  readonly #timeoutMs: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(request: HttpRequest, { max, framing }: BodySize, arrivals: Arrivals) {
+  /** @param timeoutMs for how long a body may arrive, where the runtime has no time limit of its own, in milliseconds */
+  constructor(request: HttpRequest, { max, framing }: BodySize, arrivals: Arrivals, timeoutMs?: number) {
+    this.#timeoutMs = timeoutMs;
     this.#request = request;
     this.#max = max;
     this.#framing = framing;
@@ -88,7 +92,9 @@ export class BodyCollector implements Arriving {
   }
 
   wait(): void {
-    this.#count(this.#size);
+    if (this.#count(this.#size) && this.#timeoutMs !== undefined) {
+      this.#timer = setTimeout(() => this.#refuse(tooSlow()), this.#timeoutMs);
+    }
   }
 
   take(chunk: Uint8Array): void {
@@ -137,6 +143,7 @@ export class BodyCollector implements Arriving {
   /** A body that has arrived is no longer counted. */
   #end(): void {
     this.#done = true;
+    clearTimeout(this.#timer);
     this.#first = undefined;
     this.#more = undefined;
     this.#account?.close();
@@ -187,6 +194,10 @@ class Pieces {
 /** The error of a body beyond `maxRequestBytes`. */
 export function tooLarge(max: number): A2AError {
   return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
+}
+
+function tooSlow(): A2AError {
+  return new A2AError("DEADLINE_EXCEEDED", "The body of the request did not arrive in time.");
 }
 
 /** The error of a request beyond `maxRequestValues`. */

@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { defaultLimits } from "../../src/core/limits.js";
 import { Arrivals } from "../../src/http/arrivals.js";
 
 const kilobytes = 1024;
-const limits = { maxArrivingBytes: 800 * kilobytes, maxArrivingPerAddress: 1_000, maxRequestBytes: 100 * kilobytes };
+const limits = {
+  ...defaultLimits,
+  maxArrivingBytes: 800 * kilobytes,
+  maxArrivingPerAddress: 1_000,
+  maxRequestBytes: 100 * kilobytes,
+};
 
 function fill(arrivals: Arrivals, address: string, size: number): number {
   let count = 0;

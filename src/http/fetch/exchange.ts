@@ -60,7 +60,7 @@ export class FetchExchange extends Exchange implements HttpRequest {
   }
 
   readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
-    const collector = new BodyCollector(this, size, arrivals);
+    const collector = new BodyCollector(this, size, arrivals, arrivals.requestTimeoutMs);
     const bytes = collector.bytes();
     this.#collector = collector;
     if (this.canceled) collector.close();
@@ -130,6 +130,8 @@ export class FetchExchange extends Exchange implements HttpRequest {
     this.#end();
     this.#collector?.close();
     this.cancel();
+    // Nobody needs the rest of the body, and its source may be endless.
+    this.discard();
     this.#writer?.clientGone();
   };
 }

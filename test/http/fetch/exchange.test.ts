@@ -170,4 +170,38 @@ describe("FetchExchange.readBody()", () => {
     const broken = new ReadableStream<Uint8Array>({ start: (c) => c.error(new Error("broken")) });
     await expect(post(broken).readBody(size, arrivals)).rejects.toMatchObject({ reason: "CANCELLED" });
   });
+
+  it("reads no more of a body when its client has left", async () => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        controller.enqueue(new Uint8Array(0));
+      },
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    const client = new AbortController();
+    const read = post(body, { signal: client.signal }).readBody(size, arrivals);
+    await rounds();
+    client.abort();
+    await expect(read).rejects.toMatchObject({ reason: "CANCELLED" });
+    await rounds();
+    expect(cancelled).toBe(true);
+  });
+
+  it("does not wait for the rest of a body for ever", async () => {
+    const quick = new Arrivals({ limits: { ...defaultLimits, requestTimeoutMs: 20 } });
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new Uint8Array(1)),
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    await expect(post(body).readBody(size, quick)).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED" });
+    await rounds();
+    expect(cancelled).toBe(true);
+  });
 });
