@@ -79,13 +79,14 @@ function talkOf({ card, base }: PageContent): Html {
 <input id="auth" type="password" autocomplete="off" aria-label="Authorization header" placeholder="Authorization header, such as: Bearer …"></details>
 <div class="row"><button class="main" id="go">Send</button><button type="button" id="cancel" hidden>Cancel</button>
 <button type="button" id="new" hidden>New conversation</button></div></form>
-<ul id="talk" aria-live="polite"></ul>
-<details><summary class="small soft">Events as they came</summary><pre id="raw"></pre></details></section>`;
+<p id="now" class="soft small" role="status"></p>
+<div id="log" role="log" aria-label="Conversation"><ul id="talk"></ul></div>
+<details><summary class="small soft">Events as they came</summary><pre id="raw" tabindex="0" role="region" aria-label="Events"></pre></details></section>`;
 }
 
 function skillsOf({ skills }: AgentCard): Html {
   if (skills.length === 0) return html``;
-  return html`<section><h2>Skills</h2><ul>${skills.map(skillOf)}</ul></section>`;
+  return html`<section><h2>Skills</h2><ul class="skills">${skills.map(skillOf)}</ul></section>`;
 }
 
 function skillOf({ name, description, tags, examples }: AgentSkill): Html {
@@ -96,10 +97,12 @@ function skillOf({ name, description, tags, examples }: AgentSkill): Html {
 }
 
 function interfacesOf({ card }: PageContent): Html {
-  const shown = card.supportedInterfaces.map(
-    (each) => html`<li><h3>${titles[each.protocolBinding] ?? each.protocolBinding}</h3>
-<p class="soft small">${each.url}${each.tenant === "" ? undefined : html` · tenant ${each.tenant}`}</p>${commandOf(each)}</li>`,
-  );
+  const shown = card.supportedInterfaces.map((each) => {
+    const { protocolBinding, url, tenant } = each;
+    const title = titles[protocolBinding] ?? protocolBinding;
+    return html`<li><h3>${title}</h3>
+<p class="soft small">${url}${tenant === "" ? undefined : html` · tenant ${tenant}`}</p>${command(title, commandOf(each))}</li>`;
+  });
   return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
 }
 
@@ -112,7 +115,7 @@ const titles: Readonly<Record<string, string>> = {
 
 type Interface = AgentCard["supportedInterfaces"][number];
 
-function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): Html | undefined {
+function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): string | undefined {
   // Other versions have other methods and paths.
   if (protocolVersion !== PROTOCOL_VERSION) return undefined;
   const { name } = A2AService.method.sendMessage;
@@ -121,15 +124,13 @@ function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface)
   const below = tenant === "" ? url : `${url}/${encodeURIComponent(tenant)}`;
   switch (protocolBinding) {
     case "JSONRPC":
-      return command(curl(url, { jsonrpc: "2.0", id: 1, method: name, params: request }));
+      return curl(url, { jsonrpc: "2.0", id: 1, method: name, params: request });
     case "HTTP+JSON":
-      return command(curl(`${below}/message:send`, { message }));
+      return curl(`${below}/message:send`, { message });
     case "urn:parley:binding:connect:v1":
-      return command(curl(`${url}/${A2AService.typeName}/${name}`, request));
+      return curl(`${url}/${A2AService.typeName}/${name}`, request);
     case "GRPC":
-      return command(
-        `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} ${A2AService.typeName}/${name}`,
-      );
+      return `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} ${A2AService.typeName}/${name}`;
     default:
       return undefined;
   }
@@ -144,12 +145,13 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function command(text: string): Html {
-  return html`<div class="command"><pre>${text}</pre><button type="button" data-copy>Copy</button></div>`;
+function command(title: string, text: string | undefined): Html | undefined {
+  if (text === undefined) return undefined;
+  return html`<div class="command"><pre>${text}</pre><button type="button" data-copy aria-label="Copy the command for ${title}">Copy</button></div>`;
 }
 
 function cardOf({ card, base }: PageContent): Html {
   const shown = JSON.stringify(JSON.parse(cardJson(card)), null, 2);
   return html`<section><details><summary>Agent card</summary><p><a href="${base}/.well-known/agent-card.json">As machines read it</a></p>
-<pre>${shown}</pre></details></section>`;
+<pre tabindex="0" role="region" aria-label="Agent card as JSON">${shown}</pre></details></section>`;
 }

@@ -55,6 +55,10 @@ describe.each(sizes)("the page at $width pixels, $colorScheme", ({ width, colorS
     await talk(page, "ask Which one?", "input required");
     expect(await page.textContent("#talk")).toContain("Which one?");
     await talk(page, "say the red one", "completed");
+    // The task that goes on is not shown again as it was before.
+    expect((await page.textContent("#talk"))?.match(/Which one\?/g)).toHaveLength(2);
+    expect(await page.textContent("#now")).toBe("completed");
+    expect(await page.getAttribute("#log", "aria-busy")).toBe("false");
     await page.screenshot({ path: join(pictures, `${width}-${colorScheme}.png`), fullPage: true });
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith("data:"))).toEqual([]);
@@ -64,6 +68,26 @@ describe.each(sizes)("the page at $width pixels, $colorScheme", ({ width, colorS
 });
 
 describe("the page's box", () => {
+  it("needs no mouse: fields and buttons have the focus one after the other, and Enter sends", async () => {
+    const page = await browser.newPage();
+    await page.goto(server.url);
+    const focused = (): Promise<unknown> =>
+      page.evaluate("document.activeElement.id || document.activeElement.textContent");
+    const order: unknown[] = [];
+    for (let i = 0; i < 5; i++) {
+      await page.keyboard.press("Tab");
+      order.push(await focused());
+    }
+    expect(order).toEqual(["text", "Credentials", "go", "Events as they came", "echo hello"]);
+    await page.keyboard.press("Enter");
+    expect(await focused()).toBe("text");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.textContent("#now"), { timeout: 20_000 }).toBe("completed");
+    expect(await page.textContent("#talk")).toContain("hello");
+    expect(await focused()).toBe("text");
+    await page.close();
+  });
+
   it("cancels a task that goes on", async () => {
     const page = await browser.newPage();
     await page.goto(server.url);

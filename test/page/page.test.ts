@@ -108,6 +108,63 @@ describe("pageOf()", () => {
   });
 });
 
+describe("the page for those who hear it, or see little", () => {
+  const page = pageOf(content());
+
+  it("says what happens, and reads the conversation when an answer is whole", () => {
+    expect(page).toContain('<p id="now" class="soft small" role="status"></p>');
+    expect(page).toContain('<div id="log" role="log" aria-label="Conversation"><ul id="talk"></ul></div>');
+    expect(page).toContain('log.setAttribute("aria-busy",is)');
+  });
+
+  it("has a name for each field and each button", () => {
+    const tags = page.slice(0, page.indexOf("<script>")).match(/<(?:input|textarea)[^>]*>/g) ?? [];
+    expect(tags).toHaveLength(2);
+    for (const tag of tags) expect(tag).toMatch(/aria-label="[^"]+"/);
+    const names = [...page.matchAll(/<button[^>]*data-copy[^>]*aria-label="([^"]+)"/g)].map(([, name]) => name);
+    expect(names).toEqual(["Copy the command for JSON-RPC", "Copy the command for gRPC"]);
+  });
+
+  it("lets the keyboard scroll what scrolls", () => {
+    expect(page.match(/<pre[^>]* tabindex="0" role="region" aria-label="[^"]+"/g)).toHaveLength(2);
+  });
+
+  it("moves nothing", () => {
+    expect(page).not.toMatch(/animation|transition|scroll-behavior|<marquee|<blink/);
+  });
+
+  const colour = (name: string, dark: number): string => {
+    const [, light = "", other = ""] = new RegExp(`--${name}:light-dark\\((#\\w+),(#\\w+)\\)`).exec(page) ?? [];
+    return [light, other][dark] ?? "";
+  };
+
+  it.each([
+    ["light", 0],
+    ["dark", 1],
+  ])("has texts of enough contrast (WCAG 1.4.3), and edges (1.4.11), in its %s colours", (_name, dark) => {
+    for (const ground of ["paper", "card"]) {
+      for (const ink of ["ink", "soft", "accent", "good", "bad", "wait"])
+        expect(contrast(colour(ink, dark), colour(ground, dark)), ink).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(colour("edge", dark), colour(ground, dark)), "edge").toBeGreaterThanOrEqual(3);
+    }
+    expect(contrast(colour("on-accent", dark), colour("accent", dark))).toBeGreaterThanOrEqual(4.5);
+  });
+});
+
+/** Contrast of two colours (WCAG 2.2, "contrast ratio"). */
+function contrast(one: string, other: string): number {
+  const [light = 0, dark = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const digits = colour.length === 4 ? colour.replace(/\w/g, "$&$&") : colour;
+  const [r = 0, g = 0, b = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(digits.slice(at, at + 2), 16) / 255)
+    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
 describe("html``", () => {
   it("escapes values, and joins lists", () => {
     expect(html`<p title="${'"'}">${"<b>"}${[html`<i></i>`, "&"]}${undefined}</p>`.text).toBe(
