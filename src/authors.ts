@@ -10,17 +10,7 @@ export {
   type Turn,
   turnWith,
 } from "./agent/agent.js";
-export type {
-  AgentCardInput,
-  ApiKeySecurityScheme,
-  HttpAuthSecurityScheme,
-  MutualTlsSecurityScheme,
-  OAuth2SecurityScheme,
-  OAuthFlows,
-  OpenIdConnectSecurityScheme,
-  SecuritySchemeInput,
-  SecuritySchemes,
-} from "./agent/card-input.js";
+export type { AgentCardInput } from "./agent/card-input.js";
 export {
   type AgentEvent,
   type ArtifactEvent,
@@ -41,7 +31,24 @@ export {
   working,
 } from "./agent/event.js";
 export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
+export { type ApiKey, type ApiKeyOptions, apiKey } from "./auth/api-key.js";
 export type { Authenticator } from "./auth/authenticator.js";
+export { type CustomOptions, custom } from "./auth/custom.js";
+export { type BasicOptions, type BasicUser, httpBasic } from "./auth/http-basic.js";
+export { type BearerOptions, type BearerToken, httpBearer } from "./auth/http-bearer.js";
+export { type JsonWebKeySet, type JwtOptions, jwt } from "./auth/jwt.js";
+export { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./auth/scheme.js";
+export type {
+  ApiKeySecurityScheme,
+  HttpAuthSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2SecurityScheme,
+  OAuthFlows,
+  OpenIdConnectSecurityScheme,
+  SecuritySchemeInput,
+  SecuritySchemes,
+} from "./auth/scheme-card.js";
+export type { AgentSecurity, RequirementInput, SkillSecurity } from "./auth/security.js";
 export { ConfigurationError } from "./card/faults.js";
 export { Call, type CallStart, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput } from "./core/caller.js";

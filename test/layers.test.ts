@@ -12,8 +12,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   wire: { may: ["core"], because: "codecs are pure and serve clients too: they must not drag a server in" },
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
   store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
-  agent: { may: ["core", "task"], because: "an author sees no engine, no store and no wire" },
-  auth: { may: ["core"], because: "who calls is found out before anything is done" },
+  agent: { may: ["core", "task", "auth"], because: "an author sees no engine, no store and no wire" },
+  auth: { may: ["core"], because: "who calls is found out before anything is done; an agent declares it" },
   engine: {
     may: ["core", "wire", "task", "store", "agent", "card"],
     because: "the service calls it; it knows no wire, no method",
@@ -23,7 +23,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "whoever serves a version or names one looks it up here; it serves nobody",
   },
   card: {
-    may: ["core", "wire", "agent", "version"],
+    may: ["core", "wire", "agent", "auth", "version"],
     because: "a card describes agents; serving it is the server's part",
   },
   service: {

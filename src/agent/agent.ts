@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { AgentCardInput } from "./card-input.js";
 import type { AgentEvent } from "./event.js";
@@ -10,6 +11,12 @@ export type Recovery = "fail" | "restart";
 /** An agent: its identity, and what it does with a message. */
 export interface Agent {
   readonly card: AgentCardInput;
+  /**
+   * Who may call: the schemes of authentication and what calls have to meet. The card's `securitySchemes` and
+   * `securityRequirements` come from it, and every binding enforces it. Default: whoever reaches the server, as far as the
+   * server's `authenticator` lets them. Specification 4.5, 7.4.
+   */
+  readonly security?: AgentSecurity;
   /**
    * Which kind of agent this is. `task` (default): every message belongs to a task, which is stored as SUBMITTED
    * before the agent runs. `message`: the one `reply(...)` is the answer and nothing is stored. `either`: the first

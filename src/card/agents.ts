@@ -2,10 +2,12 @@ import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../agent/agent.js";
 import type { AgentCardInput } from "../agent/card-input.js";
+import { securityFaults } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/unknown-names.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
 import { ConfigurationError } from "./faults.js";
+import { withSecurity } from "./security.js";
 import { tenantFault } from "./tenants.js";
 
 /** An agent with its card, ready to be served. */
@@ -99,18 +101,20 @@ function serve(
   const typos = agentFaults(agent);
   if (typos.length > 0) return { faults: typos };
   const all: ServerCapabilities = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
-  const { card, faults: cardFaults } = checkCard(agent.card, all);
+  const { extendedCard, security } = agent;
+  const declared = securityFaultsOf(agent);
+  if (declared.length > 0) return { faults: declared };
+  const { card, faults: cardFaults } = checkCard(withSecurity(agent.card, security), all);
   const faults = cardFaults.map(within("card"));
-  const { extendedCard } = agent;
   if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
   if (typeof extendedCard === "function") {
     const forCaller = (caller: Caller): AgentCard | undefined => {
       const input = extendedCard(caller);
-      return input === undefined ? undefined : buildCard(extend(card, input), all);
+      return input === undefined ? undefined : buildCard(withSecurity(extend(card, input), security), all);
     };
     return { agent: { tenant, agent, card, extendedCard: forCaller }, faults };
   }
-  const extended = checkCard(extend(card, extendedCard), all);
+  const extended = checkCard(withSecurity(extend(card, extendedCard), security), all);
   // One fault of the public card is enough: the extended one repeats it unless it says otherwise.
   const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(within("extendedCard"));
   const served: AgentRegistration = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
@@ -123,7 +127,7 @@ const within =
   (fault: string): string =>
     fault.startsWith("the card ") ? `${place}: ${fault}` : `${place}.${fault}`;
 
-const agentFields = ["card", "responds", "recover", "extendedCard", "execute"];
+const agentFields = ["card", "security", "responds", "recover", "extendedCard", "execute"];
 
 /** An agent may be an object with more in it, but hardly with something that is called nearly like a field that it lacks. */
 function agentFaults(agent: Agent): string[] {
@@ -145,6 +149,21 @@ function agentFaults(agent: Agent): string[] {
     faults.push(`recover is ${JSON.stringify(recover)}, not "fail", "restart" or a function`);
   }
   return faults;
+}
+
+/** What is wrong with an agent's declaration of who may call, and with a card that says the same once more. */
+function securityFaultsOf({ card, extendedCard, security }: Agent): string[] {
+  if (security === undefined) return [];
+  const faults = securityFaults(security);
+  const { securitySchemes = {}, securityRequirements = [], skills = [] } = card;
+  if (Object.keys(securitySchemes).length > 0 || securityRequirements.length > 0) {
+    faults.push("card.securitySchemes and card.securityRequirements come from security: leave them out");
+  }
+  // Skills of an extended card that a function makes are known when somebody asks.
+  if (typeof extendedCard === "function") return faults;
+  const ids = [...skills, ...(extendedCard?.skills ?? [])].map(({ id }) => id);
+  const unknown = Object.keys(security?.skills ?? {}).filter((id) => !ids.includes(id));
+  return [...faults, ...unknown.map((id) => `security.skills.${id} is no skill of the card`)];
 }
 
 /** The public card with what the extended one says instead. A message says everything, as it has no absent fields. */

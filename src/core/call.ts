@@ -24,6 +24,8 @@ export interface CallStart {
    * which is not the same as empty (specification 3.6.2).
    */
   header(name: string): string | undefined;
+  /** The first value of a parameter of the URL's query, decoded; absent where the binding has no URL of the client's own. */
+  query?(name: string): string | undefined;
   readonly peer: Peer;
   /**
    * Path that the handler is mounted below which this call came through, without a slash at the end. Undefined where the
@@ -79,6 +81,11 @@ export class Call {
   /** See CallStart. */
   header(name: string): string | undefined {
     return this.#start.header(name);
+  }
+
+  /** The first value of a parameter of the URL's query, decoded. Always undefined over gRPC, which has none. */
+  query(name: string): string | undefined {
+    return this.#start.query?.(name);
   }
 
   /**

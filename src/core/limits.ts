@@ -127,6 +127,35 @@ export interface Limits {
    * (`failure`; `parley serve` ends with code 75). Default 30 seconds.
    */
   readonly storeRecoveryMs: number;
+  /** One credential (token, key, name with password), in characters; a longer one is refused unread. Default 8,192. */
+  readonly maxCredentialLength: number;
+  /**
+   * For how long a verified token is remembered, in milliseconds, so that it need not be verified for each call; never
+   * beyond its own end. A token that is revoked may be accepted for so long. Default 60 seconds.
+   */
+  readonly credentialMemoryMs: number;
+  /** Verified tokens that are remembered, for each scheme; the oldest are forgotten first. Default 10,000. */
+  readonly maxRememberedCredentials: number;
+  /** One answer of an issuer (keys, metadata, introspection), in bytes. Default 256 KiB. */
+  readonly maxIssuerBytes: number;
+  /** How long an issuer may take for one answer, in milliseconds. Default 5 seconds. */
+  readonly issuerTimeoutMs: number;
+  /**
+   * Between two requests to an issuer that failed, or for keys that a token names and the issuer did not have, in
+   * milliseconds. Default 10 seconds.
+   */
+  readonly issuerCooldownMs: number;
+  /**
+   * After so long an issuer's keys are fetched again, in milliseconds; they are used for at most twice as long where that
+   * fails. Default 600 seconds.
+   */
+  readonly issuerKeysMs: number;
+  /** Failed attempts to authenticate from one address that are checked without delay. Default 20. */
+  readonly maxFailedAttempts: number;
+  /** After these, one more attempt is checked each time so long, in milliseconds; others are refused. Default 1 second. */
+  readonly failedAttemptMs: number;
+  /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
+  readonly maxFailedAddresses: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
   /**
@@ -187,6 +216,16 @@ export const defaultLimits: Limits = {
   cancelGraceMs: 5_000,
   agentCleanupMs: 30_000,
   storeRecoveryMs: 30_000,
+  maxCredentialLength: 8_192,
+  credentialMemoryMs: 60_000,
+  maxRememberedCredentials: 10_000,
+  maxIssuerBytes: 256 * 1024,
+  issuerTimeoutMs: 5_000,
+  issuerCooldownMs: 10_000,
+  issuerKeysMs: 600_000,
+  maxFailedAttempts: 20,
+  failedAttemptMs: 1_000,
+  maxFailedAddresses: 10_000,
   shutdownGraceMs: 10_000,
   closeTimeoutMs: 5_000,
 };

@@ -96,6 +96,11 @@ class HeaderCallStart implements CallStart {
     return this.request.header(name);
   }
 
+  query(name: string): string | undefined {
+    const { query } = this.request.target;
+    return query === "" ? undefined : (new URLSearchParams(query).get(name) ?? undefined);
+  }
+
   get signal(): AbortSignal {
     return this.request.signal;
   }

@@ -28,7 +28,10 @@ export interface A2AOptions extends AgentsInput {
   readonly limits?: Partial<Limits>;
   /** Gets the log; any pino logger fits. Default: nothing is logged. */
   readonly logger?: Logger;
-  /** Identifies callers by their credentials. Default: every caller is anonymous. */
+  /**
+   * Identifies callers by their credentials, for agents that declare no `security`: the seam below it, for what no scheme says.
+   * Default: every caller is anonymous.
+   */
   readonly authenticator?: Authenticator;
   /**
    * Run around every call of every binding, after authentication, in the order given: for rate limits, audit or telemetry.
@@ -109,7 +112,10 @@ export interface Settings {
   /** Options of the engine only. */
   readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs" | "logsEnds">;
   /** Options of the service only. */
-  readonly service: Pick<ServiceOptions, "authenticator" | "interceptors" | "strictVersion" | "idempotentMessageIds">;
+  readonly service: Pick<
+    ServiceOptions,
+    "authenticator" | "ignoresSecurity" | "interceptors" | "strictVersion" | "idempotentMessageIds"
+  >;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
   readonly store: TaskStore;
@@ -258,8 +264,9 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
       "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
     );
   }
+  const undeclared = agents.all.filter(({ agent }) => agent.security === undefined);
   if (service.authenticator !== undefined) {
-    const silent = agents.all.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
+    const silent = undeclared.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
     return [
       ...warnings,
       ...silent.map(
@@ -267,13 +274,15 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
       ),
     ];
   }
-  if (isPublic) {
+  if (isPublic && undeclared.length > 0) {
     warnings.push(
-      `other machines can reach the server at ${host}, and without an authenticator anyone can read and cancel every task`,
+      `other machines can reach the server at ${host}, and without security of the agent or an authenticator anyone can read and cancel every task`,
     );
   }
-  if (agents.all.some(({ extendedCard }) => extendedCard !== undefined)) {
-    warnings.push("no caller can get the extendedCard: it is for authenticated callers, and there is no authenticator");
+  if (undeclared.some(({ extendedCard }) => extendedCard !== undefined)) {
+    warnings.push(
+      "no caller can get the extendedCard: it is for authenticated callers, and nothing authenticates them",
+    );
   }
   return warnings;
 }

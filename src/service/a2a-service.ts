@@ -1,13 +1,13 @@
 import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import { admission } from "./interceptors/admission.js";
-import { authenticate } from "./interceptors/authenticate.js";
+import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
 import { extensions } from "./interceptors/extensions.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
 import { validate } from "./interceptors/validate.js";
 import { version } from "./interceptors/version.js";
-import { type Answer, chain, type Invoke } from "./invoke.js";
+import { type Answer, chain, type Interceptor, type Invoke } from "./invoke.js";
 import { cardOperation } from "./operations/extended-card.js";
 import type { Context, OperationParts, ServiceMethods } from "./operations/operation.js";
 import { pushOperations } from "./operations/push.js";
@@ -19,16 +19,18 @@ import { OutgoingBudget } from "./outgoing-budget.js";
 
 /** The service behind every binding, with the interceptors around it. */
 export function createInvoke(options: ServiceOptions): Invoke {
-  const { agents, authenticator, draining, limits, strictVersion = false, versions } = options;
+  const { agents, draining, limits, strictVersion = false, versions } = options;
   const methods = createMethods(options);
+  const authentication = authenticationOf(options);
   const interceptors = [
     trace,
     admission(limits, draining),
-    ...(authenticator === undefined ? [] : [authenticate(authenticator)]),
+    ...authentication.first,
     ...(options.interceptors ?? []),
     version(strictVersion, versions),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
+    ...authentication.last,
     extensions(limits),
     validate(limits),
   ];
@@ -44,6 +46,18 @@ export function createInvoke(options: ServiceOptions): Invoke {
     const answer = run(request, { call, served });
     return answer instanceof Promise ? answer : Promise.resolve(answer);
   });
+}
+
+/** What finds the caller out. Servers without authentication have nothing of it in their chain. */
+function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
+  const { agents, authenticator, limits, logger, ignoresSecurity = false } = options;
+  if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {
+    const mayMove = (options.interceptors ?? []).length > 0;
+    const parts = { agents, limits, logger, mayMove, ...(authenticator !== undefined && { authenticator }) };
+    const { first, last } = enforceSecurity(parts);
+    return { first: [first], last: [last] };
+  }
+  return { first: authenticator === undefined ? [] : [authenticate(authenticator)], last: [] };
 }
 
 /** The eleven operations of section 3.1. */

@@ -14,8 +14,10 @@ export interface ServiceOptions {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Without one every caller is anonymous, and sees the tasks of all anonymous callers. */
+  /** For agents that declare no `security`. Without one their callers are anonymous, and each sees the tasks of all anonymous callers. */
   readonly authenticator?: Authenticator;
+  /** Lets the authenticator alone say who calls, whatever agents declare: for tests, which choose their callers. */
+  readonly ignoresSecurity?: boolean;
   /** Run around every call, after authentication and before anything else looks at the call; the first is outermost. */
   readonly interceptors?: readonly Interceptor[];
   /** Refuses calls that name no version, instead of using the one that package, method or path imply. Default false. */

@@ -44,7 +44,8 @@ export class SimulatedProcess {
     const authenticator = { authenticate: (call: Call): CallerInput | undefined => this.#callers.get(call) };
     const settings = resolveOptions({ ...options, store: this.#store.store, authenticator }, false);
     const engine = now === undefined ? settings.engine : { ...settings.engine, now };
-    this.#parts = composeNode({ ...settings, engine });
+    const service = { ...settings.service, ignoresSecurity: true };
+    this.#parts = composeNode({ ...settings, engine, service });
     this.#died = new Promise((_, reject) => {
       this.#rejectCalls = () => reject(new A2AError("UNAVAILABLE", "The process died."));
     });

@@ -43,6 +43,7 @@ export function startOf(context: HandlerContext, impliedVersion: string): CallSt
   return {
     binding: context.protocolName,
     header: (name) => headerOf(context, name),
+    query: (name) => new URL(context.url).searchParams.get(name) ?? undefined,
     peer: origin?.peer ?? { address: "", encrypted: context.url.startsWith("https:") },
     mount: origin?.mount,
     signal: context.signal,

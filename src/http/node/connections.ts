@@ -1,6 +1,7 @@
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { sourceOf } from "../../core/source.js";
 import type { Trust } from "../request-origin.js";
 
 export interface ConnectionsOptions {
@@ -128,20 +129,6 @@ class Connection {
     }
     return isSlow || now - this.#since >= ms;
   }
-}
-
-/**
- * What counts as one client: an IPv4 address, also where it is written as IPv6, or an IPv6 network of 64 bits, which is
- * the smallest that a site is given (RFC 6177).
- */
-export function sourceOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice(7);
-  const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];
-  const groups = head === "" ? [] : head.split(":");
-  const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  const all = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - last.length).fill("0"), ...last];
-  return `${all.slice(0, 4).join(":")}::/64`;
 }
 
 function ignore(): void {}

@@ -1,25 +1,115 @@
 import type { Authenticator } from "../../auth/authenticator.js";
+import { type Guard, Guards } from "../../auth/guard.js";
+import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
+import type { Call } from "../../core/call.js";
 import type { CallerInput } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
-import type { Interceptor } from "../invoke.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import type { Interceptor, Invocation } from "../invoke.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
 export function authenticate(authenticator: Authenticator): Interceptor {
   return (next) => async (invocation) => {
-    const caller: unknown = await authenticator.authenticate(invocation.call);
-    // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
-    if (!isCaller(caller)) {
-      throw new A2AError("UNAUTHENTICATED", "Valid credentials are required.", {
-        headers: { "www-authenticate": authenticator.challenge ?? "Bearer" },
-      });
-    }
-    // Absent fields get the values of a caller of whom nothing more is known.
-    const { owner, authenticated = true, scopes = [], claims = {} } = caller;
-    invocation.call.caller = { owner, authenticated, scopes, claims };
+    await identify(authenticator, invocation.call);
     return next(invocation);
   };
 }
 
+async function identify(authenticator: Authenticator, call: Call): Promise<void> {
+  const caller: unknown = await authenticator.authenticate(call);
+  // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
+  if (!isCaller(caller)) {
+    throw new A2AError("UNAUTHENTICATED", "Valid credentials are required.", {
+      headers: { "www-authenticate": authenticator.challenge ?? "Bearer" },
+    });
+  }
+  // Absent fields get the values of a caller of whom nothing more is known.
+  const { owner, authenticated = true, scopes = [], claims = {} } = caller;
+  call.caller = { owner, authenticated, scopes, claims };
+}
+
 function isCaller(value: unknown): value is CallerInput {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
+}
+
+/** What the interceptors of a server are made of whose agents declare who may call. */
+export interface SecurityParts {
+  readonly agents: AgentDirectory;
+  /** For agents without a declaration. */
+  readonly authenticator?: Authenticator;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Whether interceptors of the author's run in between, which may lead a call to another agent. */
+  readonly mayMove: boolean;
+}
+
+/** What guards each agent, and its skills. */
+interface GuardedAgent {
+  readonly guard: Guard;
+  readonly skills: ReadonlyMap<string, Guard>;
+  readonly skillOf: ((message: never) => string | undefined) | undefined;
+}
+
+/**
+ * Enforces what each agent declares. `first` runs before everything that could tell a caller something; `last` runs when the
+ * agent of the call is known for good, and looks at the skill.
+ */
+export function enforceSecurity(parts: SecurityParts): { first: Interceptor; last: Interceptor } {
+  const { agents, authenticator, limits, logger, mayMove } = parts;
+  const guards = new Guards({ limits, logger });
+  const guarded = new Map<AgentRegistration, GuardedAgent>();
+  for (const served of agents.all) {
+    const { security } = served.agent;
+    if (security === undefined) continue;
+    const skillOf = security.skillOf as GuardedAgent["skillOf"];
+    guarded.set(served, { guard: guards.ofAgent(security), skills: guards.ofSkills(security), skillOf });
+  }
+  // A tenant without an agent is answered as if its agent had the first declaration, until the caller is known.
+  const standIn = agents.all.find((served) => guarded.has(served));
+  const checked = new WeakMap<Call, AgentRegistration | undefined>();
+
+  const identifyFor = (served: AgentRegistration | undefined, call: Call): Promise<void> | undefined => {
+    const guard = served === undefined ? undefined : guarded.get(served)?.guard;
+    if (guard === undefined) return authenticator === undefined ? undefined : identify(authenticator, call);
+    const caller = guard.admit(call);
+    if (caller instanceof Promise) {
+      return caller.then((known) => {
+        call.caller = known;
+      });
+    }
+    call.caller = caller;
+    return undefined;
+  };
+  return {
+    first: (next) => (invocation) => {
+      const { tenant = "" } = invocation.request as { tenant?: string };
+      const served = agents.resolve(tenant) ?? standIn;
+      if (mayMove) checked.set(invocation.call, served);
+      const pending = identifyFor(served, invocation.call);
+      return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
+    },
+    last: (next) => {
+      const onward = (invocation: Invocation): ReturnType<typeof next> => {
+        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation);
+        return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
+      };
+      return (invocation) => {
+        const { call, served } = invocation;
+        // The other agent may declare something else.
+        if (!mayMove || checked.get(call) === served) return onward(invocation);
+        const pending = identifyFor(served, call);
+        return pending === undefined ? onward(invocation) : pending.then(() => onward(invocation));
+      };
+    },
+  };
+}
+
+/** A message for a skill has to meet what the skill requires as well. */
+function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
+  if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
+  const { message } = request as { message?: never };
+  const id = message === undefined ? undefined : agent.skillOf(message);
+  const admitted = id === undefined ? undefined : agent.skills.get(id)?.admit(call);
+  return admitted instanceof Promise ? admitted : undefined;
 }

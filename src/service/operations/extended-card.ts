@@ -1,3 +1,4 @@
+import { challengeOf } from "../../auth/guard.js";
 import { withInterfaces } from "../../card/interfaces.js";
 import { A2AError } from "../../core/error.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";
@@ -13,7 +14,9 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
         throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "The agent's extended card is not configured.");
       }
       if (!call.caller.authenticated) {
-        const headers = { "www-authenticate": options.authenticator?.challenge ?? "Bearer" };
+        const { security } = served.agent;
+        const challenge = security === undefined ? options.authenticator?.challenge : challengeOf(security);
+        const headers = { "www-authenticate": challenge ?? "Bearer" };
         throw new A2AError("UNAUTHENTICATED", "The extended card is for authenticated callers.", { headers });
       }
       const card = served.extendedCard(call.caller);

@@ -1,0 +1,65 @@
+import type { Call } from "../core/call.js";
+import type { CallerInput } from "../core/caller.js";
+import { type KeyPlace, keyOf } from "./credentials.js";
+import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { Refusal, type SecurityScheme } from "./scheme.js";
+
+/** A key and its caller: the key itself, or its SHA-256 in hex. */
+export interface ApiKey extends KnownSecret {
+  /** The key. At least 128 random bits are advisable. */
+  readonly key?: string;
+}
+
+/** Options of `apiKey`: either `keys` or `check`. */
+export interface ApiKeyOptions {
+  /** Where the client sends the key. A query shows in logs on the way, and gRPC has none: prefer a header. */
+  readonly in: KeyPlace["in"];
+  /** Name of the header, query parameter or cookie. */
+  readonly name: string;
+  /** The keys that are known. */
+  readonly keys?: readonly ApiKey[];
+  /** Finds the caller of a key; undefined refuses it. Compare in constant time, or look up a digest of the key. */
+  readonly check?: (key: string, call: Call) => CallerInput | undefined | Promise<CallerInput | undefined>;
+  /** For people to read, in the card. */
+  readonly description?: string;
+}
+
+/**
+ * A key that the client sends with every call, in a header, the query or a cookie (specification 4.5.2). Known keys are
+ * kept and compared as keyed digests. `WWW-Authenticate` names it as `ApiKey`, which is no registered scheme.
+ */
+export function apiKey(options: ApiKeyOptions): SecurityScheme {
+  const { in: location, name, keys, check, description } = options;
+  return {
+    card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
+    challenge: { scheme: "ApiKey", parameters: { in: location, name } },
+    faults: faultsOf(options),
+    open: ({ limits }) => {
+      const known = knownSecrets(keys ?? [], ({ key }) => key);
+      const find = check ?? known;
+      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
+      return {
+        check: (call) => {
+          const key = keyOf(call, options);
+          if (key === undefined) return undefined;
+          if (key.length > limits.maxCredentialLength) return refused;
+          const caller = find(key, call);
+          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+        },
+      };
+    },
+  };
+}
+
+const refused = new Refusal("The API key is not accepted.");
+
+function faultsOf({ in: location, name, keys, check }: ApiKeyOptions): string[] {
+  const faults: string[] = [];
+  if (!["header", "query", "cookie"].includes(location)) faults.push("in is none of header, query, cookie");
+  // A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).
+  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) faults.push("name is no name");
+  if ((keys === undefined) === (check === undefined)) faults.push("it needs either keys or check");
+  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (keys !== undefined) faults.push(...secretFaults("keys", keys, "key"));
+  return faults;
+}

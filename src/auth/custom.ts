@@ -1,0 +1,27 @@
+import type { Call } from "../core/call.js";
+import type { Challenge } from "./challenge.js";
+import type { Finding, SecurityScheme } from "./scheme.js";
+import type { SecuritySchemeInput } from "./scheme-card.js";
+
+/** Options of `custom`. */
+export interface CustomOptions {
+  /** What the card says, as in the specification's JSON: `{ httpAuthSecurityScheme: { scheme: "Hawk" } }`. */
+  readonly card: SecuritySchemeInput;
+  /** What `WWW-Authenticate` says. Default: the scheme's name in the card of HTTP authentication, otherwise `Custom`. */
+  readonly challenge?: Challenge;
+  /**
+   * The caller; undefined without credentials of this scheme; a `Refusal` for wrong ones, which also counts as a failed
+   * attempt. Compare secrets in constant time.
+   */
+  readonly authenticate: (call: Call) => Finding | Promise<Finding>;
+}
+
+/** A scheme of your own: one function. */
+export function custom({ card, challenge, authenticate }: CustomOptions): SecurityScheme {
+  return {
+    card,
+    challenge: challenge ?? { scheme: card?.httpAuthSecurityScheme?.scheme ?? "Custom" },
+    faults: typeof authenticate === "function" ? [] : ["authenticate is no function"],
+    open: () => ({ check: (call) => authenticate(call) }),
+  };
+}

@@ -1,0 +1,225 @@
+import type { Call } from "../core/call.js";
+import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
+import { A2AError } from "../core/error.js";
+import { challengeText } from "./challenge.js";
+import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
+import { type AgentSecurity, type Requirement, requirementOf, requirementsOf } from "./security.js";
+import { Throttle } from "./throttle.js";
+
+/** A scheme of a declaration, with its name there. */
+interface NamedCheck {
+  readonly name: string;
+  readonly scheme: SecurityScheme;
+  readonly check: SchemeCheck;
+}
+
+/** A scheme that has to be met, with the scopes that its caller needs. */
+interface Part {
+  readonly named: NamedCheck;
+  readonly scopes: readonly string[];
+}
+
+/** Makes the guards of one server: schemes that several agents have are opened once, and failed attempts counted together. */
+export class Guards {
+  readonly #parts: SchemeParts;
+  readonly #throttle: Throttle;
+  readonly #checks = new Map<SecurityScheme, SchemeCheck>();
+
+  constructor(parts: SchemeParts) {
+    this.#parts = parts;
+    this.#throttle = new Throttle(parts.limits);
+  }
+
+  /** What admits calls to an agent. */
+  ofAgent(security: AgentSecurity): Guard {
+    return this.#guard(security, requirementsOf(security));
+  }
+
+  /** What admits messages to the agent's skills, by their ids. */
+  ofSkills(security: AgentSecurity): ReadonlyMap<string, Guard> {
+    const skills = Object.entries(security.skills ?? {});
+    return new Map(skills.map(([id, { require }]) => [id, this.#guard(security, require.map(requirementOf))]));
+  }
+
+  #guard({ schemes }: AgentSecurity, requirements: readonly Requirement[]): Guard {
+    const named = new Map(
+      Object.entries(schemes).map(([name, scheme]) => [name, { name, scheme, check: this.#open(scheme) }]),
+    );
+    const parts = requirements.map((requirement) =>
+      Object.entries(requirement).map(([name, scopes]) => ({ named: named.get(name) as NamedCheck, scopes })),
+    );
+    return new Guard(parts, this.#throttle);
+  }
+
+  #open(scheme: SecurityScheme): SchemeCheck {
+    let check = this.#checks.get(scheme);
+    if (check === undefined) {
+      check = scheme.open(this.#parts);
+      this.#checks.set(scheme, check);
+    }
+    return check;
+  }
+}
+
+/**
+ * Admits calls that meet one of the requirements: all schemes of it, with their scopes. It refuses others as UNAUTHENTICATED, with
+ * a challenge for each scheme that would do, or as PERMISSION_DENIED where only scopes are missing (RFC 6750, 3.1), and
+ * as TOO_MANY_REQUESTS where the address has failed too often.
+ */
+export class Guard {
+  readonly #requirements: readonly (readonly Part[])[];
+  readonly #throttle: Throttle;
+  /** Every scheme that a requirement names, once. */
+  readonly #named: readonly NamedCheck[];
+  /** Whether callers without any credentials may come in. */
+  readonly #isOpen: boolean;
+  /** The usual case, which needs no waiting. */
+  readonly #only: Part | undefined;
+
+  constructor(requirements: readonly (readonly Part[])[], throttle: Throttle) {
+    this.#requirements = requirements.filter((parts) => parts.length > 0);
+    this.#isOpen = this.#requirements.length < requirements.length;
+    this.#throttle = throttle;
+    this.#named = [...new Set(this.#requirements.flat().map(({ named }) => named))];
+    const [first, ...others] = this.#requirements;
+    this.#only = !this.#isOpen && others.length === 0 && first?.length === 1 ? first[0] : undefined;
+  }
+
+  /**
+   * The caller of a call; at once where that can be.
+   *
+   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED, TOO_MANY_REQUESTS, or what a scheme throws.
+   */
+  admit(call: Call): Caller | Promise<Caller> {
+    const retryAfterMs = this.#throttle.retryAfterMs(call.peer.address);
+    if (retryAfterMs !== undefined) return this.#judge(call, this.#recalled(call), retryAfterMs);
+    if (this.#only === undefined) return this.#admit(call);
+    const { named, scopes } = this.#only;
+    const found = named.check.check(call);
+    if (!(found instanceof Promise)) return this.#one(call, named, found, scopes);
+    return found.then((finding) => this.#one(call, named, finding, scopes));
+  }
+
+  #one(call: Call, named: NamedCheck, found: Finding, scopes: readonly string[]): Caller {
+    if (isCaller(found) && hasScopes(found, scopes)) return callerOf(found);
+    return this.#judge(call, new Map([[named, found]]));
+  }
+
+  async #admit(call: Call): Promise<Caller> {
+    const findings = new Map<NamedCheck, Finding>();
+    for (const parts of this.#requirements) {
+      for (const { named } of parts) {
+        if (!findings.has(named)) findings.set(named, await named.check.check(call));
+      }
+      // What later requirements would find is of no interest then.
+      if (parts.every((part) => meets(part, findings))) break;
+    }
+    return this.#judge(call, findings);
+  }
+
+  /** What is known without looking at anything that could be guessed. */
+  #recalled(call: Call): Map<NamedCheck, Finding> {
+    return new Map(this.#named.map((named) => [named, named.check.recall?.(call)]));
+  }
+
+  #judge(call: Call, findings: ReadonlyMap<NamedCheck, Finding>, retryAfterMs?: number): Caller {
+    const met = this.#requirements.find((parts) => parts.every((part) => meets(part, findings)));
+    if (met !== undefined) return merged(met.map(({ named }) => findings.get(named) as CallerInput));
+    if (retryAfterMs !== undefined) {
+      throw new A2AError("TOO_MANY_REQUESTS", "Too many attempts to authenticate have failed.", { retryAfterMs });
+    }
+    const all = [...findings.values()];
+    if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;
+    const lacking = this.#requirements.find((parts) => parts.every(({ named }) => isCaller(findings.get(named))));
+    if (lacking !== undefined) throw denied(lacking, findings);
+    if (all.some((finding) => finding !== undefined && !isCaller(finding))) this.#throttle.fail(call.peer.address);
+    const refusal = all.find((finding) => finding instanceof Refusal);
+    throw new A2AError("UNAUTHENTICATED", refusal?.description ?? "Valid credentials are required.", {
+      headers: { "www-authenticate": this.#challenges(findings) },
+    });
+  }
+
+  #challenges(findings: ReadonlyMap<NamedCheck, Finding>): string {
+    return this.#named
+      .map((named) => {
+        const part = this.#requirements.flat().find((each) => each.named === named);
+        return challenge(named.name, named.scheme, part?.scopes ?? [], findings.get(named));
+      })
+      .join(", ");
+  }
+}
+
+/** What `WWW-Authenticate` says to callers without credentials: one challenge for each scheme that a requirement names. */
+export function challengeOf(security: AgentSecurity): string {
+  const required = new Map(requirementsOf(security).flatMap((requirement) => Object.entries(requirement)));
+  return [...required]
+    .map(([name, scopes]) => challenge(name, security.schemes[name] as SecurityScheme, scopes))
+    .join(", ");
+}
+
+/** One challenge; of a bearer token with the scopes that are needed, and with what is wrong with it (RFC 6750, 3). */
+function challenge(name: string, scheme: SecurityScheme, scopes: readonly string[], finding?: Finding): string {
+  if (scheme.challenge.scheme.toLowerCase() !== "bearer") return challengeText(scheme.challenge, { realm: name });
+  return challengeText(scheme.challenge, {
+    realm: name,
+    ...(scopes.length > 0 && { scope: scopes.join(" ") }),
+    ...(finding instanceof Refusal && { error: "invalid_token", error_description: finding.description }),
+  });
+}
+
+/** Whether a scheme found a caller with a name. One in plain JavaScript may answer anything. */
+function isCaller(found: unknown): found is CallerInput {
+  if (typeof found !== "object" || found === null) return false;
+  const { owner } = found as { owner?: unknown };
+  return typeof owner === "string" && owner !== "";
+}
+
+function hasScopes({ scopes: granted = [] }: CallerInput, scopes: readonly string[]): boolean {
+  return scopes.length === 0 || scopes.every((scope) => granted.includes(scope));
+}
+
+function meets({ named, scopes }: Part, findings: ReadonlyMap<NamedCheck, Finding>): boolean {
+  const found = findings.get(named);
+  return isCaller(found) && hasScopes(found, scopes);
+}
+
+/** Absent fields get the values of a caller of whom nothing more is known. */
+function callerOf(found: CallerInput): Caller {
+  const { owner, authenticated = true, scopes = [], claims = {} } = found;
+  return found.scopes !== undefined && found.claims !== undefined && found.authenticated !== undefined
+    ? (found as Caller)
+    : { owner, authenticated, scopes, claims };
+}
+
+/** The first one, with the scopes and claims of all; of a claim that several have, the first one's. */
+function merged(found: readonly CallerInput[]): Caller {
+  const [first, ...others] = found as [CallerInput, ...CallerInput[]];
+  if (others.length === 0) return callerOf(first);
+  const scopes = [...new Set(found.flatMap((each) => each.scopes ?? []))];
+  const claims = Object.assign({}, ...found.map((each) => each.claims ?? {}).reverse()) as Caller["claims"];
+  return { owner: first.owner, authenticated: first.authenticated ?? true, scopes, claims };
+}
+
+/** Only scopes are missing: they are named, since the caller is known (RFC 6750, 3.1; specification 3.3.2). */
+function denied(parts: readonly Part[], findings: ReadonlyMap<NamedCheck, Finding>): A2AError {
+  const lacking = parts.filter((part) => !meets(part, findings));
+  const missing = [
+    ...new Set(
+      lacking.flatMap(({ named, scopes }) => {
+        const granted = (findings.get(named) as CallerInput).scopes ?? [];
+        return scopes.filter((scope) => !granted.includes(scope));
+      }),
+    ),
+  ].join(" ");
+  const challenges = lacking.map(({ named, scopes }) =>
+    challengeText(named.scheme.challenge, {
+      realm: named.name,
+      error: "insufficient_scope",
+      scope: scopes.join(" "),
+    }),
+  );
+  return new A2AError("PERMISSION_DENIED", `The caller lacks the scope ${missing}.`, {
+    metadata: { scope: missing },
+    headers: { "www-authenticate": challenges.join(", ") },
+  });
+}

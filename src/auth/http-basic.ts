@@ -1,0 +1,73 @@
+import type { Call } from "../core/call.js";
+import type { CallerInput } from "../core/caller.js";
+import { httpCredentials, nameAndPassword } from "./credentials.js";
+import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { Refusal, type SecurityScheme } from "./scheme.js";
+
+/** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
+export interface BasicUser extends Omit<KnownSecret, "owner"> {
+  readonly name: string;
+  readonly password?: string;
+  /** Owner of what the user creates. Default: the name. */
+  readonly owner?: string;
+}
+
+/** Options of `httpBasic`: either `users` or `check`. */
+export interface BasicOptions {
+  /** The users that are known. */
+  readonly users?: readonly BasicUser[];
+  /** Finds the caller of a name and a password; undefined refuses them. Compare in constant time. */
+  readonly check?: (
+    name: string,
+    password: string,
+    call: Call,
+  ) => CallerInput | undefined | Promise<CallerInput | undefined>;
+  /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
+  readonly realm?: string;
+  /** For people to read, in the card. */
+  readonly description?: string;
+}
+
+/** Name and password with every call (RFC 7617, in UTF-8; specification 4.5.3). Use it over TLS alone. */
+export function httpBasic(options: BasicOptions): SecurityScheme {
+  const { users = [], check, realm, description } = options;
+  return {
+    card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
+    challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
+    faults: faultsOf(options),
+    open: ({ limits }) => {
+      const entries = users.map((user) => ({ ...user, owner: user.owner ?? user.name }));
+      const known = knownSecrets(entries, ({ name, password }) => password && `${name}:${password}`);
+      const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
+      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
+      return {
+        check: (call) => {
+          const credentials = httpCredentials(call, "basic");
+          if (credentials === undefined) return undefined;
+          const given = credentials.length > limits.maxCredentialLength ? undefined : nameAndPassword(credentials);
+          if (given === undefined) return refused;
+          const caller = find(given.name, given.password, call);
+          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+        },
+      };
+    },
+  };
+}
+
+const refused = new Refusal("Name or password is not accepted.");
+
+function faultsOf({ users, check }: BasicOptions): string[] {
+  const faults: string[] = [];
+  if ((users === undefined) === (check === undefined)) faults.push("it needs either users or check");
+  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (users === undefined) return faults;
+  if (!Array.isArray(users)) return [...faults, "users is no list"];
+  for (const [i, user] of users.entries()) {
+    // RFC 7617, 2: a name with a colon cannot be sent.
+    if (typeof user?.name !== "string" || user.name === "" || user.name.includes(":")) {
+      faults.push(`users[${i}] has no name, or one with a colon`);
+    }
+  }
+  const named = users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
+  return [...faults, ...secretFaults("users", named, "password")];
+}

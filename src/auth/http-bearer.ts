@@ -1,0 +1,63 @@
+import type { Call } from "../core/call.js";
+import type { CallerInput } from "../core/caller.js";
+import { httpCredentials } from "./credentials.js";
+import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { Refusal, type SecurityScheme } from "./scheme.js";
+
+/** A token and its caller: the token itself, or its SHA-256 in hex. */
+export interface BearerToken extends KnownSecret {
+  readonly token?: string;
+}
+
+/** Options of `httpBearer`: either `tokens` or `check`. */
+export interface BearerOptions {
+  /** The tokens that are known. */
+  readonly tokens?: readonly BearerToken[];
+  /** Finds the caller of a token; undefined refuses it. Compare in constant time, or look up a digest of the token. */
+  readonly check?: (token: string, call: Call) => CallerInput | undefined | Promise<CallerInput | undefined>;
+  /** A hint at the form of the tokens, for the card. */
+  readonly bearerFormat?: string;
+  /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
+  readonly realm?: string;
+  /** For people to read, in the card. */
+  readonly description?: string;
+}
+
+/** Tokens without a form of their own in `Authorization: Bearer` (RFC 6750, 2.1; specification 4.5.3). For JWT see `jwt`. */
+export function httpBearer(options: BearerOptions): SecurityScheme {
+  const { tokens, check, bearerFormat, realm, description } = options;
+  return {
+    card: {
+      httpAuthSecurityScheme: {
+        scheme: "Bearer",
+        ...(bearerFormat !== undefined && { bearerFormat }),
+        ...(description !== undefined && { description }),
+      },
+    },
+    challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
+    faults: faultsOf(options),
+    open: ({ limits }) => {
+      const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);
+      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
+      return {
+        check: (call) => {
+          const token = httpCredentials(call, "bearer");
+          if (token === undefined) return undefined;
+          if (token === "" || token.length > limits.maxCredentialLength) return refused;
+          const caller = find(token, call);
+          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+        },
+      };
+    },
+  };
+}
+
+const refused = new Refusal("The token is not accepted.");
+
+function faultsOf({ tokens, check }: BearerOptions): string[] {
+  const faults: string[] = [];
+  if ((tokens === undefined) === (check === undefined)) faults.push("it needs either tokens or check");
+  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (tokens !== undefined) faults.push(...secretFaults("tokens", tokens, "token"));
+  return faults;
+}

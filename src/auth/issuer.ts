@@ -1,0 +1,49 @@
+import { A2AError } from "../core/error.js";
+import type { SchemeParts } from "./scheme.js";
+
+/** Asks an issuer of tokens for JSON, within the limits of time and size. Redirects are not followed. */
+export async function issuerJson(
+  url: string,
+  { limits }: Pick<SchemeParts, "limits">,
+  init: RequestInit = {},
+): Promise<unknown> {
+  const signal = AbortSignal.timeout(limits.issuerTimeoutMs);
+  const headers = { accept: "application/json", ...init.headers };
+  const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`${url} answered with the status ${response.status}`);
+  }
+  return JSON.parse(await boundedText(response, url, limits.maxIssuerBytes));
+}
+
+async function boundedText(response: Response, url: string, max: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done || value === undefined) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > max) {
+      await reader?.cancel();
+      throw new Error(`${url} answered with more than ${max} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** What a call hears whose credentials cannot be judged because the issuer does not answer as it should. */
+export function issuerUnavailable(retryAfterMs: number, cause: unknown): A2AError {
+  return new A2AError("UNAVAILABLE", "The credentials cannot be checked at the moment.", { retryAfterMs, cause });
+}
+
+/** What is wrong with the URL of an issuer: it has to be https, except on this machine. */
+export function issuerUrlFaults(name: string, url: unknown): string[] {
+  if (typeof url !== "string" || !URL.canParse(url)) return [`${name} is no absolute URL`];
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== "" || password !== "") return [`${name} has credentials in it`];
+  const isLocal = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+  return protocol === "https:" || (protocol === "http:" && isLocal) ? [] : [`${name} is not https`];
+}

@@ -1,0 +1,145 @@
+import type { CallerInput } from "../core/caller.js";
+import { httpCredentials } from "./credentials.js";
+import { issuerUrlFaults } from "./issuer.js";
+import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
+import { TokenMemory } from "./token-memory.js";
+import { createVerifier, type Verified, type VerifierOptions } from "./verifier.js";
+
+export type { JsonWebKeySet } from "./verifier.js";
+
+/** Options of `jwt`. */
+export interface JwtOptions {
+  /** The issuer's keys: the URL of its JWKS (https, except on this machine), or the set itself. RFC 7517. */
+  readonly jwks: VerifierOptions["jwks"];
+  /** Exactly what the claim `iss` has to be. */
+  readonly issuer: string;
+  /** What the claim `aud` has to name; one of several is enough. */
+  readonly audience: string | readonly string[];
+  /** Signature algorithms that are accepted. Default: RS, PS and ES with SHA-256 to SHA-512, and EdDSA. Never HS or `none`. */
+  readonly algorithms?: readonly string[];
+  /** How far clocks may be apart, in seconds. Default 5. */
+  readonly clockTolerance?: number;
+  /** What the header `typ` has to be, such as `at+jwt` (RFC 9068). Default: anything. */
+  readonly typ?: string;
+  /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
+  readonly maxTokenAge?: number;
+  /** Owner of what the caller creates, by the claims; undefined refuses the token. Default: the claim `sub`. */
+  readonly owner?: (claims: Readonly<Record<string, unknown>>) => string | undefined;
+  /** The caller's scopes. Default: the claims `scope` (words) and `scp` (words or a list). */
+  readonly scopes?: (claims: Readonly<Record<string, unknown>>) => readonly string[];
+  /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
+  readonly realm?: string;
+  /** For people to read, in the card. */
+  readonly description?: string;
+}
+
+/**
+ * JSON Web Tokens in `Authorization: Bearer` (RFC 6750, RFC 7519, RFC 8725; specification 4.5.3). Signature, issuer, audience
+ * and time are checked; a token without an end (`exp`) is refused. A verified token is remembered for
+ * `limits.credentialMemoryMs`, never beyond its end. Keys that rotate are found without a restart. While the
+ * issuer's keys cannot be had, calls are answered with UNAVAILABLE.
+ */
+export function jwt(options: JwtOptions): SecurityScheme {
+  const { issuer, realm, description, owner } = options;
+  return {
+    card: {
+      httpAuthSecurityScheme: {
+        scheme: "Bearer",
+        bearerFormat: "JWT",
+        ...(description !== undefined && { description }),
+      },
+    },
+    challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
+    ...(owner === undefined && { namespace: issuer }),
+    faults: jwtFaults(options),
+    open: (parts) => tokenCheck(parts, createVerifier(options, parts), options),
+  };
+}
+
+/** What verifies a token: its claims, or why it is refused. */
+export type Verify = (token: string) => Promise<Verified | Refusal>;
+
+/** Checks bearer tokens that have claims, and remembers the ones that are good. */
+export function tokenCheck(
+  { limits }: SchemeParts,
+  verify: Verify,
+  { owner = ownerOf, scopes = scopesOf }: Pick<JwtOptions, "owner" | "scopes">,
+): SchemeCheck {
+  const memory = new TokenMemory(limits);
+  const callerOf = async (token: string): Promise<CallerInput | Refusal> => {
+    const verified = await verify(token);
+    if (verified instanceof Refusal) return verified;
+    const claims = frozen(verified.claims);
+    const name = owner(claims);
+    if (typeof name !== "string" || name === "") return new Refusal("The token names no subject.");
+    const caller: CallerInput = Object.freeze({
+      owner: name,
+      authenticated: true,
+      scopes: Object.freeze([...scopes(claims)]),
+      claims,
+    });
+    memory.set(token, caller, verified.endsAt);
+    return caller;
+  };
+  return {
+    check: (call) => {
+      const token = httpCredentials(call, "bearer");
+      if (token === undefined) return undefined;
+      if (token === "" || token.length > limits.maxCredentialLength) return malformed;
+      return memory.get(token) ?? callerOf(token);
+    },
+    recall: (call) => {
+      const token = httpCredentials(call, "bearer");
+      return token === undefined || token.length > limits.maxCredentialLength ? undefined : memory.get(token);
+    },
+  };
+}
+
+const malformed = new Refusal("The token is malformed.");
+
+const ownerOf = ({ sub }: Readonly<Record<string, unknown>>): string | undefined =>
+  typeof sub === "string" ? sub : undefined;
+
+function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): string[] {
+  const words = (value: unknown): string[] => {
+    if (Array.isArray(value)) return value.filter((each) => typeof each === "string");
+    return typeof value === "string" ? value.split(" ").filter((each) => each !== "") : [];
+  };
+  return [...new Set([...words(scope), ...words(scp)])];
+}
+
+/** Claims are given to every call of the token: nobody may change them for the next one. */
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) frozen(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+/** What is wrong with the options, as far as it can be seen. */
+function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
+  const faults: string[] = [];
+  if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
+  const audiences = typeof audience === "string" ? [audience] : (audience ?? []);
+  const areTexts = Array.isArray(audiences) && audiences.every((each) => typeof each === "string" && each !== "");
+  if (!areTexts || audiences.length === 0) faults.push("audience is missing");
+  if (typeof jwks === "object" && jwks !== null && !(jwks instanceof URL)) {
+    if (!Array.isArray(jwks.keys)) faults.push("jwks has no list of keys");
+  } else {
+    faults.push(...issuerUrlFaults("jwks", jwks instanceof URL ? jwks.href : jwks));
+  }
+  for (const algorithm of algorithms ?? []) {
+    if (!/^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(algorithm)) {
+      faults.push(`algorithms has ${JSON.stringify(algorithm)}, which is no signature with a public key`);
+    }
+  }
+  if (algorithms?.length === 0) faults.push("algorithms is empty");
+  if (clockTolerance !== undefined && !(clockTolerance >= 0 && clockTolerance <= 600)) {
+    faults.push("clockTolerance is not between 0 and 600 seconds");
+  }
+  for (const [name, value] of Object.entries({ owner, scopes })) {
+    if (value !== undefined && typeof value !== "function") faults.push(`${name} is no function`);
+  }
+  return faults;
+}

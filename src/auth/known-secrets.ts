@@ -1,0 +1,48 @@
+import type { CallerInput } from "../core/caller.js";
+import { fingerprint, fingerprintOfHash, isSha256 } from "./fingerprint.js";
+
+/** One secret that is known at start, as it is or by its SHA-256, and the caller that it stands for. */
+export interface KnownSecret extends CallerInput {
+  /** SHA-256 of the secret in hex, so that the configuration need not have the secret itself. */
+  readonly sha256?: string;
+}
+
+/** The callers of secrets that are known at start, by the secrets' fingerprints. */
+export function knownSecrets<S extends KnownSecret>(
+  known: readonly S[],
+  secretOf: (entry: S) => string | undefined,
+): (secret: string) => CallerInput | undefined {
+  // Fingerprints need random bytes, so they are made with the first call.
+  let callers: Map<string, CallerInput> | undefined;
+  const make = (): Map<string, CallerInput> => new Map(known.map((entry) => [print(entry, secretOf), callerOf(entry)]));
+  return (secret) => {
+    callers ??= make();
+    return callers.get(fingerprint(secret));
+  };
+}
+
+function print<S extends KnownSecret>(entry: S, secretOf: (entry: S) => string | undefined): string {
+  const secret = secretOf(entry);
+  return secret === undefined ? fingerprintOfHash(Buffer.from(entry.sha256 ?? "", "hex")) : fingerprint(secret);
+}
+
+function callerOf({ owner, authenticated, scopes, claims }: KnownSecret): CallerInput {
+  return {
+    owner,
+    ...(authenticated !== undefined && { authenticated }),
+    ...(scopes !== undefined && { scopes }),
+    ...(claims !== undefined && { claims }),
+  };
+}
+
+/** What is wrong with such entries, without the secrets themselves. */
+export function secretFaults(place: string, known: unknown, field: string): string[] {
+  if (!Array.isArray(known)) return [`${place} is no list`];
+  return known.flatMap((entry: Record<string, unknown> | null, i) => {
+    const faults: string[] = [];
+    if (typeof entry?.owner !== "string" || entry.owner === "") faults.push(`${place}[${i}] has no owner`);
+    const isGiven = typeof entry?.[field] === "string" && entry[field] !== "";
+    if (isGiven === isSha256(entry?.sha256)) faults.push(`${place}[${i}] needs either ${field} or its sha256 in hex`);
+    return faults;
+  });
+}

@@ -1,0 +1,89 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  AuthorizationCodeOAuthFlowSchema,
+  ClientCredentialsOAuthFlowSchema,
+  DeviceCodeOAuthFlowSchema,
+  ImplicitOAuthFlowSchema,
+  OAuth2SecuritySchemeSchema,
+  PasswordOAuthFlowSchema,
+  SecuritySchemeSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+/** Exactly one of the fields. */
+type OneOf<T> = {
+  [K in keyof T]: { readonly [P in K]: T[P] } & { readonly [P in Exclude<keyof T, K>]?: never };
+}[keyof T];
+
+/** None of the fields. */
+type NoneOf<T> = { readonly [K in keyof T]?: never };
+
+/**
+ * One way to authenticate, as the specification's JSON has it, `{ httpAuthSecurityScheme: { scheme: "Bearer" } }`, or as
+ * protobuf's objects do, `{ scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } }`.
+ */
+export type SecuritySchemeInput =
+  | OneOf<SecuritySchemes>
+  | (MessageInitShape<typeof SecuritySchemeSchema> & NoneOf<SecuritySchemes>);
+
+/** The kinds of security schemes, by their names in the specification's JSON. Specification 4.5.1. */
+export interface SecuritySchemes {
+  apiKeySecurityScheme: ApiKeySecurityScheme;
+  httpAuthSecurityScheme: HttpAuthSecurityScheme;
+  oauth2SecurityScheme: OAuth2SecurityScheme;
+  openIdConnectSecurityScheme: OpenIdConnectSecurityScheme;
+  mtlsSecurityScheme: MutualTlsSecurityScheme;
+}
+
+interface Described {
+  /** For people to read. */
+  readonly description?: string;
+}
+
+/** A key that the client sends with every request. Specification 4.5.2. */
+export interface ApiKeySecurityScheme extends Described {
+  /** Where the key goes. */
+  readonly location: "header" | "query" | "cookie";
+  /** Name of that header, query parameter or cookie. */
+  readonly name: string;
+}
+
+/** HTTP authentication (RFC 9110, section 11). Specification 4.5.3. */
+export interface HttpAuthSecurityScheme extends Described {
+  /** Name of the scheme as IANA registers it, such as `Bearer`; upper and lower case are the same. */
+  readonly scheme: string;
+  /** A hint at the form of a bearer token, such as `JWT`. */
+  readonly bearerFormat?: string;
+}
+
+/** OAuth 2.0 (RFC 6749). Specification 4.5.4. */
+export interface OAuth2SecurityScheme extends Described {
+  /** How to get a token: exactly one flow. */
+  readonly flows: OneOf<OAuthFlows> | (OAuthFlowsMessage & NoneOf<OAuthFlows>);
+  /** Where the metadata of the authorization server are (RFC 8414), over TLS. */
+  readonly oauth2MetadataUrl?: string;
+}
+
+type OAuthFlowsMessage = NonNullable<MessageInitShape<typeof OAuth2SecuritySchemeSchema>["flows"]>;
+
+/** The flows of OAuth 2.0, by their names in the specification's JSON. Specification 4.5.7. */
+export interface OAuthFlows {
+  /** A user signs in with a browser. */
+  authorizationCode: MessageInitShape<typeof AuthorizationCodeOAuthFlowSchema>;
+  /** The client acts for itself. */
+  clientCredentials: MessageInitShape<typeof ClientCredentialsOAuthFlowSchema>;
+  /** A user signs in on another device. */
+  deviceCode: MessageInitShape<typeof DeviceCodeOAuthFlowSchema>;
+  /** Deprecated: use `authorizationCode` with PKCE. */
+  implicit: MessageInitShape<typeof ImplicitOAuthFlowSchema>;
+  /** Deprecated: use `authorizationCode` with PKCE or `deviceCode`. */
+  password: MessageInitShape<typeof PasswordOAuthFlowSchema>;
+}
+
+/** OpenID Connect. Specification 4.5.5. */
+export interface OpenIdConnectSecurityScheme extends Described {
+  /** The discovery document of the provider. */
+  readonly openIdConnectUrl: string;
+}
+
+/** TLS in which the client shows a certificate as well. Specification 4.5.6. */
+export interface MutualTlsSecurityScheme extends Described {}

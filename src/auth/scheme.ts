@@ -1,0 +1,54 @@
+import type { Call } from "../core/call.js";
+import type { CallerInput } from "../core/caller.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Challenge } from "./challenge.js";
+import type { SecuritySchemeInput } from "./scheme-card.js";
+
+/**
+ * One way to authenticate, as a value: what the card says of it, and how it is checked. `jwt`, `apiKey`, `httpBearer`,
+ * `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
+ */
+export interface SecurityScheme {
+  /** What cards say of it, as in the specification's JSON. */
+  readonly card: SecuritySchemeInput;
+  /** What `WWW-Authenticate` says of it; its realm is the name that the declaration gives it, unless it says another. */
+  readonly challenge: Challenge;
+  /** Whose names its callers have, where nothing of the author's maps them: two issuers may mean two people by one name. */
+  readonly namespace?: string;
+  /** What is wrong with how it was made, as sentences without a full stop. */
+  readonly faults: readonly string[];
+  /** Makes its check for one server. It begins nothing that would have to be ended. */
+  open(parts: SchemeParts): SchemeCheck;
+}
+
+/** What a check gets of its server. */
+export interface SchemeParts {
+  readonly limits: Limits;
+  readonly logger: Logger;
+}
+
+/** What was found in a call: its caller; credentials that are not accepted; undefined without any of this scheme. */
+export type Finding = CallerInput | Refusal | undefined;
+
+/** Looks for the credentials of one scheme in calls. */
+export interface SchemeCheck {
+  /**
+   * Looks at one call, once. What it throws refuses the call: an A2AError as it is, anything else as an internal error.
+   */
+  check(call: Call): Finding | Promise<Finding>;
+  /**
+   * The caller of credentials that nobody can guess and that were verified shortly before, or undefined. Asked alone where
+   * an address has failed too often.
+   */
+  recall?(call: Call): CallerInput | undefined;
+}
+
+/** Credentials that are not accepted. The text goes to the client: it names what is wrong, and never the credentials. */
+export class Refusal {
+  readonly description: string;
+
+  constructor(description: string) {
+    this.description = description;
+  }
+}

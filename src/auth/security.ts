@@ -1,0 +1,128 @@
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { SecurityScheme } from "./scheme.js";
+import type { SecuritySchemeInput } from "./scheme-card.js";
+
+/**
+ * What one call has to meet: schemes by their names, each with the scopes that its caller needs. All of them have to be
+ * met; `"bearer"` stands for `{ bearer: [] }`. `{}` lets callers in who send no credentials at all. Specification 4.5.
+ */
+export type RequirementInput = string | Readonly<Record<string, readonly string[]>>;
+
+/** Who may call an agent. Specification 4.5, 7.4. */
+export interface AgentSecurity {
+  /** Ways to authenticate, by the names that cards and requirements use. */
+  readonly schemes: Readonly<Record<string, SecurityScheme>>;
+  /**
+   * A call has to meet one of these. Where one has several schemes, the caller is that of the first, with the scopes and claims of
+   * all. Default: any one of the schemes.
+   */
+  readonly require?: readonly RequirementInput[];
+  /** What messages for a skill have to meet besides, by the skill's id. It needs `skillOf`. */
+  readonly skills?: Readonly<Record<string, SkillSecurity>>;
+  /**
+   * The id of the skill that a message is for, or undefined. The protocol has no place for it; the agent and its clients have
+   * to agree on one, such as a field of the metadata. It runs before anything is stored.
+   */
+  readonly skillOf?: (message: Message) => string | undefined;
+}
+
+/** Who may use a skill. */
+export interface SkillSecurity {
+  /** A message has to meet one of these, besides what the agent requires. */
+  readonly require: readonly RequirementInput[];
+}
+
+/** The scopes that each scheme of a requirement has to give. */
+export type Requirement = Readonly<Record<string, readonly string[]>>;
+
+/** The requirements of an agent, in full. */
+export function requirementsOf({ schemes, require }: AgentSecurity): Requirement[] {
+  return (require ?? Object.keys(schemes)).map(requirementOf);
+}
+
+/** A requirement in full. */
+export function requirementOf(input: RequirementInput): Requirement {
+  return typeof input === "string" ? { [input]: [] } : input;
+}
+
+/** What a card says of a declaration, as in the specification's JSON. */
+export interface SecurityCard {
+  readonly securitySchemes: Readonly<Record<string, SecuritySchemeInput>>;
+  readonly securityRequirements: readonly RequirementCard[];
+  /** By the id of the skill. */
+  readonly skills: Readonly<Record<string, readonly RequirementCard[]>>;
+}
+
+interface RequirementCard {
+  readonly schemes: Record<string, { list: string[] }>;
+}
+
+/** The fields of a card that come from a declaration. */
+export function securityCard(security: AgentSecurity): SecurityCard {
+  const { schemes, skills = {} } = security;
+  return {
+    securitySchemes: Object.fromEntries(Object.entries(schemes).map(([name, { card }]) => [name, card])),
+    securityRequirements: requirementsOf(security).map(cardOf),
+    skills: Object.fromEntries(
+      Object.entries(skills).map(([id, { require }]) => [id, require.map((each) => cardOf(requirementOf(each)))]),
+    ),
+  };
+}
+
+function cardOf(requirement: Requirement): RequirementCard {
+  const schemes = Object.entries(requirement).map(([name, scopes]) => [name, { list: [...scopes] }]);
+  return { schemes: Object.fromEntries(schemes) };
+}
+
+/** What is wrong with a declaration, as sentences that begin with the place. */
+export function securityFaults(security: unknown): string[] {
+  const { schemes, require, skills = {}, skillOf } = (security ?? {}) as Partial<AgentSecurity>;
+  if (typeof schemes !== "object" || schemes === null || Object.keys(schemes).length === 0) {
+    return ["security.schemes is missing: give at least one scheme, by its name"];
+  }
+  const faults = Object.entries(schemes).flatMap(([name, scheme]) => schemeFaults(`security.schemes.${name}`, scheme));
+  if (require !== undefined) faults.push(...requirementFaults("security.require", require, schemes));
+  for (const [id, skill] of Object.entries(skills)) {
+    faults.push(...requirementFaults(`security.skills.${id}.require`, skill?.require, schemes));
+  }
+  if (skillOf !== undefined && typeof skillOf !== "function") faults.push("security.skillOf is no function");
+  if (Object.keys(skills).length > 0 && skillOf === undefined) {
+    faults.push("security.skills needs security.skillOf: nothing else says which skill a message is for");
+  }
+  return [...faults, ...namespaceFaults(Object.values(schemes))];
+}
+
+function schemeFaults(place: string, scheme: SecurityScheme | undefined): string[] {
+  if (typeof scheme?.open !== "function" || !Array.isArray(scheme.faults)) {
+    return [`${place} is no scheme: make it with jwt, apiKey, httpBearer, httpBasic or custom`];
+  }
+  return scheme.faults.map((fault: string) => `${place}: ${fault}`);
+}
+
+function requirementFaults(place: string, given: unknown, schemes: AgentSecurity["schemes"]): string[] {
+  if (!Array.isArray(given)) return [`${place} is no list`];
+  // An empty list would say that nothing is required: too much for a slip.
+  if (given.length === 0) return [`${place} is empty: leave it out for any one of the schemes, or give [{}] for none`];
+  return given.flatMap((input: unknown, i) => {
+    const requirement = typeof input === "string" ? { [input]: [] } : input;
+    if (typeof requirement !== "object" || requirement === null) return [`${place}[${i}] is no requirement`];
+    return Object.entries(requirement).flatMap(([name, scopes]) => {
+      if (!Object.hasOwn(schemes, name)) {
+        return [`${place}[${i}] names the scheme "${name}", which security.schemes does not declare`];
+      }
+      const areScopes = Array.isArray(scopes) && scopes.every(isScope);
+      return areScopes ? [] : [`${place}[${i}].${name} is no list of scopes`];
+    });
+  });
+}
+
+/** RFC 6749, 3.3. */
+const isScope = (scope: unknown): boolean => typeof scope === "string" && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope);
+
+function namespaceFaults(schemes: readonly SecurityScheme[]): string[] {
+  const all = new Set(schemes.map((scheme) => scheme?.namespace).filter((name) => name !== undefined));
+  if (all.size < 2) return [];
+  return [
+    `security.schemes has tokens of several issuers (${[...all].join(", ")}), who may give one name to two subjects: say by owner how they are told apart`,
+  ];
+}

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import type { CallerInput } from "../core/caller.js";
+import type { Limits } from "../core/limits.js";
+
+interface Remembered {
+  readonly caller: CallerInput;
+  /** On the clock that nobody sets. */
+  readonly forgetAt: number;
+  /** The token's own end, in milliseconds of the day's clock. */
+  readonly endsAt: number;
+}
+
+/**
+ * Callers of tokens that were verified, for a bounded time and a bounded number of them, by a digest of the token: the
+ * tokens themselves are not kept. Nothing is remembered beyond a token's own end.
+ */
+export class TokenMemory {
+  readonly #limits: Limits;
+  readonly #callers = new Map<string, Remembered>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  get(token: string): CallerInput | undefined {
+    if (this.#callers.size === 0) return undefined;
+    const key = digest(token);
+    const found = this.#callers.get(key);
+    if (found === undefined) return undefined;
+    if (performance.now() < found.forgetAt && Date.now() < found.endsAt) return found.caller;
+    this.#callers.delete(key);
+    return undefined;
+  }
+
+  /** @param endsAt the token's end, in seconds since 1970. */
+  set(token: string, caller: CallerInput, endsAt: number): void {
+    const { credentialMemoryMs, maxRememberedCredentials } = this.#limits;
+    const key = digest(token);
+    this.#callers.delete(key);
+    const oldest = this.#callers.keys().next();
+    if (this.#callers.size >= maxRememberedCredentials && !oldest.done) this.#callers.delete(oldest.value);
+    this.#callers.set(key, { caller, forgetAt: performance.now() + credentialMemoryMs, endsAt: endsAt * 1000 });
+  }
+}
+
+const digest = (token: string): string => createHash("sha256").update(token).digest("base64");

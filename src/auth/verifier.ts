@@ -1,0 +1,148 @@
+import type * as Jose from "jose";
+import { IssuerDocument } from "./issuer-document.js";
+import { Refusal, type SchemeParts } from "./scheme.js";
+
+/** A set of public keys (RFC 7517, 5). */
+export interface JsonWebKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What tokens are verified by; see `JwtOptions`. */
+export interface VerifierOptions {
+  readonly jwks: string | URL | JsonWebKeySet;
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  readonly algorithms?: readonly string[];
+  readonly clockTolerance?: number;
+  readonly typ?: string;
+  readonly maxTokenAge?: number;
+}
+
+/** A token that is what it says. */
+export interface Verified {
+  readonly claims: Record<string, unknown>;
+  /** Its end, in seconds since 1970. */
+  readonly endsAt: number;
+}
+
+/** Signatures with public keys alone: a shared secret would make the public key a password (RFC 8725, 2.1). */
+export const publicKeyAlgorithms: readonly string[] = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
+
+/** Keys of a set that fit a token without a key id, of which each is tried. */
+const MAX_TRIED = 8;
+
+type Keys = ReturnType<typeof Jose.createLocalJWKSet>;
+
+/** Verifies tokens of one issuer. The library is loaded with the first server that needs it. */
+export function createVerifier(
+  options: VerifierOptions,
+  parts: SchemeParts,
+): (token: string) => Promise<Verified | Refusal> {
+  const library = import("jose");
+  // Whoever verifies hears of it.
+  library.catch(() => {});
+  const { jwks } = options;
+  const keys = keySource(library, jwks, parts);
+  return async (token) => {
+    const jose = await library;
+    const judge = async (keySet: Keys): Promise<Verified> => {
+      const { payload } = await verifyWith(jose, token, keySet, options);
+      return { claims: payload, endsAt: payload.exp ?? 0 };
+    };
+    const current = await keys.get();
+    try {
+      try {
+        return await judge(current);
+      } catch (error) {
+        // The issuer may have a new key since.
+        if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
+        const renewed = await keys.renewed();
+        if (renewed === current) throw error;
+        return await judge(renewed);
+      }
+    } catch (error) {
+      const refusal = refusalOf(jose, error);
+      if (refusal === undefined) throw error;
+      return refusal;
+    }
+  };
+}
+
+interface KeySource {
+  get(): Promise<Keys>;
+  renewed(): Promise<Keys>;
+}
+
+function keySource(library: Promise<typeof Jose>, jwks: VerifierOptions["jwks"], parts: SchemeParts): KeySource {
+  const setOf = async (json: unknown): Promise<Keys> => (await library).createLocalJWKSet(json as Jose.JSONWebKeySet);
+  if (typeof jwks === "string" || jwks instanceof URL) return new IssuerDocument(() => String(jwks), setOf, parts);
+  let set: Promise<Keys> | undefined;
+  const get = (): Promise<Keys> => {
+    set ??= setOf(jwks);
+    return set;
+  };
+  return { get, renewed: get };
+}
+
+/** Header parameters that bring a key along (`jwk`, `jku`, `x5u`, `x5c`) are not looked at: keys come from the set alone. */
+async function verifyWith(
+  jose: typeof Jose,
+  token: string,
+  keys: Keys,
+  { issuer, audience, algorithms = publicKeyAlgorithms, clockTolerance = 5, typ, maxTokenAge }: VerifierOptions,
+): Promise<Jose.JWTVerifyResult> {
+  const options: Jose.JWTVerifyOptions = {
+    issuer,
+    audience: typeof audience === "string" ? audience : [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ["exp"],
+    ...(typ !== undefined && { typ }),
+    ...(maxTokenAge !== undefined && { maxTokenAge }),
+  };
+  try {
+    return await jose.jwtVerify(token, keys, options);
+  } catch (error) {
+    if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      if (++tried > MAX_TRIED) break;
+      try {
+        return await jose.jwtVerify(token, key, options);
+      } catch (inner) {
+        if (!(inner instanceof jose.errors.JWSSignatureVerificationFailed)) throw inner;
+      }
+    }
+    throw new jose.errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** What the client is told of a token that is refused; undefined for what is no fault of the token's. */
+function refusalOf({ errors }: typeof Jose, error: unknown): Refusal | undefined {
+  if (error instanceof errors.JWTExpired) return new Refusal("The token has expired.");
+  if (error instanceof errors.JWTClaimValidationFailed) return new Refusal(claimFault(error));
+  if (error instanceof errors.JOSEAlgNotAllowed) return new Refusal("The token's algorithm is not allowed.");
+  if (error instanceof errors.JWKSNoMatchingKey) return new Refusal("The token is signed with an unknown key.");
+  if (error instanceof errors.JWSSignatureVerificationFailed) return new Refusal("The token's signature is wrong.");
+  return error instanceof errors.JOSEError ? new Refusal("The token is malformed.") : undefined;
+}
+
+function claimFault({ claim, reason }: Jose.errors.JWTClaimValidationFailed): string {
+  if (reason === "missing") return `The token lacks ${/^[\w-]{1,32}$/.test(claim) ? claim : "a claim"}.`;
+  if (claim === "aud") return "The token is for another audience.";
+  if (claim === "iss") return "The token is of another issuer.";
+  if (claim === "nbf" || claim === "iat") return "The token is not valid yet.";
+  return claim === "typ" ? "The token is of another type." : "The token is malformed.";
+}

@@ -1,0 +1,119 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
+
+/** How the issuer answers when it is asked for its keys. */
+export type Mood = "well" | "fails" | "stalls" | "floods" | "lies" | "redirects";
+
+interface Key {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+}
+
+/** Claims that differ from those of an ordinary token; undefined leaves one out. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** An issuer of tokens on this machine, whose keys rotate when a test says so and which can behave badly. */
+export class TestIssuer {
+  readonly url: string;
+  mood: Mood = "well";
+  /** How often it was asked for keys. */
+  asked = 0;
+  /** Every token that it made. */
+  readonly made: string[] = [];
+  readonly #server: Server;
+  #keys: Key[];
+
+  private constructor(server: Server, keys: Key[]) {
+    this.#server = server;
+    this.#keys = keys;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  static async start(): Promise<TestIssuer> {
+    const keys = [await newKey("k1")];
+    let issuer: TestIssuer | undefined;
+    const server = createServer((request, response) => void issuer?.answer(request.url ?? "", response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+    issuer = new TestIssuer(server, keys);
+    return issuer;
+  }
+
+  get jwks(): string {
+    return `${this.url}/jwks`;
+  }
+
+  /** A key that comes; the old ones stay or go. */
+  async rotate({ keepOld = true } = {}): Promise<void> {
+    const key = await newKey(`k${Math.random()}`);
+    this.#keys = keepOld ? [...this.#keys, key] : [key];
+  }
+
+  /** A token of the newest key. */
+  async token(claims: Claims = {}, header: Record<string, unknown> = {}): Promise<string> {
+    const key = this.#keys.at(-1) as Key;
+    return this.#sign(key.privateKey, claims, { kid: key.kid, ...header });
+  }
+
+  /** A token signed with another key than it says. */
+  async forged(claims: Claims = {}, header: Record<string, unknown> = {}): Promise<string> {
+    const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+    const jwk = await exportJWK(publicKey);
+    return this.#sign(privateKey, claims, header.jwk === true ? { ...header, jwk } : header);
+  }
+
+  /** The public key as text, which a careless server takes for a shared secret. */
+  publicPem(): Promise<string> {
+    return exportSPKI((this.#keys.at(-1) as Key).publicKey);
+  }
+
+  keyId(): string {
+    return (this.#keys.at(-1) as Key).kid;
+  }
+
+  async #sign(key: CryptoKey, claims: Claims, header: Record<string, unknown>): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    const all = { iss: this.url, aud: "agents", sub: "alice", exp: now + 600, scope: "read", ...claims };
+    const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    const token = await new SignJWT(payload).setProtectedHeader({ alg: "ES256", ...header }).sign(key);
+    this.made.push(token);
+    return token;
+  }
+
+  async answer(path: string, response: ServerResponse): Promise<void> {
+    if (path !== "/jwks") return void response.writeHead(404).end();
+    this.asked++;
+    const keys = await Promise.all(
+      this.#keys.map(async ({ kid, publicKey }) => ({
+        ...(await exportJWK(publicKey)),
+        kid,
+        alg: "ES256",
+        use: "sig",
+      })),
+    );
+    switch (this.mood) {
+      case "fails":
+        return void response.writeHead(500).end("out of order");
+      case "stalls":
+        return;
+      case "floods":
+        return void response.end(JSON.stringify({ keys, more: "x".repeat(3_000_000) }));
+      case "lies":
+        return void response.end('{"keys":"none today"}');
+      case "redirects":
+        return void response.writeHead(302, { location: `${this.url}/elsewhere` }).end();
+      default:
+        return void response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+async function newKey(kid: string): Promise<Key> {
+  return { kid, ...(await generateKeyPair("ES256", { extractable: true })) };
+}

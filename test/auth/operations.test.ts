@@ -1,0 +1,116 @@
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { httpBearer } from "../../src/index.js";
+import { obedient } from "../conformance/agents.js";
+import type { CallOptions, Driver } from "../support/driver.js";
+import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.js";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const as = (token: string): CallOptions => ({ headers: { Authorization: `Bearer ${token}` } });
+
+/**
+ * A request of any rpc about a task, made from the descriptor alone: whatever the contract gets later is asked here, too. A
+ * task's id is in `taskId`, in the message, or else in `id`.
+ */
+function about(method: DescMethod, taskId: string, tenant: string): JsonObject {
+  const names = method.input.fields.map(({ localName }) => localName);
+  const request: JsonObject = { tenant };
+  if (names.includes("message")) {
+    return { ...request, message: { ...(say("echo mine").message as JsonObject), taskId } };
+  }
+  if (names.includes("taskId")) request.taskId = taskId;
+  if (names.includes("id")) request.id = names.includes("taskId") ? "a-configuration" : taskId;
+  if (names.includes("url")) request.url = "https://client.example/hook";
+  return request;
+}
+
+const isUnary = (method: DescMethod): boolean => method.methodKind === "unary";
+
+/** An answer with everything that the client can see, but for what differs from call to call. */
+async function seen(driver: Driver, method: DescMethod, request: JsonObject, options: CallOptions, taskId: string) {
+  const reply = isUnary(method)
+    ? await driver.call(method.name, request, options)
+    : await driver.stream(method.name, request, options).rest();
+  const { "x-request-id": _id, date: _date, ...rest } = reply.headers;
+  const headers = Object.entries(rest).map(([name, value]) =>
+    name.endsWith("-bin") ? [name, Buffer.from(value, "base64").toString("latin1")] : [name, value],
+  );
+  const { headers: _headers, ...answer } = reply;
+  const text = JSON.stringify({ answer, headers }).replaceAll(taskId, "<task>");
+  return { text, reason: reply.error?.reason };
+}
+
+/** As long as the ids of tasks are, so that lengths are the same. */
+const unknown = "01a1fdef-a9b7-72bd-98a6-000000000000";
+
+describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over %s", (title) => {
+  let world: SecuredWorld;
+  let driver: Driver;
+  beforeAll(async () => {
+    const tokens = ["alice", "bob"].map((owner) => ({ owner, token: owner }));
+    const security = { schemes: { bearer: httpBearer({ tokens }) } };
+    const extendedCard = { description: "More." };
+    const agent = { ...obedient("owned", {}, { extendedCard }), security };
+    world = await secured({ agent, tenants: ["north", "south"] });
+    driver = world.drivers.get(title) as Driver;
+  });
+  afterAll(() => world.close());
+
+  /** A task of Alice's in the north that waits for her. */
+  async function taskOfAlice(): Promise<string> {
+    const { message, error } = await driver.call(
+      "SendMessage",
+      { tenant: "north", ...say("ask Which one?") } as JsonObject,
+      as("alice"),
+    );
+    expect(error).toBeUndefined();
+    const { task } = message as unknown as { task: { id: string } };
+    return task.id;
+  }
+
+  it.each(A2AService.methods.map((method) => [method.name, method] as const))(
+    "%s is for nobody without credentials, and shows others nothing [SRV-AUTH-01 SRV-AUTH-07 SRV-AUTH-08]",
+    async (_name, method) => {
+      const id = await taskOfAlice();
+      for (const options of [{}, as("mallory")]) {
+        for (const [tenant, taskId] of [
+          ["north", id],
+          ["north", unknown],
+          ["nowhere", id],
+        ] as const) {
+          const { reason } = await seen(driver, method, about(method, taskId, tenant), options, taskId);
+          expect(reason).toBe("UNAUTHENTICATED");
+        }
+      }
+      // Another user, and the same user in another tenant: as if the task were not there.
+      for (const [token, tenant] of [
+        ["bob", "north"],
+        ["alice", "south"],
+        ["bob", "south"],
+      ] as const) {
+        const theirs = await seen(driver, method, about(method, id, tenant), as(token), id);
+        const none = await seen(driver, method, about(method, unknown, tenant), as(token), unknown);
+        expect(theirs).toEqual(none);
+        expect(theirs.text).not.toContain("Which one?");
+      }
+      // It is still there for its owner, as it was.
+      const { message } = await driver.call("GetTask", { tenant: "north", id }, as("alice"));
+      expect(message).toMatchObject({ id, status: { state: "TASK_STATE_INPUT_REQUIRED" } });
+      expect(message?.history).toHaveLength(1);
+      const owner = isUnary(method)
+        ? await driver.call(method.name, about(method, id, "north"), as("alice"))
+        : await first(driver, method, about(method, id, "north"));
+      expect(["UNAUTHENTICATED", "PERMISSION_DENIED", "TASK_NOT_FOUND"]).not.toContain(owner.error?.reason);
+    },
+  );
+});
+
+/** The first thing that a stream brings. */
+async function first(driver: Driver, method: DescMethod, request: JsonObject) {
+  const stream = driver.stream(method.name, request, as("alice"));
+  const item = await stream.next();
+  stream.hangUp();
+  return { error: "error" in item ? item.error : undefined };
+}
