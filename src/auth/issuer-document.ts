@@ -68,6 +68,7 @@ export class IssuerDocument<T> {
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error;
+      this.#triedAt = performance.now();
       logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
     }
   }

@@ -40,7 +40,7 @@ export const places = {
   clone: { page: /^README\.md$/, has: begins("npm ci && npm start\n"), test: "test/package/package.tools.ts" },
   install: { page: /^README\.md$/, has: begins("npm init -y "), test: "test/package/package.tools.ts" },
   programs: { page: /^README\.md$/, has: written("ts"), test: "test/package/package.tools.ts" },
-  examples: { page: /^docs\/embedding\.md$/, has: written("ts"), test: "test/docs/embedding.test.ts" },
+  examples: { page: /^docs\/(embedding|security)\.md$/, has: written("ts"), test: "test/docs/embedding.test.ts" },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,
