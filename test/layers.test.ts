@@ -169,6 +169,14 @@ describe("the layers of src/", () => {
     expect(wrong).toEqual(["src/core/bytes.ts"]);
   });
 
+  it("know in two files of core and wire what of the event loop and the process is not in every runtime", () => {
+    const known = /\b(?:setImmediate|nextTick|process\.)/;
+    const wrong = files.filter(
+      (file) => /^(core|wire)$/.test(layerOf(file) ?? "") && known.test(withoutComments(file)),
+    );
+    expect(wrong).toEqual(["src/core/call-all.ts", "src/core/rounds.ts"]);
+  });
+
   it("have no import cycle", () => {
     expect(cycles(imports.filter(({ typeOnly }) => !typeOnly))).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { reportThrown } from "./call-all.js";
+import { inNextRound } from "./rounds.js";
 
 /** Something that has to go on in the next round of the event loop. */
 export interface Deferred {
@@ -36,5 +37,5 @@ function fail(one: Deferred, error: unknown): void {
  * garbage collection more than all its fields do.
  */
 export function defer(one: Deferred): void {
-  if (waiting.push(one) === 1) setImmediate(runAll);
+  if (waiting.push(one) === 1) inNextRound(runAll);
 }

@@ -10,6 +10,7 @@ import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { nextRound } from "../core/rounds.js";
 import { within } from "../core/within.js";
 import { holds } from "../store/check.js";
 import type { Lease } from "../store/task-store.js";
@@ -301,7 +302,7 @@ export class Execution {
   /** Large events take their time: the event loop goes on before an agent that does not wait does. */
   async #letOthersRun(): Promise<void> {
     this.#acceptedBytes = 0;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextRound();
   }
 
   readonly #note = (error: unknown): void => {

@@ -1,3 +1,4 @@
+import { nextRound } from "../core/rounds.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { SnapshotReader, TaskFold } from "../task/fold.js";
@@ -101,7 +102,7 @@ export class Slices {
   /** Goes on in the next round of the event loop if this one is long by now. */
   async pause(): Promise<void> {
     if (!this.isLong) return;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextRound();
     this.#begin = performance.now();
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "../core/log.js";
+import { nextRound } from "../core/rounds.js";
 import {
   type Fence,
   type HeldLease,
@@ -258,7 +259,7 @@ export class LeaseKeeper {
         if (lease !== null) running.push(this.#settle(taskId, lease));
       }
       // Lets calls be answered meanwhile.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextRound();
     }
     await Promise.all(running);
   }

@@ -8,7 +8,8 @@ export const JSON_TYPE = "application/json";
 export const A2A_JSON_TYPE = "application/a2a+json";
 
 const typePattern = /^\s*application\/(?:json|a2a\+json)\s*(;.*)?$/i;
-const charsetPattern = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+/** A parameter: its name, then its value in quotes or as it is (RFC 9110, 5.6.6). */
+const parameterPattern = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g;
 
 /**
  * Refuses a body whose media type is not JSON in UTF-8 (specification 14.1.1). Every binding accepts both JSON types, with
@@ -28,11 +29,17 @@ export function checkBodyType(
   }
   if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
     const parameters = typePattern.exec(type);
-    const charset = parameters === null ? undefined : (charsetPattern.exec(parameters[1] ?? "")?.[1] ?? "utf-8");
-    if (!/^utf-?8$/i.test(charset ?? "")) throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
+    if (parameters === null || !/^utf-?8$/i.test(charsetOf(parameters[1] ?? "")))
+      throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   }
   if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? ""))
     throw unsupported(reason, "a body without content coding");
+}
+
+function charsetOf(parameters: string): string {
+  for (const [, name = "", quoted, plain = ""] of parameters.matchAll(parameterPattern))
+    if (name.toLowerCase() === "charset") return quoted ?? plain;
+  return "utf-8";
 }
 
 function unsupported(reason: Reason, expected: string): A2AError {

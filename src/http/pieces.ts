@@ -1,3 +1,4 @@
+import { nextRound } from "../core/rounds.js";
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**
@@ -17,7 +18,7 @@ export async function writePieces(
       if (writer.isOver) return false;
       if (!writer.write(piece)) await writer.waitForDrain(stalledMs);
       // A socket that takes everything at once drains before other work of the event loop runs.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextRound();
     }
     return !writer.isOver;
   } catch (error) {

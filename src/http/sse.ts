@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
+import { nextRound } from "../core/rounds.js";
 import { generationOf } from "../wire/generation.js";
 import { onOneLine } from "../wire/json-text.js";
 import { SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
@@ -191,9 +192,7 @@ class EventSink {
    */
   waitForDrain(stalledMs: number): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked
-      ? this.#writer.waitForDrain(stalledMs)
-      : new Promise((resolve) => setImmediate(resolve));
+    return this.#writer.isBlocked ? this.#writer.waitForDrain(stalledMs) : nextRound();
   }
 
   stop(): void {

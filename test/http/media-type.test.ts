@@ -1,6 +1,35 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { A2A_JSON_TYPE, answerType, JSON_TYPE } from "../../src/http/media-type.js";
+import { A2A_JSON_TYPE, answerType, checkBodyType, JSON_TYPE } from "../../src/http/media-type.js";
+
+describe("checkBodyType()", () => {
+  const check = (type: string) => () =>
+    checkBodyType({ header: (name) => (name === "content-type" ? type : undefined) });
+
+  it.each([
+    "application/json",
+    "Application/JSON ; Charset=UTF8",
+    'application/a2a+json; profile="a;charset=latin1"; charset="utf-8"',
+    'application/json;a="\\"; charset=latin1"',
+    "application/json;",
+  ])("takes JSON in UTF-8: %s", (type) => {
+    expect(check(type)).not.toThrow();
+  });
+
+  it.each([
+    "text/plain",
+    "application/jsonx",
+    "application/json;charset=latin1",
+    'application/json; x="y" ; charset="utf-16"',
+  ])("refuses %s", (type) => {
+    expect(check(type)).toThrow("Unsupported media type");
+  });
+
+  it("takes no longer than what is sent is long", () => {
+    const hostile = `application/json${'; a="'.repeat(20_000)}`;
+    expect(check(hostile)).not.toThrow();
+  });
+});
 
 describe("answerType()", () => {
   it("answers with the protocol's type unless plain JSON is preferred", () => {

@@ -1,5 +1,6 @@
 import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { nextRound } from "../../core/rounds.js";
 import type { MeasuredPieces } from "../../wire/large/large.js";
 
 /** A large message that an implementation has put aside: an empty one goes through Connect in its place. */
@@ -85,7 +86,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
 
   async #piece(): Promise<IteratorResult<Uint8Array>> {
     // Others have their turn between two pieces, however quickly the reader takes them.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextRound();
     const piece = this.#large?.pieces.next();
     if (piece === undefined || piece.done === true) {
       this.#end();

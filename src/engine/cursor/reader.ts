@@ -1,6 +1,7 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
+import { nextRound } from "../../core/rounds.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../task-log.js";
 
@@ -70,7 +71,7 @@ export async function* readLog(
 async function isGone({ log }: CursorSource): Promise<boolean> {
   const gone = !(await log.isStored());
   // The event loop goes on before the store is asked again, whatever its answer.
-  if (!gone) await new Promise((resolve) => setImmediate(resolve));
+  if (!gone) await nextRound();
   return gone;
 }
 

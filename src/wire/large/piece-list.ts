@@ -1,4 +1,5 @@
 import { concat, utf8Of } from "../../core/bytes.js";
+import { nextRound } from "../../core/rounds.js";
 
 /** A bit of a large message: as it is, or what makes it, always the same. */
 export type Unit = Uint8Array | string | (() => Uint8Array | string);
@@ -106,7 +107,7 @@ export async function lengthOf(pieces: Iterable<Uint8Array>): Promise<number> {
   let count = 0;
   for (const piece of pieces) {
     sum += piece.length;
-    if (++count % PIECES_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++count % PIECES_A_TURN === 0) await nextRound();
   }
   return sum;
 }
