@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -127,8 +127,25 @@ describe("what the README shows", () => {
     expect(output).toMatch(/pass 1\b/);
   });
 
-  it.each(["server.ts", "embedded.ts"])("runs as printed: %s", async (name) => {
-    const child = spawn(process.execPath, ["--import", loader, name], { cwd: installed.folder });
+  it("says how it is run: a file that is there, on the command line or with tsx", () => {
+    const said = [...readme.matchAll(/`npx (?:tsx|parley serve) (?:\.\/)?([\w.]+)`/g)].map(([, name]) => name);
+    expect(said).toEqual(["agent.test.ts", "agent.ts", "server.ts"]);
+    // Node.js 22.18 and later need no tsx for a module.
+    if (!(process.features as { typescript?: unknown }).typescript) {
+      symlinkSync(ours("tsx"), join(installed.folder, "node_modules", "tsx"), "junction");
+    }
+  });
+
+  it.each([
+    [
+      "npx parley serve ./agent.ts",
+      [join("node_modules", "parley-a2a", "dist", "src", "cli", "main.js"), "serve", "./agent.ts"],
+    ],
+    ["npx tsx server.ts", ["--import", loader, "server.ts"]],
+    ["npx tsx embedded.ts", ["--import", loader, "embedded.ts"]],
+  ])("runs as printed: %s", async (name, args) => {
+    const env = { ...process.env, PARLEY_PORT: `${ports.get("8080")}`, PARLEY_GRPC_PORT: `${ports.get("50051")}` };
+    const child = spawn(process.execPath, args, { cwd: installed.folder, env });
     let stderr = "";
     child.stderr.on("data", (text) => (stderr += String(text)));
     child.stdout.resume();
@@ -161,7 +178,9 @@ describe("what the README shows", () => {
         },
       });
       child.kill("SIGTERM");
-      expect([await exit, stderr]).toEqual([[0, null], ""]);
+      // The command line logs; a program of one's own says nothing.
+      const complaints = stderr.split("\n").filter((line) => line !== "" && !line.startsWith('{"level":30,'));
+      expect([await exit, complaints]).toEqual([[0, null], []]);
     } finally {
       child.kill("SIGKILL");
     }
