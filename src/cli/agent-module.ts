@@ -5,6 +5,7 @@ import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/unknown-names.js";
 import { optionTable } from "../server/option-table.js";
 import type { ServerOptions } from "../server/options.js";
+import { noteEndWhileLoading } from "./exit.js";
 import { describeImportError } from "./import-error.js";
 import { prepareTypeScript } from "./typescript.js";
 import { UsageError } from "./usage-error.js";
@@ -27,6 +28,7 @@ export async function loadAgentModule(path: string): Promise<AgentModule> {
   const file = resolve(path);
   if (!existsSync(file)) throw new UsageError(`the agent module ${path} does not exist`);
   const exports = await load(path, file);
+  checkOptions(path, exports.options);
   const isDefaultAgent = isMeantAsAgent(exports.default);
   const together = [exports.options, isDefaultAgent ? undefined : exports.default].filter(isObject);
   const named = Object.entries(exports).filter(([name]) => Object.hasOwn(optionTable, name));
@@ -51,11 +53,21 @@ export async function loadAgentModule(path: string): Promise<AgentModule> {
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
   if (/\.[cm]?tsx?$/.test(file)) await prepareTypeScript(path, file);
+  const loaded = noteEndWhileLoading(path);
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
     throw new UsageError(`the agent module ${path} cannot be loaded: ${describeImportError(cause, file)}`, { cause });
+  } finally {
+    loaded();
   }
+}
+
+/** Options that were left out without a word could be an authenticator. @throws UsageError where they are no object */
+function checkOptions(path: string, options: unknown): void {
+  if (options === undefined || (isObject(options) && !("then" in options))) return;
+  const what = isObject(options) ? "a promise: await it" : `a ${typeof options} and not an object`;
+  throw new UsageError(`${path} exports options that are ${what}`);
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -60,6 +60,24 @@ export function noteUnexpectedEnd(open: TaskStore): void {
   });
 }
 
+/**
+ * Until the returned function is called, an end of the process is the fault of the module that is being loaded, and does not look
+ * like an orderly one: it may call `process.exit(0)`, or await at its top level what never comes.
+ */
+export function noteEndWhileLoading(path: string): () => void {
+  let isIdle = false;
+  const onIdle = (): void => {
+    isIdle = true;
+  };
+  const onExit = (code: number): void => {
+    const why = isIdle ? "never finishes loading: it awaits what does not come" : `ended the process with code ${code}`;
+    process.stderr.write(`parley: the agent module ${path} ${why}\n`);
+    if (code === 0) process.exitCode = 2;
+  };
+  process.on("beforeExit", onIdle).on("exit", onExit);
+  return () => void process.off("beforeExit", onIdle).off("exit", onExit);
+}
+
 /** Kills the process after this time in milliseconds, even when its event loop is blocked: the timer is in another thread. */
 export function endAtTheLatest(ms: number): void {
   const script = `

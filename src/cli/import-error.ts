@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { inspect } from "node:util";
 
 /** How long a second Node.js may take to report where a module has a syntax error, in milliseconds. */
 const ASK_MS = 5_000;
 
 /** Why a module could not be imported, in one line with the file and line of the cause. */
 export function describeImportError(cause: unknown, file: string): string {
-  if (!(cause instanceof Error)) return `it threw ${JSON.stringify(cause) ?? String(cause)}`;
+  if (!(cause instanceof Error)) return `it threw ${inspect(cause, { depth: 1, breakLength: Infinity })}`;
   const { code, name, message } = cause as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") return "it is not JavaScript or TypeScript";
   // esbuild, inside tsx: "Transform failed with 1 error:\n/path/agent.ts:1:18: ERROR: Unexpected …".

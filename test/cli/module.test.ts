@@ -75,6 +75,11 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
         "Invalid agent: card.descripton is not known: did you mean description?",
       ],
       ["\n\nthrow new Error('it broke');", "cannot be loaded: it broke (agent.mjs:3)"],
+      [`export default ${agent}; export const options = Promise.resolve({});`, "options that are a promise: await it"],
+      [`export default ${agent}; export const options = () => ({});`, "options that are a function and not an object"],
+      [`throw 10n; export default ${agent};`, "it threw 10n"],
+      [`await new Promise(() => {}); export default ${agent};`, "never finishes loading"],
+      [`process.exit(0); export default ${agent};`, "ended the process with code 0"],
       ["export default {\n  a: 1\n  b: 2\n};", "(agent.mjs:3)"],
       ["\nimport { nope } from 'node:fs';", "does not provide an export named 'nope' (agent.mjs:2)"],
     ];
