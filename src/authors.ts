@@ -36,7 +36,9 @@ export type { Authenticator } from "./auth/authenticator.js";
 export { type CustomOptions, custom } from "./auth/custom.js";
 export { type BasicOptions, type BasicUser, httpBasic } from "./auth/http-basic.js";
 export { type BearerOptions, type BearerToken, httpBearer } from "./auth/http-bearer.js";
+export type { Introspection } from "./auth/introspection.js";
 export { type JsonWebKeySet, type JwtOptions, jwt } from "./auth/jwt.js";
+export { type OAuth2Options, type OpenIdConnectOptions, oauth2, openIdConnect } from "./auth/oauth2.js";
 export { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./auth/scheme.js";
 export type {
   ApiKeySecurityScheme,

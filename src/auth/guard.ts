@@ -19,6 +19,9 @@ interface Part {
   readonly scopes: readonly string[];
 }
 
+/** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
+export type ResourceMetadata = (call: Call) => string;
+
 /** Makes the guards of one server: schemes that several agents have are opened once, and failed attempts counted together. */
 export class Guards {
   readonly #parts: SchemeParts;
@@ -31,24 +34,26 @@ export class Guards {
   }
 
   /** What admits calls to an agent. */
-  ofAgent(security: AgentSecurity): Guard {
-    return this.#guard(security, requirementsOf(security));
+  ofAgent(security: AgentSecurity, metadata: ResourceMetadata): Guard {
+    return this.#guard(security, requirementsOf(security), metadata);
   }
 
   /** What admits messages to the agent's skills, by their ids. */
-  ofSkills(security: AgentSecurity): ReadonlyMap<string, Guard> {
+  ofSkills(security: AgentSecurity, metadata: ResourceMetadata): ReadonlyMap<string, Guard> {
     const skills = Object.entries(security.skills ?? {});
-    return new Map(skills.map(([id, { require }]) => [id, this.#guard(security, require.map(requirementOf))]));
+    return new Map(
+      skills.map(([id, { require }]) => [id, this.#guard(security, require.map(requirementOf), metadata)]),
+    );
   }
 
-  #guard({ schemes }: AgentSecurity, requirements: readonly Requirement[]): Guard {
+  #guard({ schemes }: AgentSecurity, requirements: readonly Requirement[], metadata: ResourceMetadata): Guard {
     const named = new Map(
       Object.entries(schemes).map(([name, scheme]) => [name, { name, scheme, check: this.#open(scheme) }]),
     );
     const parts = requirements.map((requirement) =>
       Object.entries(requirement).map(([name, scopes]) => ({ named: named.get(name) as NamedCheck, scopes })),
     );
-    return new Guard(parts, this.#throttle);
+    return new Guard(parts, this.#throttle, metadata);
   }
 
   #open(scheme: SecurityScheme): SchemeCheck {
@@ -69,6 +74,7 @@ export class Guards {
 export class Guard {
   readonly #requirements: readonly (readonly Part[])[];
   readonly #throttle: Throttle;
+  readonly #resourceMetadata: ResourceMetadata;
   /** Every scheme that a requirement names, once. */
   readonly #named: readonly NamedCheck[];
   /** Whether callers without any credentials may come in. */
@@ -76,7 +82,8 @@ export class Guard {
   /** The usual case, which needs no waiting. */
   readonly #only: Part | undefined;
 
-  constructor(requirements: readonly (readonly Part[])[], throttle: Throttle) {
+  constructor(requirements: readonly (readonly Part[])[], throttle: Throttle, resourceMetadata: ResourceMetadata) {
+    this.#resourceMetadata = resourceMetadata;
     this.#requirements = requirements.filter((parts) => parts.length > 0);
     this.#isOpen = this.#requirements.length < requirements.length;
     this.#throttle = throttle;
@@ -131,39 +138,53 @@ export class Guard {
     const all = [...findings.values()];
     if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;
     const lacking = this.#requirements.find((parts) => parts.every(({ named }) => isCaller(findings.get(named))));
-    if (lacking !== undefined) throw denied(lacking, findings);
+    if (lacking !== undefined) throw denied(lacking, findings, (named) => this.#metadata(call, named));
     if (all.some((finding) => finding !== undefined && !isCaller(finding))) this.#throttle.fail(call.peer.address);
     const refusal = all.find((finding) => finding instanceof Refusal);
     throw new A2AError("UNAUTHENTICATED", refusal?.description ?? "Valid credentials are required.", {
-      headers: { "www-authenticate": this.#challenges(findings) },
+      headers: { "www-authenticate": this.#challenges(call, findings) },
     });
   }
 
-  #challenges(findings: ReadonlyMap<NamedCheck, Finding>): string {
+  #challenges(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): string {
     return this.#named
       .map((named) => {
         const part = this.#requirements.flat().find((each) => each.named === named);
-        return challenge(named.name, named.scheme, part?.scopes ?? [], findings.get(named));
+        return challenge(named, part?.scopes ?? [], this.#metadata(call, named), findings.get(named));
       })
       .join(", ");
+  }
+
+  #metadata(call: Call, { scheme }: NamedCheck): string | undefined {
+    return scheme.authorizationServer === undefined ? undefined : this.#resourceMetadata(call);
   }
 }
 
 /** What `WWW-Authenticate` says to callers without credentials: one challenge for each scheme that a requirement names. */
-export function challengeOf(security: AgentSecurity): string {
+export function challengeOf(security: AgentSecurity, resourceMetadata: () => string): string {
   const required = new Map(requirementsOf(security).flatMap((requirement) => Object.entries(requirement)));
   return [...required]
-    .map(([name, scopes]) => challenge(name, security.schemes[name] as SecurityScheme, scopes))
+    .map(([name, scopes]) => {
+      const scheme = security.schemes[name] as SecurityScheme;
+      const metadata = scheme.authorizationServer === undefined ? undefined : resourceMetadata();
+      return challenge({ name, scheme }, scopes, metadata);
+    })
     .join(", ");
 }
 
-/** One challenge; of a bearer token with the scopes that are needed, and with what is wrong with it (RFC 6750, 3). */
-function challenge(name: string, scheme: SecurityScheme, scopes: readonly string[], finding?: Finding): string {
+/** One challenge; of a bearer token with the scopes that are needed, and with what is wrong with it (RFC 6750, 3; RFC 9728, 5.1). */
+function challenge(
+  { name, scheme }: Pick<NamedCheck, "name" | "scheme">,
+  scopes: readonly string[],
+  metadata: string | undefined,
+  finding?: Finding,
+): string {
   if (scheme.challenge.scheme.toLowerCase() !== "bearer") return challengeText(scheme.challenge, { realm: name });
   return challengeText(scheme.challenge, {
     realm: name,
     ...(scopes.length > 0 && { scope: scopes.join(" ") }),
     ...(finding instanceof Refusal && { error: "invalid_token", error_description: finding.description }),
+    ...(metadata !== undefined && { resource_metadata: metadata }),
   });
 }
 
@@ -201,7 +222,11 @@ function merged(found: readonly CallerInput[]): Caller {
 }
 
 /** Only scopes are missing: they are named, since the caller is known (RFC 6750, 3.1; specification 3.3.2). */
-function denied(parts: readonly Part[], findings: ReadonlyMap<NamedCheck, Finding>): A2AError {
+function denied(
+  parts: readonly Part[],
+  findings: ReadonlyMap<NamedCheck, Finding>,
+  metadataOf: (named: NamedCheck) => string | undefined,
+): A2AError {
   const lacking = parts.filter((part) => !meets(part, findings));
   const missing = [
     ...new Set(
@@ -211,13 +236,15 @@ function denied(parts: readonly Part[], findings: ReadonlyMap<NamedCheck, Findin
       }),
     ),
   ].join(" ");
-  const challenges = lacking.map(({ named, scopes }) =>
-    challengeText(named.scheme.challenge, {
+  const challenges = lacking.map(({ named, scopes }) => {
+    const metadata = metadataOf(named);
+    return challengeText(named.scheme.challenge, {
       realm: named.name,
       error: "insufficient_scope",
       scope: scopes.join(" "),
-    }),
-  );
+      ...(metadata !== undefined && { resource_metadata: metadata }),
+    });
+  });
   return new A2AError("PERMISSION_DENIED", `The caller lacks the scope ${missing}.`, {
     metadata: { scope: missing },
     headers: { "www-authenticate": challenges.join(", ") },

@@ -3,14 +3,14 @@ import { httpCredentials } from "./credentials.js";
 import { issuerUrlFaults } from "./issuer.js";
 import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { TokenMemory } from "./token-memory.js";
-import { createVerifier, type Verified, type VerifierOptions } from "./verifier.js";
+import { createVerifier, type JsonWebKeySet, type Verified } from "./verifier.js";
 
-export type { JsonWebKeySet } from "./verifier.js";
+export type { JsonWebKeySet };
 
 /** Options of `jwt`. */
 export interface JwtOptions {
   /** The issuer's keys: the URL of its JWKS (https, except on this machine), or the set itself. RFC 7517. */
-  readonly jwks: VerifierOptions["jwks"];
+  readonly jwks: string | URL | JsonWebKeySet;
   /** Exactly what the claim `iss` has to be. */
   readonly issuer: string;
   /** What the claim `aud` has to name; one of several is enough. */
@@ -118,7 +118,7 @@ function frozen<T>(value: T): T {
 }
 
 /** What is wrong with the options, as far as it can be seen. */
-function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
+export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
   const faults: string[] = [];
   if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
   const audiences = typeof audience === "string" ? [audience] : (audience ?? []);

@@ -6,8 +6,8 @@ import type { Challenge } from "./challenge.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
- * One way to authenticate, as a value: what the card says of it, and how it is checked. `jwt`, `apiKey`, `httpBearer`,
- * `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
+ * One way to authenticate, as a value: what the card says of it, and how it is checked. `jwt`, `oauth2`, `openIdConnect`,
+ * `apiKey`, `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
  */
 export interface SecurityScheme {
   /** What cards say of it, as in the specification's JSON. */
@@ -16,6 +16,8 @@ export interface SecurityScheme {
   readonly challenge: Challenge;
   /** Whose names its callers have, where nothing of the author's maps them: two issuers may mean two people by one name. */
   readonly namespace?: string;
+  /** Issuer of its tokens, for the metadata of the protected resource (RFC 9728). */
+  readonly authorizationServer?: string;
   /** What is wrong with how it was made, as sentences without a full stop. */
   readonly faults: readonly string[];
   /** Makes its check for one server. It begins nothing that would have to be ended. */

@@ -94,7 +94,7 @@ export function securityFaults(security: unknown): string[] {
 
 function schemeFaults(place: string, scheme: SecurityScheme | undefined): string[] {
   if (typeof scheme?.open !== "function" || !Array.isArray(scheme.faults)) {
-    return [`${place} is no scheme: make it with jwt, apiKey, httpBearer, httpBasic or custom`];
+    return [`${place} is no scheme: make it with jwt, oauth2, openIdConnect, apiKey, httpBearer, httpBasic or custom`];
   }
   return scheme.faults.map((fault: string) => `${place}: ${fault}`);
 }

@@ -9,7 +9,8 @@ export interface JsonWebKeySet {
 
 /** What tokens are verified by; see `JwtOptions`. */
 export interface VerifierOptions {
-  readonly jwks: string | URL | JsonWebKeySet;
+  /** A function tells where the keys are. */
+  readonly jwks: string | URL | JsonWebKeySet | (() => Promise<string>);
   readonly issuer: string;
   readonly audience: string | readonly string[];
   readonly algorithms?: readonly string[];
@@ -87,6 +88,7 @@ interface KeySource {
 
 function keySource(library: Promise<typeof Jose>, jwks: VerifierOptions["jwks"], parts: SchemeParts): KeySource {
   const setOf = async (json: unknown): Promise<Keys> => (await library).createLocalJWKSet(json as Jose.JSONWebKeySet);
+  if (typeof jwks === "function") return new IssuerDocument(jwks, setOf, parts);
   if (typeof jwks === "string" || jwks instanceof URL) return new IssuerDocument(() => String(jwks), setOf, parts);
   let set: Promise<Keys> | undefined;
   const get = (): Promise<Keys> => {

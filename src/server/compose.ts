@@ -25,6 +25,7 @@ import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { withRefusals } from "./refusals.js";
+import { createResourceRoute, resourceMetadataUrl } from "./resource-route.js";
 
 /** The parts of a server that are the same in every runtime, connected. */
 export interface Components {
@@ -70,6 +71,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     logger,
     versions,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
+    resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
@@ -85,7 +87,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
     const answering = createDispatch({
       hosts: createHostCheck({ allowed: settings.allowedHosts }),
-      routes: [...routes, card, ...page],
+      routes: [...routes, card, createResourceRoute(settings, address), ...page],
       bindings: [connect, jsonRpc, rest],
       fallback: {
         notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),

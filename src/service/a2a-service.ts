@@ -50,10 +50,17 @@ export function createInvoke(options: ServiceOptions): Invoke {
 
 /** What finds the caller out. Servers without authentication have nothing of it in their chain. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
-  const { agents, authenticator, limits, logger, ignoresSecurity = false } = options;
+  const { agents, authenticator, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
   if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {
     const mayMove = (options.interceptors ?? []).length > 0;
-    const parts = { agents, limits, logger, mayMove, ...(authenticator !== undefined && { authenticator }) };
+    const parts = {
+      agents,
+      limits,
+      logger,
+      mayMove,
+      resourceMetadata,
+      ...(authenticator !== undefined && { authenticator }),
+    };
     const { first, last } = enforceSecurity(parts);
     return { first: [first], last: [last] };
   }

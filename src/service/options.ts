@@ -28,6 +28,8 @@ export interface ServiceOptions {
   readonly idempotentMessageIds?: boolean;
   /** The interfaces of an agent's card, with the addresses that this caller can reach, for the extended card. */
   readonly interfaces: (tenant: string, call: Call) => AgentInterface[];
+  /** URL of the metadata of an agent as a protected resource, as this caller can reach it (RFC 9728). */
+  readonly resourceMetadata: (tenant: string, call: Call) => string;
   /** True from the moment the server drains: new calls are refused as unavailable. */
   readonly draining: () => boolean;
 }

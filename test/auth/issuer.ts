@@ -1,5 +1,6 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 
 /** How the issuer answers when it is asked for its keys. */
@@ -20,6 +21,11 @@ export class TestIssuer {
   mood: Mood = "well";
   /** How often it was asked for keys. */
   asked = 0;
+  /** What its metadata say beside or instead of the truth. */
+  metadata: Readonly<Record<string, unknown>> = {};
+  /** What it says of opaque tokens (RFC 7662), and how often it was asked. */
+  readonly opaque = new Map<string, object>();
+  introspected = 0;
   /** Every token that it made. */
   readonly made: string[] = [];
   readonly #server: Server;
@@ -34,7 +40,7 @@ export class TestIssuer {
   static async start(): Promise<TestIssuer> {
     const keys = [await newKey("k1")];
     let issuer: TestIssuer | undefined;
-    const server = createServer((request, response) => void issuer?.answer(request.url ?? "", response));
+    const server = createServer((request, response) => void issuer?.answer(request, response));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
     issuer = new TestIssuer(server, keys);
     return issuer;
@@ -76,13 +82,37 @@ export class TestIssuer {
     const now = Math.floor(Date.now() / 1000);
     const all = { iss: this.url, aud: "agents", sub: "alice", exp: now + 600, scope: "read", ...claims };
     const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-    const token = await new SignJWT(payload).setProtectedHeader({ alg: "ES256", ...header }).sign(key);
+    const token = await new SignJWT(payload).setProtectedHeader({ alg: "ES256", typ: "at+jwt", ...header }).sign(key);
     this.made.push(token);
     return token;
   }
 
-  async answer(path: string, response: ServerResponse): Promise<void> {
-    if (path !== "/jwks") return void response.writeHead(404).end();
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader("content-type", "application/json");
+    switch (request.url) {
+      case "/jwks":
+        return this.#keySet(response);
+      case "/.well-known/oauth-authorization-server":
+      case "/.well-known/openid-configuration":
+        return void response.end(JSON.stringify({ issuer: this.url, jwks_uri: this.jwks, ...this.metadata }));
+      case "/introspect":
+        return this.#introspect(request, response);
+      default:
+        return void response.writeHead(404).end();
+    }
+  }
+
+  async #introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.introspected++;
+    const body = new URLSearchParams(await text(request));
+    const basic = `Basic ${Buffer.from("parley:client%20secret").toString("base64")}`;
+    if (request.method !== "POST" || request.headers.authorization !== basic || this.mood !== "well") {
+      return void response.writeHead(this.mood === "well" ? 401 : 500).end();
+    }
+    response.end(JSON.stringify(this.opaque.get(body.get("token") ?? "") ?? { active: false }));
+  }
+
+  async #keySet(response: ServerResponse): Promise<void> {
     this.asked++;
     const keys = await Promise.all(
       this.#keys.map(async ({ kid, publicKey }) => ({
@@ -104,7 +134,7 @@ export class TestIssuer {
       case "redirects":
         return void response.writeHead(302, { location: `${this.url}/elsewhere` }).end();
       default:
-        return void response.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
+        return void response.end(JSON.stringify({ keys }));
     }
   }
 

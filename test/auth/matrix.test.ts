@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { apiKey, custom, httpBasic, httpBearer, jwt, Refusal, type SecurityScheme } from "../../src/index.js";
+import {
+  apiKey,
+  custom,
+  httpBasic,
+  httpBearer,
+  jwt,
+  oauth2,
+  openIdConnect,
+  Refusal,
+  type SecurityScheme,
+} from "../../src/index.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
@@ -13,7 +23,15 @@ const basic = (text: string): CallOptions => ({
 });
 
 /** Secrets that may show nowhere. */
-const secrets = ["key-of-alice-4711", "password-of-bob", "token-of-carol", "a-wrong-key-0815", "hawk-secret"];
+const secrets = [
+  "client secret",
+  "client%20secret",
+  "key-of-alice-4711",
+  "password-of-bob",
+  "token-of-carol",
+  "a-wrong-key-0815",
+  "hawk-secret",
+];
 
 /** How a call ends: its caller, or why it is refused. */
 type End =
@@ -256,6 +274,84 @@ const tables: Record<string, Table> = {
   },
 };
 
+const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: { read: "Read." } } };
+const ofJwt = (tables.JWT as Table).rows;
+tables["OAuth 2.0, JWT"] = {
+  scheme: ({ url }) => oauth2({ issuer: url, audience: "agents", flows }),
+  scopes: ["read"],
+  rows: [
+    ...ofJwt,
+    {
+      name: "a JWT that is no access token",
+      send: async (issuer) => bearer(await issuer.token({}, { typ: "JWT" })),
+      end: invalid("The token is of another type."),
+    },
+  ],
+};
+tables["OpenID Connect"] = {
+  scheme: ({ url }) => openIdConnect({ issuer: url, audience: "agents" }),
+  scopes: ["read"],
+  rows: ofJwt,
+};
+
+/** An opaque token that the issuer says this of. */
+const opaque = (says: (issuer: TestIssuer) => object): Row["send"] => {
+  return (issuer) => {
+    const token = `opaque-${Math.random()}`;
+    issuer.made.push(token);
+    issuer.opaque.set(token, { active: true, sub: "alice", scope: "read", aud: "agents", ...says(issuer) });
+    return bearer(token);
+  };
+};
+tables["OAuth 2.0, introspection"] = {
+  scheme: ({ url }) =>
+    oauth2({
+      issuer: url,
+      audience: "agents",
+      flows,
+      introspection: { url: `${url}/introspect`, clientId: "parley", clientSecret: "client secret" },
+    }),
+  scopes: ["read"],
+  rows: [
+    { name: "right", send: opaque(() => ({ exp: now() + 60 })), end: right("alice") },
+    { name: "without an end", send: opaque(() => ({})), end: right("alice") },
+    { name: "unknown", send: () => bearer("a-wrong-key-0815"), end: invalid("The token is not active.") },
+    { name: "revoked", send: opaque(() => ({ active: false })), end: invalid("The token is not active.") },
+    { name: "expired", send: opaque(() => ({ exp: now() - 60 })), end: invalid("The token has expired.") },
+    { name: "not yet valid", send: opaque(() => ({ nbf: now() + 60 })), end: invalid("The token is not valid yet.") },
+    {
+      name: "of another issuer",
+      send: opaque(() => ({ iss: "https://evil.example" })),
+      end: invalid("The token is of another issuer."),
+    },
+    {
+      name: "of another audience",
+      send: opaque(() => ({ aud: ["others"] })),
+      end: invalid("The token is for another audience."),
+    },
+    {
+      name: "without an audience",
+      send: opaque(() => ({ aud: undefined })),
+      end: invalid("The token is for another audience."),
+    },
+    {
+      name: "without a subject",
+      send: opaque(() => ({ sub: undefined })),
+      end: invalid("The token names no subject."),
+    },
+    {
+      name: "without the scope",
+      send: opaque(() => ({ scope: "write" })),
+      end: {
+        reason: "PERMISSION_DENIED",
+        message: "The caller lacks the scope read.",
+        challenge: 'error="insufficient_scope", scope="read"',
+      },
+    },
+    { name: "missing", send: () => ({}), end: unauthenticated(none, 'Bearer realm="it", scope="read"') },
+  ],
+};
+
 const part = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
 
 function unsigned({ url }: TestIssuer): string {
@@ -302,10 +398,10 @@ describe.each(Object.entries(tables))("%s", (_name, { scheme, scopes = [], rows 
         const reply = await driver.call("SendMessage", say("turn"), options);
         if ("owner" in end) expect(JSON.stringify(reply.message)).toContain(`"owner":"${end.owner}"`);
         else refused(reply.error, reply.headers, end);
-        const stream = await driver.stream("SendStreamingMessage", say("turn"), options).rest();
-        if ("owner" in end) expect(stream.error).toBeUndefined();
-        else refused(stream.error, stream.headers, end);
       }
+      const stream = await driver.stream("SendStreamingMessage", say("turn"), options).rest();
+      if ("owner" in end) expect(stream.error).toBeUndefined();
+      else refused(stream.error, stream.headers, end);
     });
   });
 

@@ -42,6 +42,8 @@ export interface SecurityParts {
   readonly logger: Logger;
   /** Whether interceptors of the author's run in between, which may lead a call to another agent. */
   readonly mayMove: boolean;
+  /** See ServiceOptions. */
+  readonly resourceMetadata: (tenant: string, call: Call) => string;
 }
 
 /** What guards each agent, and its skills. */
@@ -63,7 +65,9 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     const { security } = served.agent;
     if (security === undefined) continue;
     const skillOf = security.skillOf as GuardedAgent["skillOf"];
-    guarded.set(served, { guard: guards.ofAgent(security), skills: guards.ofSkills(security), skillOf });
+    const metadata = (call: Call): string => parts.resourceMetadata(served.tenant, call);
+    const [guard, skills] = [guards.ofAgent(security, metadata), guards.ofSkills(security, metadata)];
+    guarded.set(served, { guard, skills, skillOf });
   }
   // A tenant without an agent is answered as if its agent had the first declaration, until the caller is known.
   const standIn = agents.all.find((served) => guarded.has(served));

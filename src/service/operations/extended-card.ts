@@ -15,7 +15,10 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
       }
       if (!call.caller.authenticated) {
         const { security } = served.agent;
-        const challenge = security === undefined ? options.authenticator?.challenge : challengeOf(security);
+        const challenge =
+          security === undefined
+            ? options.authenticator?.challenge
+            : challengeOf(security, () => options.resourceMetadata(served.tenant, call));
         const headers = { "www-authenticate": challenge ?? "Bearer" };
         throw new A2AError("UNAUTHENTICATED", "The extended card is for authenticated callers.", { headers });
       }

@@ -1,0 +1,82 @@
+import type { Limits } from "../core/limits.js";
+import { issuerJson, issuerUnavailable, issuerUrlFaults } from "./issuer.js";
+import { Refusal, type SchemeParts } from "./scheme.js";
+import type { Verified } from "./verifier.js";
+
+/** Where an authorization server says what a token is (RFC 7662). */
+export interface Introspection {
+  /** The introspection endpoint: https, except on this machine. */
+  readonly url: string;
+  /** What this server authenticates itself with there, as Basic credentials. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** What a token that is active has to be besides. */
+export interface Introspected {
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  readonly introspection: Introspection;
+}
+
+/** Asks the authorization server for each token that is not remembered. */
+export function createIntrospector(
+  { issuer, audience, introspection }: Introspected,
+  parts: SchemeParts,
+): (token: string) => Promise<Verified | Refusal> {
+  const audiences = typeof audience === "string" ? [audience] : audience;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+  return async (token) => {
+    const { issuerCooldownMs } = parts.limits;
+    if (performance.now() < restsUntil) throw issuerUnavailable(issuerCooldownMs, undefined);
+    let answer: Record<string, unknown>;
+    try {
+      answer = (await ask(introspection, token, parts)) as Record<string, unknown>;
+      if (typeof answer?.active !== "boolean")
+        throw new Error(`${introspection.url} does not say whether it is active`);
+    } catch (error) {
+      restsUntil = performance.now() + issuerCooldownMs;
+      parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
+      throw issuerUnavailable(issuerCooldownMs, error);
+    }
+    return judge(answer, issuer, audiences, parts.limits);
+  };
+}
+
+function ask({ url, clientId, clientSecret }: Introspection, token: string, parts: SchemeParts): Promise<unknown> {
+  // RFC 6749, 2.3.1: both are form-encoded first.
+  const credentials = [clientId, clientSecret].map((each) => encodeURIComponent(each)).join(":");
+  return issuerJson(url, parts, {
+    method: "POST",
+    headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+    body: new URLSearchParams({ token, token_type_hint: "access_token" }),
+  });
+}
+
+function judge(
+  answer: Record<string, unknown>,
+  issuer: string,
+  audiences: readonly string[],
+  { credentialMemoryMs }: Limits,
+): Verified | Refusal {
+  const { active, exp, nbf, iss, aud } = answer;
+  const now = Date.now() / 1000;
+  if (active !== true) return new Refusal("The token is not active.");
+  if (typeof exp === "number" && exp <= now) return new Refusal("The token has expired.");
+  if (typeof nbf === "number" && nbf > now + 5) return new Refusal("The token is not valid yet.");
+  if (iss !== undefined && iss !== issuer) return new Refusal("The token is of another issuer.");
+  const named: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!named.some((each) => typeof each === "string" && audiences.includes(each))) {
+    return new Refusal("The token is for another audience.");
+  }
+  return { claims: answer, endsAt: typeof exp === "number" ? exp : now + credentialMemoryMs / 1000 };
+}
+
+/** What is wrong with it. */
+export function introspectionFaults({ url, clientId, clientSecret }: Introspection): string[] {
+  const faults = issuerUrlFaults("introspection.url", url);
+  for (const [name, value] of Object.entries({ clientId, clientSecret })) {
+    if (typeof value !== "string" || value === "") faults.push(`introspection.${name} is missing`);
+  }
+  return faults;
+}

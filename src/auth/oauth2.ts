@@ -1,0 +1,85 @@
+import { discoveredKeys, metadataUrl } from "./discovery.js";
+import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
+import { issuerUrlFaults } from "./issuer.js";
+import { type JwtOptions, jwtFaults, tokenCheck } from "./jwt.js";
+import type { SecurityScheme } from "./scheme.js";
+import type { OAuth2SecurityScheme } from "./scheme-card.js";
+import { createVerifier } from "./verifier.js";
+
+/** Options of `oauth2`: those of `jwt`, where nothing else is said. */
+export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
+  /** How clients get a token, for the card: exactly one flow. Specification 4.5.7. */
+  readonly flows: OAuth2SecurityScheme["flows"];
+  /** The keys, where the issuer's metadata do not say (RFC 8414). */
+  readonly jwks?: JwtOptions["jwks"];
+  /** What the header `typ` has to be. Default `at+jwt`, as RFC 9068 has it; `*` for anything, if the issuer knows no better. */
+  readonly typ?: string;
+  /** Asks the authorization server what each token is, instead of verifying a JWT (RFC 7662). */
+  readonly introspection?: Introspection;
+}
+
+/**
+ * Access tokens of an OAuth 2.0 authorization server (specification 4.5.4): JWTs (RFC 9068), whose keys are found through the
+ * issuer's metadata (RFC 8414), or opaque ones by introspection (RFC 7662). `WWW-Authenticate` names the metadata of the
+ * protected resource, which the server serves (RFC 9728).
+ */
+export function oauth2(options: OAuth2Options): SecurityScheme {
+  const { issuer, flows, typ = "at+jwt", jwks, introspection, description, realm, owner } = options;
+  return {
+    card: {
+      oauth2SecurityScheme: {
+        flows,
+        ...(canParse(issuer) && { oauth2MetadataUrl: metadataUrl(issuer, "oauth-authorization-server") }),
+        ...(description !== undefined && { description }),
+      },
+    },
+    challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
+    ...(owner === undefined && { namespace: issuer }),
+    authorizationServer: issuer,
+    faults: [
+      ...jwtFaults({ ...options, jwks: jwks ?? { keys: [] } }),
+      ...issuerUrlFaults("issuer", issuer),
+      ...(introspection === undefined ? [] : introspectionFaults(introspection)),
+      ...(introspection !== undefined && jwks !== undefined ? ["it has both jwks and introspection"] : []),
+    ],
+    open: (parts) => {
+      if (introspection !== undefined) {
+        return tokenCheck(parts, createIntrospector({ ...options, introspection }, parts), options);
+      }
+      const { typ: _typ, ...rest } = options;
+      const keys = jwks ?? discoveredKeys(issuer, metadataUrl(issuer, "oauth-authorization-server"), parts);
+      const verifying = { ...rest, jwks: keys, ...(typ !== "*" && { typ }) };
+      return tokenCheck(parts, createVerifier(verifying, parts), options);
+    },
+  };
+}
+
+/** Options of `openIdConnect`: those of `jwt`, where nothing else is said. */
+export interface OpenIdConnectOptions extends Omit<JwtOptions, "jwks"> {
+  /** The issuer; its discovery document is at `/.well-known/openid-configuration` below it. */
+  readonly issuer: string;
+}
+
+/**
+ * Tokens of an OpenID Connect provider (specification 4.5.5), whose keys are found through its discovery document. Give the
+ * audience of access tokens for this agent: an ID token is for its client, and is refused for it.
+ */
+export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
+  const { issuer, description, realm, owner } = options;
+  const url = canParse(issuer) ? metadataUrl(issuer, "openid-configuration") : issuer;
+  return {
+    card: {
+      openIdConnectSecurityScheme: { openIdConnectUrl: url, ...(description !== undefined && { description }) },
+    },
+    challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
+    ...(owner === undefined && { namespace: issuer }),
+    authorizationServer: issuer,
+    faults: [...jwtFaults({ ...options, jwks: { keys: [] } }), ...issuerUrlFaults("issuer", issuer)],
+    open: (parts) => {
+      const verifying = { ...options, jwks: discoveredKeys(issuer, url, parts) };
+      return tokenCheck(parts, createVerifier(verifying, parts), options);
+    },
+  };
+}
+
+const canParse = (url: unknown): url is string => typeof url === "string" && URL.canParse(url);

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WELL_KNOWN_PATH } from "../../src/card/well-known.js";
+import { type AgentSecurity, apiKey, oauth2, openIdConnect } from "../../src/index.js";
+import { obedient } from "../conformance/agents.js";
+import type { Driver, Reply } from "../support/driver.js";
+import { TestIssuer } from "./issuer.js";
+import { type SecuredWorld, secured, securedAgent } from "./world.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: { read: "Read." } } };
+
+async function start(schemes: (issuer: TestIssuer) => AgentSecurity["schemes"], limits = {}) {
+  const issuer = await TestIssuer.start();
+  const world = await securedAgent({ schemes: schemes(issuer) }, { limits: { issuerCooldownMs: 600_000, ...limits } });
+  open.push(issuer, world);
+  return { issuer, world };
+}
+
+function call(world: SecuredWorld, token: string, title = "rest"): Promise<Reply> {
+  const driver = world.drivers.get(title) as Driver;
+  return driver.call("ListTasks", {}, { headers: { Authorization: `Bearer ${token}` } });
+}
+
+describe("discovery", () => {
+  it.each([
+    ["of another issuer", { issuer: "https://evil.example" }],
+    ["with keys that are fetched without TLS", { jwks_uri: "http://evil.example/jwks" }],
+    ["without keys", { jwks_uri: undefined }],
+  ])("does not take metadata %s", async (_name, metadata) => {
+    for (const make of [oauth2, openIdConnect] as const) {
+      const { issuer, world } = await start(({ url }) => ({ it: make({ issuer: url, audience: "agents", flows }) }));
+      issuer.metadata = metadata;
+      expect((await call(world, await issuer.token())).error?.reason).toBe("UNAVAILABLE");
+      expect(issuer.asked).toBe(0);
+    }
+  });
+
+  it("finds keys that rotate", async () => {
+    const { issuer, world } = await start(({ url }) => ({ it: openIdConnect({ issuer: url, audience: "agents" }) }), {
+      issuerCooldownMs: 1,
+    });
+    expect((await call(world, await issuer.token())).error).toBeUndefined();
+    await issuer.rotate({ keepOld: false });
+    expect((await call(world, await issuer.token())).error).toBeUndefined();
+  });
+});
+
+describe("introspection", () => {
+  const introspected = ({ url }: TestIssuer): AgentSecurity["schemes"] => ({
+    it: oauth2({
+      issuer: url,
+      audience: "agents",
+      flows,
+      introspection: { url: `${url}/introspect`, clientId: "parley", clientSecret: "client secret" },
+    }),
+  });
+
+  it("asks once for a token that is used again", async () => {
+    const { issuer, world } = await start(introspected);
+    issuer.opaque.set("t", { active: true, sub: "alice", aud: "agents" });
+    for (let i = 0; i < 5; i++) expect((await call(world, "t")).error).toBeUndefined();
+    expect(issuer.introspected).toBe(1);
+  });
+
+  it("answers with UNAVAILABLE where the server fails, and rests", async () => {
+    const { issuer, world } = await start(introspected);
+    issuer.mood = "fails";
+    for (let i = 0; i < 5; i++) expect((await call(world, "t")).error?.reason).toBe("UNAVAILABLE");
+    expect(issuer.introspected).toBe(1);
+    expect(world.log.text).not.toContain("client secret");
+  });
+});
+
+describe("metadata of the protected resource (RFC 9728)", () => {
+  it("are named in WWW-Authenticate on every binding, and served", async () => {
+    const { issuer, world } = await start(({ url }) => ({ it: oauth2({ issuer: url, audience: "agents", flows }) }));
+    for (const driver of world.drivers.values()) {
+      const { headers } = await driver.call("ListTasks", {});
+      expect(headers["www-authenticate"]).toMatch(
+        /^Bearer realm="it", resource_metadata="http:\/\/[^"]+\/\.well-known\/oauth-protected-resource"$/,
+      );
+    }
+    const { headers } = await (world.drivers.get("rest") as Driver).call("ListTasks", {});
+    const [, url = ""] = /resource_metadata="([^"]+)"/.exec(headers["www-authenticate"] ?? "") ?? [];
+    const answer = await fetch(url);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(await answer.json()).toEqual({
+      resource: world.address.url,
+      authorization_servers: [issuer.url],
+      bearer_methods_supported: ["header"],
+      resource_name: expect.any(String),
+    });
+  });
+
+  it("are each agent's own, with the scopes that it asks for", async () => {
+    const issuer = await TestIssuer.start();
+    const it = oauth2({ issuer: issuer.url, audience: "agents", flows });
+    const key = apiKey({ in: "header", name: "k", keys: [{ owner: "a", key: "k" }] });
+    const world = await secured({
+      agents: {
+        books: { ...obedient("books"), security: { schemes: { it, key }, require: [{ it: ["read", "list"] }, "key"] } },
+        keys: { ...obedient("keys"), security: { schemes: { key } } },
+      },
+    });
+    open.push(issuer, world);
+    const path = "/.well-known/oauth-protected-resource";
+    expect(await (await fetch(`${world.address.url}${path}/books`)).json()).toMatchObject({
+      resource: `${world.address.url}/books`,
+      scopes_supported: ["read", "list"],
+    });
+    expect((await fetch(`${world.address.url}${path}/keys`)).status).toBe(404);
+    expect((await fetch(world.address.url + path)).status).toBe(404);
+  });
+
+  it("stand beside the card's own words for OAuth 2.0 and OpenID Connect", async () => {
+    const { issuer, world } = await start(({ url }) => ({
+      oauth: oauth2({ issuer: url, audience: "agents", flows }),
+      oidc: openIdConnect({ issuer: url, audience: "agents" }),
+    }));
+    expect(await (await fetch(world.address.url + WELL_KNOWN_PATH)).json()).toMatchObject({
+      securitySchemes: {
+        oauth: {
+          oauth2SecurityScheme: {
+            flows,
+            oauth2MetadataUrl: `${issuer.url}/.well-known/oauth-authorization-server`,
+          },
+        },
+        oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: `${issuer.url}/.well-known/openid-configuration` } },
+      },
+    });
+  });
+});
