@@ -116,6 +116,33 @@ describe("createA2A().fetch", () => {
   });
 });
 
+describe("the body of a stream whose client goes away", () => {
+  const begin = async (): Promise<{ reader: ReadableStreamDefaultReader<Uint8Array>; controller: AbortController }> => {
+    const { fetch } = serve({ agent: endless } as never);
+    const controller = new AbortController();
+    const { body } = await fetch(post("/message:stream", { message: message("go") }, { signal: controller.signal }));
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    return { reader, controller };
+  };
+
+  it("fails with the reason of the signal for whoever reads on", async () => {
+    const { reader, controller } = await begin();
+    controller.abort();
+    const readOn = async (): Promise<void> => {
+      while (!(await reader.read()).done);
+    };
+    await expect(readOn()).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  it("fails for no server that aborts the signal and then cancels the body: it would print that", async () => {
+    const { reader, controller } = await begin();
+    controller.abort("the connection was closed");
+    void reader.cancel();
+    await expect(reader.closed).resolves.toBeUndefined();
+  });
+});
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What Cloudflare's workerd offers with `nodejs_compat`. */

@@ -132,6 +132,6 @@ export class FetchExchange extends Exchange implements HttpRequest {
     this.cancel();
     // Nobody needs the rest of the body, and its source may be endless.
     this.discard();
-    this.#writer?.clientGone();
+    this.#writer?.clientGone(this.#request.signal.reason);
   };
 }

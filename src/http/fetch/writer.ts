@@ -1,3 +1,4 @@
+import { inNextRound } from "../../core/rounds.js";
 import type { BodySource, BodyWriter } from "../response.js";
 
 /** How much is written ahead of the reader, in bytes: as much as Node's streams buffer. */
@@ -68,9 +69,14 @@ export class StreamWriter implements BodyWriter {
     this.#abort(new Error(why === "stalled" ? "The reader took nothing for too long." : "The body could not be made."));
   }
 
-  /** The client went away. */
-  clientGone(): void {
-    this.#abort(new Error("The client went away."));
+  /**
+   * The client went away: it aborted the request's signal, for this reason. Servers do that and then cancel the body, and
+   * print what it fails with meanwhile; so it fails only for those who still read it in the next round.
+   */
+  clientGone(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#over(false);
+    inNextRound(() => this.#controller.error(reason));
   }
 
   #abort(reason: Error): void {
