@@ -11,7 +11,7 @@ export interface Caller {
 }
 
 /** What an authenticator has to say of a caller. Left out: `authenticated` true, no scopes, no claims. */
-export type CallerInput = Pick<Caller, "owner"> & Partial<Caller>;
+export type CallerInput = Pick<Caller, "owner"> & Partial<Omit<Caller, "owner">>;
 
 /** The caller of a server without an authenticator. */
 export const anonymous: Caller = Object.freeze({
