@@ -32,8 +32,11 @@ function userMessage(text: string): object {
   return { messageId: `message-${NUMBER}`, role: "ROLE_USER", parts: [{ text }] };
 }
 
+/** A server that is called. */
+type Called = Pick<TestServer, "at">;
+
 /** SendMessage over HTTP+JSON. */
-export function restSend({ at }: TestServer, text: string, expect: string): WireCall {
+export function restSend({ at }: Called, text: string, expect: string): WireCall {
   const body = json({ message: userMessage(text) });
   return http1(at.http, "POST", `${at.restPath}/message:send`, { "content-type": "application/json" }, body, {
     expect,
@@ -41,7 +44,7 @@ export function restSend({ at }: TestServer, text: string, expect: string): Wire
 }
 
 /** Any GET over HTTP+JSON. */
-export function restGet({ at }: TestServer, path: string, expected: Expected): WireCall {
+export function restGet({ at }: Called, path: string, expected: Expected): WireCall {
   return http1(at.http, "GET", `${at.restPath}${path}`, {}, Buffer.alloc(0), expected);
 }
 
@@ -52,17 +55,17 @@ function rpc({ http, rpcPath }: Served, method: string, params: object, expect: 
 }
 
 /** SendMessage over JSON-RPC. */
-export function rpcSend({ at }: TestServer, text: string, expect: string): WireCall {
+export function rpcSend({ at }: Called, text: string, expect: string): WireCall {
   return rpc(at, sendMessage.name, { message: userMessage(text) }, expect);
 }
 
 /** SendStreamingMessage over JSON-RPC. */
-export function rpcStream({ at }: TestServer, text: string, expect: string): WireCall {
+export function rpcStream({ at }: Called, text: string, expect: string): WireCall {
   return rpc(at, sendStreamingMessage.name, { message: userMessage(text) }, expect);
 }
 
 /** SubscribeToTask over JSON-RPC. */
-export function rpcSubscribe({ at }: TestServer, id: string, expect: string): WireCall {
+export function rpcSubscribe({ at }: Called, id: string, expect: string): WireCall {
   return rpc(at, subscribeToTask.name, { id }, expect);
 }
 
@@ -83,7 +86,7 @@ function sendRequest(text: string): MessageShape<typeof SendMessageRequestSchema
   return create(SendMessageRequestSchema, { message });
 }
 
-function grpc({ at }: TestServer, method: string, text: string, expect: string): WireCall {
+function grpc({ at }: Called, method: string, text: string, expect: string): WireCall {
   const headers = [["content-type", "application/grpc"], ["te", "trailers"], ...Object.entries(COMMON)] as [
     string,
     string,
@@ -93,31 +96,31 @@ function grpc({ at }: TestServer, method: string, text: string, expect: string):
 }
 
 /** SendMessage over gRPC. */
-export function grpcSend(server: TestServer, text: string, expect: string): WireCall {
+export function grpcSend(server: Called, text: string, expect: string): WireCall {
   return grpc(server, sendMessage.name, text, expect);
 }
 
 /** SendStreamingMessage over gRPC. */
-export function grpcStream(server: TestServer, text: string, expect: string): WireCall {
+export function grpcStream(server: Called, text: string, expect: string): WireCall {
   return grpc(server, sendStreamingMessage.name, text, expect);
 }
 
 /** SendMessage over Connect, with binary messages. */
-export function connectSend({ at }: TestServer, text: string, expect: string): WireCall {
+export function connectSend({ at }: Called, text: string, expect: string): WireCall {
   const headers = { "content-type": "application/proto", "connect-protocol-version": "1" };
   const body = toBinary(SendMessageRequestSchema, sendRequest(text));
   return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
 }
 
 /** SendMessage over Connect, with JSON. */
-export function connectJsonSend({ at }: TestServer, text: string, expect: string): WireCall {
+export function connectJsonSend({ at }: Called, text: string, expect: string): WireCall {
   const headers = { "content-type": "application/json", "connect-protocol-version": "1" };
   const body = json({ message: userMessage(text) });
   return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });
 }
 
 /** SendMessage over gRPC-Web. */
-export function grpcWebSend({ at }: TestServer, text: string, expect: string): WireCall {
+export function grpcWebSend({ at }: Called, text: string, expect: string): WireCall {
   const headers = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };
   const body = framed(SendMessageRequestSchema, sendRequest(text));
   return http1(at.http, "POST", `/${A2AService.typeName}/${sendMessage.name}`, headers, body, { expect });

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import type {
   Answered,
@@ -26,6 +27,21 @@ const running = new Set<ChildProcess>();
 /** Ends whatever still runs, by its id; for the moment when this process ends in a hurry. */
 export function endAll(): void {
   for (const child of running) child.kill("SIGKILL");
+}
+
+/** Has a process ended with the bench, if not before. */
+export function keepTrack<P extends ChildProcess>(process: P): P {
+  running.add(process);
+  process.once("exit", () => running.delete(process));
+  return process;
+}
+
+/** Waits until a process that is to end is gone; it is ended when that takes too long. */
+export async function ended(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const timer = setTimeout(() => process.kill("SIGKILL"), END_MS);
+  await once(process, "exit");
+  clearTimeout(timer);
 }
 
 /** A process of compiled code, run by plain node, that answers questions. */

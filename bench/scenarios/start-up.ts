@@ -1,8 +1,9 @@
-/** What a process needs from its start to its first answer, the file in the system's cache, and then at rest. */
+/** What a process needs from its start to its first answer, the files in the system's cache, and then at rest. */
 import { setTimeout } from "node:timers/promises";
 import { restGet, restSend, rpcSend } from "../calls.js";
 import { judge } from "../goals.js";
 import type { TestServer } from "../harness/child.js";
+import { CommandLine } from "../harness/command-line.js";
 import { filledFile } from "../harness/filled.js";
 import { median } from "../harness/rates.js";
 import { type Bench, MB, type Row, type Scenario } from "../harness/scenario.js";
@@ -22,48 +23,63 @@ interface Start {
   readonly rss: number;
 }
 
-interface Lane {
-  readonly name: string;
-  readonly program: string;
-  readonly args: () => readonly string[];
-  readonly first: (server: TestServer) => WireCall;
+/** A server that was started, as this scenario sees it. */
+interface Started extends Pick<TestServer, "at"> {
+  usage(): Promise<{ readonly cpu: number; readonly rss: number }> | { readonly cpu: number; readonly rss: number };
+  end(): Promise<void>;
 }
 
-async function once(bench: Bench, { program, args, first }: Lane): Promise<Start> {
-  const values = args();
-  const start = performance.now();
-  const server = await bench.start(program, ...values);
+interface Lane {
+  readonly name: string;
+  readonly start: () => Promise<Started>;
+  readonly first: (server: Pick<TestServer, "at">) => WireCall;
+}
+
+async function once(bench: Bench, { start, first }: Lane): Promise<Start> {
+  const begin = performance.now();
+  const server = await start();
   await bench.load.answer(first(server));
-  const ms = performance.now() - start;
-  const { cpuMicros } = await server.usage();
+  const ms = performance.now() - begin;
+  const { cpu } = await server.usage();
   await setTimeout(bench.options.quick ? REST_MS / 10 : REST_MS);
   const { rss } = await server.usage();
   await server.end();
-  return { ms, cpu: cpuMicros / 1_000, rss };
+  return { ms, cpu, rss };
 }
 
 const CARD_PATH = "/.well-known/agent-card.json";
 const CARD = "Parley, new file, its card";
 
+/** A server of the bench, which tells itself what it uses. */
+async function ownServer(bench: Bench, program: string, argument: string): Promise<Started> {
+  const server = await bench.start(program, argument);
+  return {
+    at: server.at,
+    usage: async () => {
+      const { cpuMicros, rss } = await server.usage();
+      return { cpu: cpuMicros / 1_000, rss };
+    },
+    end: () => server.end(),
+  };
+}
+
 async function lanesOf(bench: Bench): Promise<readonly Lane[]> {
   const count = bench.options.quick ? 10_000 : 100_000;
   const file = await filledFile(bench, count);
-  const task = (server: TestServer): WireCall => restSend(server, "task", RESULT_TEXT);
-  const card = (server: TestServer): WireCall => restGet(server, CARD_PATH, { expect: "supportedInterfaces" });
+  const task: Lane["first"] = (server) => restSend(server, `echo ${RESULT_TEXT}`, RESULT_TEXT);
+  const card: Lane["first"] = (server) => restGet(server, CARD_PATH, { expect: "supportedInterfaces" });
   const parley = (name: string, path: () => string, first = task): Lane => {
-    return { name: `Parley, ${name}`, program: "parley", args: () => ["task", path()], first };
+    return { name: `Parley, ${name}`, start: () => CommandLine.start(path()), first };
   };
   return [
     {
       name: "node:http, codec",
-      program: "bare-http",
-      args: () => ["codec"],
+      start: () => ownServer(bench, "bare-http", "codec"),
       first: (server) => restSend(server, "task", REPLY_TEXT),
     },
     {
       name: "@a2a-js/sdk, in memory",
-      program: "peer",
-      args: () => ["task"],
+      start: () => ownServer(bench, "peer", "task"),
       first: (server) => rpcSend(server, "task", RESULT_TEXT),
     },
     parley("in memory", () => "memory"),

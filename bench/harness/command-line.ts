@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Served } from "../protocol.js";
+import { ended, keepTrack } from "./child.js";
+
+const DIST = join(import.meta.dirname, "..", "..", "dist");
+
+/** What a process has used, as Linux counts it. */
+export interface ProcessUsage {
+  /** CPU time of all its threads since it began, in milliseconds. */
+  readonly cpu: number;
+  /** Bytes of its memory that are in RAM, of files and shared libraries too. */
+  readonly rss: number;
+}
+
+/** The command line as `npm start` runs it: what is built, with no flag of Node.js and nobody who asks it questions. */
+export class CommandLine {
+  readonly at: Served;
+  readonly #process: ReturnType<typeof spawn>;
+
+  private constructor(process: ReturnType<typeof spawn>, at: Served) {
+    this.#process = process;
+    this.at = at;
+  }
+
+  /** Starts the server of the example agent, its tasks in a file or in `memory`; resolves when it says where it listens. */
+  static async start(store: string): Promise<CommandLine> {
+    const program = [join(DIST, "src", "cli", "main.js"), "serve", join(DIST, "examples", "probe", "agent.js")];
+    const flags = ["--port", "0", "--grpc-port", "0", "--store", store];
+    const child = keepTrack(spawn(process.execPath, [...program, ...flags], { stdio: ["ignore", "pipe", "pipe"] }));
+    let [stdout, stderr] = ["", ""];
+    child.stderr?.on("data", (text) => (stderr += String(text)));
+    const http = await new Promise<number>((resolve, reject) => {
+      child.stdout?.on("data", (text) => {
+        stdout += String(text);
+        const [, port] = /^ *HTTP +http:\/\/[^:]+:(\d+)/m.exec(stdout) ?? [];
+        if (port !== undefined) resolve(Number(port));
+      });
+      child.once("error", reject);
+      child.once("exit", () => reject(new Error(`the command line ended by itself: ${stderr}`)));
+    });
+    return new CommandLine(child, { http, rpcPath: "/", restPath: "" });
+  }
+
+  /** What it has used so far. */
+  usage(): ProcessUsage {
+    const folder = `/proc/${this.#process.pid}`;
+    const times = readdirSync(`${folder}/task`).map((thread) =>
+      Number(readFileSync(`${folder}/task/${thread}/schedstat`, "latin1").split(" ", 1)[0]),
+    );
+    const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`${folder}/status`, "latin1")) ?? [];
+    return { cpu: times.reduce((sum, time) => sum + time, 0) / 1_000_000, rss: Number(kib) * 1024 };
+  }
+
+  /** Ends it in order. */
+  async end(): Promise<void> {
+    this.#process.kill("SIGTERM");
+    await ended(this.#process);
+  }
+}
