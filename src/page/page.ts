@@ -59,10 +59,12 @@ function agentsOf({ agents }: PageContent): Html {
 }
 
 function headOf({ name, description, version, provider, documentationUrl }: AgentCard): Html {
-  const by = provider === undefined ? undefined : html` · ${linkOf(provider.url, provider.organization)}`;
-  const docs = isLink(documentationUrl ?? "") ? html` · ${linkOf(documentationUrl ?? "", "documentation")}` : undefined;
+  const by = provider === undefined ? undefined : html` &middot; ${linkOf(provider.url, provider.organization)}`;
+  const docs = isLink(documentationUrl ?? "")
+    ? html` &middot; ${linkOf(documentationUrl ?? "", "documentation")}`
+    : undefined;
   return html`<header><h1>${name}</h1><p>${description}</p>
-<p class="soft small">version ${version} · A2A ${PROTOCOL_VERSION}${by}${docs}</p></header>`;
+<p class="soft small">version ${version} &middot; A2A ${PROTOCOL_VERSION}${by}${docs}</p></header>`;
 }
 
 function linkOf(url: string, text: string): Html {
@@ -76,7 +78,7 @@ function talkOf({ card, base }: PageContent): Html {
 <form id="send" data-base="${base}" data-streams="${streams}">
 <textarea id="text" aria-label="Message" placeholder="A message. Enter sends it."></textarea>
 <details id="who"${isSecured ? html` open` : undefined}><summary class="small">Credentials</summary>
-<input id="auth" type="password" autocomplete="off" aria-label="Authorization header" placeholder="Authorization header, such as: Bearer …"></details>
+<input id="auth" type="password" autocomplete="off" aria-label="Authorization header" placeholder="Authorization header, such as: Bearer &hellip;"></details>
 <div class="row"><button class="main" id="go">Send</button><button type="button" id="cancel" hidden>Cancel</button>
 <button type="button" id="new" hidden>New conversation</button></div></form>
 <p id="now" class="soft small" role="status"></p>
@@ -101,7 +103,7 @@ function interfacesOf({ card }: PageContent): Html {
     const { protocolBinding, url, tenant } = each;
     const title = titles[protocolBinding] ?? protocolBinding;
     return html`<li><h3>${title}</h3>
-<p class="soft small">${url}${tenant === "" ? undefined : html` · tenant ${tenant}`}</p>${command(title, commandOf(each))}</li>`;
+<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, commandOf(each))}</li>`;
   });
   return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
 }

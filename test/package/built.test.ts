@@ -38,6 +38,14 @@ describe("what is built", () => {
     expect(sources.filter((path, index) => sources.indexOf(path) !== index)).toEqual([]);
   });
 
+  it("is ASCII, as V8 takes two bytes for each character of a file that is not", () => {
+    const others = [...filesBuilt().keys()].flatMap((file) => {
+      const found = /^.*[^\0-\x7f].*$/m.exec(readFileSync(file, "utf8"));
+      return found === null ? [] : [`${file}: ${found[0]}`];
+    });
+    expect(others).toEqual([]);
+  });
+
   it("exports what the sources export, by every name of the package", () => {
     const names = Object.entries(entries).flatMap(([name, entry]) =>
       typeof entry === "string" ? [] : [name.slice(2)],
