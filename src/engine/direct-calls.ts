@@ -35,7 +35,8 @@ export class DirectCalls {
     for (const call of this.#open.values()) call.stop();
   }
 
-  refuse(error: A2AError): void {
-    for (const call of this.#open.values()) call.refuse(error);
+  /** Refuses those that are left, each with an error of its own: none is made where none is needed (see core/lazy.ts). */
+  refuse(error: () => A2AError): void {
+    for (const call of this.#open.values()) call.refuse(error());
   }
 }

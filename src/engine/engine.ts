@@ -156,7 +156,7 @@ export class Engine {
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
     const stopped = this.#executions.values().map((execution) => execution.shutdown(grace));
     await Promise.allSettled([within(grace, this.directCalls.none()), ...stopped]);
-    this.directCalls.refuse(shuttingDown());
+    this.directCalls.refuse(shuttingDown);
     await this.#leases.leave().catch(this.#housekeeping.noteTrouble);
     this.#maintenance.end();
   }
@@ -169,7 +169,7 @@ export class Engine {
     this.#shutdown.close();
     this.#maintenance.end();
     this.directCalls.stop();
-    this.directCalls.refuse(shuttingDown());
+    this.directCalls.refuse(shuttingDown);
     const running = this.#executions.values();
     for (const execution of running) execution.abandon("shutdown");
     return running.length;
