@@ -7,6 +7,7 @@ import { within } from "../core/within.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { cancelTask } from "./cancel.js";
+import { ClockWatch } from "./clock-watch.js";
 import { DirectCalls } from "./direct-calls.js";
 import type { Execution } from "./execution.js";
 import { Executions } from "./executions.js";
@@ -63,6 +64,8 @@ export class Engine {
     const limits = options.limits ?? defaultLimits;
     const logger = guardedLogger(options.logger ?? silentLogger);
     const now = options.now ?? Date.now;
+    // A clock that is given is taken as it is.
+    const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
@@ -109,6 +112,7 @@ export class Engine {
       giveUp: (head) => housekeeping.giveUp(head),
       logger,
       now,
+      isSteady: () => watch?.isSteady ?? true,
       refresh: () => housekeeping.refresh(),
     });
     // Calls that wait look again whether there is still something to wait for.

@@ -28,6 +28,8 @@ export interface MaintenanceOptions {
   readonly giveUp: (head: TaskHead) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
+  /** Whether ages by that clock can be relied on; asked before each round that judges by them. */
+  readonly isSteady: () => boolean;
   /** Looks for entries of which this process was not notified. */
   readonly refresh: () => Promise<void>;
 }
@@ -136,7 +138,8 @@ export class Maintenance {
   }
 
   async #giveUpInterrupted(): Promise<void> {
-    const { store, maxInterruptedMs, now, giveUp } = this.#options;
+    const { store, maxInterruptedMs, now, giveUp, isSteady } = this.#options;
+    if (!isSteady()) return;
     const before = now() - maxInterruptedMs;
     let after: TaskHead | undefined;
     do {
@@ -148,9 +151,11 @@ export class Maintenance {
   }
 
   async #remove(): Promise<void> {
-    const { store, retentionMs = 0, now } = this.#options;
+    const { store, retentionMs = 0, now, isSteady } = this.#options;
+    if (!isSteady()) return;
+    const before = now() - retentionMs;
     for (;;) {
-      const removed = await store.removeFinished({ before: now() - retentionMs, limit: removeSize });
+      const removed = await store.removeFinished({ before, limit: removeSize });
       if (removed < removeSize) return;
     }
   }

@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { completed, inputRequired } from "../../src/agent/event.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { Bench, scope, settle } from "./support.js";
+
+const agent: Omit<Agent, "card"> = {
+  async *execute(turn) {
+    yield turn.text === "ask" ? inputRequired("?") : completed();
+  },
+};
+
+const HOUR = 3_600_000;
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** From now on the time of day is moved by so much. */
+function jump(ms: number): void {
+  const real = Date.now;
+  vi.spyOn(Date, "now").mockImplementation(() => real() + ms);
+}
+
+/** An engine that keeps finished tasks for a second, and lets others wait for as long. */
+function serve(): { bench: Bench; removals: () => number } {
+  const store = memoryStore();
+  const removing = vi.spyOn(store, "removeFinished");
+  const limits = { ...defaultLimits, maxInterruptedMs: 1_000 };
+  return { bench: new Bench(agent, { limits, retentionMs: 1_000 }, store), removals: () => removing.mock.calls.length };
+}
+
+describe("a clock that jumps", () => {
+  it("makes no task too old, and is named in the log", async () => {
+    const { bench, removals } = serve();
+    await bench.engine.start();
+    const [done, asked] = [await bench.send("x"), await bench.send("ask")];
+    await Promise.all([settle(done), settle(asked)]);
+    jump(5 * HOUR);
+    await expect.poll(() => bench.logged.map(({ message }) => message)).toContainEqual(expect.stringMatching(/clock/));
+    const before = removals();
+    // Some rounds of either kind.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(removals()).toBe(before);
+    expect((await bench.engine.get(scope, done.now().task.id)).task.status?.state).toBe(TaskState.COMPLETED);
+    expect((await bench.engine.get(scope, asked.now().task.id)).task.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    await bench.engine.drain(0);
+  });
+
+  it("does not keep those that are too old where it goes evenly", async () => {
+    const { bench } = serve();
+    await bench.engine.start();
+    const [done, asked] = [await bench.send("x"), await bench.send("ask")];
+    await Promise.all([settle(done), settle(asked)]);
+    const { id } = asked.now().task;
+    const left = async (): Promise<string[]> =>
+      (await bench.engine.list({ ...scope, limit: 10 }, {})).moments.map(({ task }) => task.id);
+    await expect.poll(left).not.toContain(done.now().task.id);
+    await expect.poll(left).not.toContain(id);
+    await bench.engine.drain(0);
+  });
+});
