@@ -2,7 +2,7 @@
 // embed them find what they need in `parley-a2a`.
 
 export type { BindingOptions, HttpBinding } from "./binding/binding.js";
-export type { GrpcBinding } from "./binding/grpc/binding.js";
+export type { GrpcBinding } from "./binding/grpc/embedded/binding.js";
 export { type AgentDirectory, type AgentRegistration, type AgentsInput, registerAgents } from "./card/agents.js";
 export { buildCard, type ServerCapabilities } from "./card/build.js";
 export { CONNECT_BINDING, type Endpoints, interfacesOf, withInterfaces } from "./card/interfaces.js";

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { setLogger } from "@grpc/grpc-js";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -45,9 +44,6 @@ export function addServe(program: Command): void {
 async function serve(path: string, given: Given): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
   const logger = createLog(command.logLevel, command.logFormat);
-  // grpc-js would print its own line about a port in use; this program reports that itself.
-  const logGrpc = (...parts: unknown[]): void => logger.debug({ parts }, "grpc-js");
-  setLogger({ error: logGrpc, info: logGrpc, debug: logGrpc });
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);

@@ -164,7 +164,7 @@ const LEAST_PIECE = 1_024;
 const GATHERED = 16 * 1024;
 
 /** The pieces of a body, in order. */
-class Pieces {
+export class Pieces {
   readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;
   #used = 0;
@@ -179,7 +179,7 @@ class Pieces {
     } else this.#pieces.push(piece);
   }
 
-  all(): readonly Uint8Array[] {
+  all(): Uint8Array[] {
     this.#seal();
     return this.#pieces;
   }

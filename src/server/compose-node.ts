@@ -1,13 +1,11 @@
-import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { optionsIn } from "../binding/binding.js";
+import { optionsIn, type ServiceBindingOptions } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
-import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/binding.js";
+import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
-import type { ServedService } from "../binding/grpc/server.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -16,7 +14,6 @@ import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
-import type { ProtocolVersion } from "../version/version.js";
 import { compose } from "./compose.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -29,9 +26,10 @@ export interface NodeComponents {
   readonly fetch: FetchHandler;
   readonly connectRoutes: (router: ConnectRouter) => void;
   readonly connectContext: (request: NodeServerRequest) => ContextValues;
-  readonly grpc: GrpcBinding;
-  /** The services that other versions have on the gRPC port. */
-  readonly otherGrpc: readonly ServedService[];
+  /** For a server of grpc-js; made for whoever has one. */
+  readonly grpc: () => GrpcBinding;
+  /** The services of all versions on the gRPC port, with what answers their calls. */
+  readonly grpcServices: readonly [ServiceBindingOptions, ...ServiceBindingOptions[]];
   readonly arrivals: Arrivals;
   readonly refused: RefusalLog | undefined;
   readonly invoke: Invoke;
@@ -64,19 +62,18 @@ export function composeNode(
     more: infrastructure && infrastructureRoutes(infrastructure),
   });
   const [, ...others] = versions.all;
-  const grpcIn = (version: ProtocolVersion, service: DescService): GrpcBinding =>
-    createGrpcBinding({ ...optionsIn(version, service, binding), encrypted: settings.tls !== undefined });
+  const ownGrpc = optionsIn(native, native.grpc, binding);
   const route = healthRoute(lifecycle);
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(peerOf(request)),
-    grpc: grpcIn(native, native.grpc),
-    otherGrpc: others.flatMap((version) => {
-      const { grpc: service } = version;
-      return service === undefined ? [] : [{ service, binding: grpcIn(version, service) }];
-    }),
+    grpc: () => createGrpcBinding({ ...ownGrpc, encrypted: settings.tls !== undefined }),
+    grpcServices: [
+      ownGrpc,
+      ...others.flatMap((version) => (version.grpc === undefined ? [] : optionsIn(version, version.grpc, binding))),
+    ],
     arrivals: binding.arrivals,
     refused: binding.refused,
     invoke: binding.invoke,

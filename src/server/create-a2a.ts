@@ -1,6 +1,6 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { GrpcBinding } from "../binding/grpc/binding.js";
+import type { GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import type { Call } from "../core/call.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
@@ -70,9 +70,19 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { lifecycle, address: _, arrivals: _arrivals, otherGrpc: _others, ...mountable } = composeNode(settings);
+  const { handler, fetch, connectRoutes, connectContext, grpc, invoke, card, lifecycle } = composeNode(settings);
+  let grpcBinding: GrpcBinding | undefined;
   return {
-    ...mountable,
+    handler,
+    fetch,
+    connectRoutes,
+    connectContext,
+    get grpc() {
+      grpcBinding ??= grpc();
+      return grpcBinding;
+    },
+    invoke,
+    card,
     get running() {
       return lifecycle.running;
     },

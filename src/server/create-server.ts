@@ -117,11 +117,10 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const { grpc: binding, otherGrpc: others, arrivals, refused } = components;
+  const { grpcServices: services, arrivals, refused } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port, tls, admit };
-  const serving = { binding, others, service: settings.versions.native.grpc, infrastructure };
-  const server = createGrpcServer({ ...listening, ...serving, limits, arrivals, logger, refused });
+  const server = createGrpcServer({ ...listening, services, infrastructure, limits, arrivals, logger, refused });
   try {
     return { server, port: await server.listen() };
   } catch (error) {

@@ -4,6 +4,9 @@ import { allocate, copyOf, utf8LengthOf, writeUtf8 } from "../core/bytes.js";
 const startBytes = 64 * 1024;
 const keptBytes = 1024 * 1024;
 
+/** Bytes before a message of gRPC: a flag for compression, and its length (PROTOCOL-HTTP2, "Length-Prefixed-Message"). */
+export const PREFIX_BYTES = 5;
+
 /** Most bytes of a varint. */
 const varintBytes = 10;
 
@@ -20,6 +23,24 @@ export class BinaryOutput {
     const bytes = copyOf(this.#buffer, this.#at);
     this.clear();
     return bytes;
+  }
+
+  /** Leaves room for what stands before a message of gRPC; `takeEnveloped` fills it in. */
+  beginEnvelope(): void {
+    this.#reserve(PREFIX_BYTES);
+    this.#at += PREFIX_BYTES;
+  }
+
+  /** What was written since `beginEnvelope`, which came first, behind its flag and length; see `take`. */
+  takeEnveloped(): Uint8Array {
+    const size = this.#at - PREFIX_BYTES;
+    const buffer = this.#buffer;
+    buffer[0] = 0;
+    buffer[1] = size >>> 24;
+    buffer[2] = (size >>> 16) & 0xff;
+    buffer[3] = (size >>> 8) & 0xff;
+    buffer[4] = size & 0xff;
+    return this.take();
   }
 
   clear(): void {

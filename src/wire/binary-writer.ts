@@ -41,6 +41,21 @@ export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: Me
   return taking(writerOf(desc));
 }
 
+/** As `binaryWriter()`, with the flag and the length that gRPC has before a message. */
+export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
+  const write = writerOf(desc);
+  return (message) => {
+    try {
+      output.beginEnvelope();
+      write(message, output);
+      return output.takeEnveloped();
+    } catch (error) {
+      output.clear();
+      throw error;
+    }
+  };
+}
+
 /** Gives what is written as bytes, and leaves nothing behind of what cannot be written. */
 function taking<M extends Message>(write: (message: M, output: BinaryOutput) => void): (message: M) => Uint8Array {
   return (message) => {

@@ -54,8 +54,8 @@ export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M
   return copy;
 }
 
-/** The bytes of a message. */
-export function cachedBytes(message: Message, write: (message: Message) => Uint8Array): Uint8Array {
+/** The bytes of a message as gRPC has them: behind their envelope (`envelopeWriter`), so that no reader needs a copy. */
+export function cachedEnvelope(message: Message, write: (message: Message) => Uint8Array): Uint8Array {
   const shared = message as Shared;
   if (shared[textKey] === undefined) return write(message);
   shared[bytesKey] ??= write(message);

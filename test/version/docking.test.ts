@@ -8,7 +8,7 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed, working } from "../../src/agent/event.js";
-import { grpcServiceDefinition } from "../../src/binding/grpc/definition.js";
+import { grpcServiceDefinition } from "../../src/binding/grpc/embedded/definition.js";
 import { createGrpcServer } from "../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
@@ -168,15 +168,12 @@ describe("another version of the protocol, registered beside 1.0", () => {
 
 describe("another version's service on the gRPC port", () => {
   it("is served by the same binding, and known to the health service", async () => {
-    const { grpc, otherGrpc, arrivals } = serve();
-    const [other] = otherGrpc;
-    expect(otherGrpc.map(({ service }) => service.typeName)).toEqual(["toy.v0.Toy"]);
+    const { grpcServices: services, arrivals } = serve();
+    expect(services.map(({ service }) => service.typeName)).toEqual([v1.grpc.typeName, "toy.v0.Toy"]);
     const server = createGrpcServer({
       host: "127.0.0.1",
       port: 0,
-      service: v1.grpc,
-      binding: grpc,
-      others: otherGrpc,
+      services,
       limits: defaultLimits,
       arrivals,
       logger: silentLogger,
@@ -189,7 +186,7 @@ describe("another version's service on the gRPC port", () => {
           const done = (error: Error | null, answer?: object): void => (error ? reject(error) : resolve(answer ?? {}));
           client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done);
         });
-      const { definition } = other?.binding ?? grpc;
+      const definition = grpcServiceDefinition(Toy);
       const request = create(Toy.method.talk?.input as DescMessage, { text: "hi" } as never);
       expect(await ask(definition, "Talk", request)).toMatchObject({ state: "completed" });
       for (const service of ["toy.v0.Toy", "lf.a2a.v1.A2AService"]) {

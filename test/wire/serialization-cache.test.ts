@@ -2,7 +2,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ListTasksResponseSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
-import { cachedBytes, cachedText, cacheForms, sharedCopy } from "../../src/wire/serialization-cache.js";
+import { cachedEnvelope, cachedText, cacheForms, sharedCopy } from "../../src/wire/serialization-cache.js";
 
 const writeTask = (message: Message): string => jsonWriter(TaskSchema)(message as Task);
 const writeList = jsonWriter(ListTasksResponseSchema);
@@ -26,10 +26,10 @@ describe("a shared message", () => {
     const list = create(ListTasksResponseSchema);
     list.tasks = [shared];
     writeList(list);
-    cachedBytes(shared, () => Buffer.from("bytes"));
+    cachedEnvelope(shared, () => Buffer.from("bytes"));
     const copy = sharedCopy(shared, { metadata: { generation: 7 } });
     expect(cachedText(copy, writeTask)).toContain('"generation":7');
-    expect(`${cachedBytes(copy, () => Buffer.from("others"))}`).toBe("others");
+    expect(`${cachedEnvelope(copy, () => Buffer.from("others"))}`).toBe("others");
     expect(cachedText(shared, writeTask)).not.toContain("generation");
     const plain = create(TaskSchema, { id: "a" });
     expect(cachedText(sharedCopy(plain, { id: "b" }), writeTask)).toContain('"id":"b"');

@@ -1,21 +1,22 @@
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
-import { Metadata } from "@grpc/grpc-js";
 import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { A2AError } from "../../core/error.js";
 import { detailsOf, type ErrorDetail } from "../../wire/error-details.js";
-import { addHeaders } from "./call.js";
 
-/** The status of a call, as grpc-js takes it. */
+/** The status of a call. */
 export interface GrpcStatus {
   readonly code: number;
-  readonly details: string;
-  readonly metadata: Metadata;
+  readonly message: string;
+  /** Trailers beside it. */
+  readonly headers?: Iterable<[string, string]>;
+  /** A serialized `google.rpc.Status`. */
+  readonly details?: Uint8Array;
 }
 
 /** Trailer that carries a serialized `google.rpc.Status`, the usual place of error details (specification 10.6). */
-const DETAILS_TRAILER = "grpc-status-details-bin";
+export const DETAILS_TRAILER = "grpc-status-details-bin";
 
 /**
  * Bytes of all details together, and of the message as it travels. Several gRPC clients refuse a response with more
@@ -30,15 +31,32 @@ const MAX_MESSAGE_BYTES = 2048;
  */
 export function statusOf(error: A2AError): GrpcStatus {
   const message = fittedMessage(error.message);
-  const metadata = new Metadata();
-  addHeaders(metadata, error.headers);
   const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(detailsOf(error)) });
-  metadata.set(DETAILS_TRAILER, Buffer.from(toBinary(StatusSchema, status)));
-  return { code: error.code, details: message, metadata };
+  return { code: error.code, message, headers: headersOf(error.headers), details: toBinary(StatusSchema, status) };
+}
+
+/** What may travel as text in metadata. Headers of a connection are illegal in HTTP/2 (RFC 9113, 8.2.2). */
+const legalName =
+  /^(?!(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings|te)$)[0-9a-z_.-]+(?<!-bin)$/;
+const legalValue = /^[ -~]*$/;
+
+/** Headers that gRPC can carry: values that are not printable ASCII are left out. */
+export function headersOf(headers: Iterable<[string, string]>): [string, string][] {
+  return [...headers].filter(([name, value]) => legalName.test(name) && legalValue.test(value));
+}
+
+/** A status as trailers (PROTOCOL-HTTP2, "Trailers"). */
+export function trailersOf({ code, message, headers = [], details }: GrpcStatus): Record<string, string> {
+  return {
+    ...Object.fromEntries(headers),
+    "grpc-status": `${code}`,
+    "grpc-message": encodeURI(message),
+    ...(details !== undefined && { [DETAILS_TRAILER]: Buffer.from(details).toString("base64") }),
+  };
 }
 
 function fittedMessage(text: string): string {
-  // Half a surrogate pair cannot be percent-encoded, and grpc-js throws at it.
+  // Half a surrogate pair cannot be percent-encoded, which encodeURI throws at.
   let message = text.replace(/\p{Surrogate}/gu, "\ufffd");
   while (encodeURI(message).length > MAX_MESSAGE_BYTES) {
     message = `${message.slice(0, message.length / 2).replace(/\p{Surrogate}$/u, "")}…`;

@@ -1,5 +1,4 @@
 import { create } from "@bufbuild/protobuf";
-import { status } from "@grpc/grpc-js";
 import {
   type HealthCheckRequest,
   type HealthCheckResponse,
@@ -8,6 +7,7 @@ import {
   HealthListResponseSchema,
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../../gen/grpc/health/v1/health_pb.js";
+import { StatusCode } from "../../core/error.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
 /** The standard health service (grpc.health.v1) of a server and its services. They begin as serving. */
@@ -46,7 +46,7 @@ export class Health {
 
   #check(name: string): HealthCheckResponse {
     const known = this.#status.get(name);
-    if (known === undefined) throw new Refusal(status.NOT_FOUND, `Health status unknown for service ${name}`);
+    if (known === undefined) throw new Refusal(StatusCode.NOT_FOUND, `Health status unknown for service ${name}`);
     return create(HealthCheckResponseSchema, { status: known });
   }
 

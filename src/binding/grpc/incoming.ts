@@ -1,74 +1,183 @@
-import type { Http2Stream } from "node:http2";
-import type { ServerInterceptingCall, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
-import { type Deferred, defer } from "../../core/defer.js";
-import { A2AError, toA2AError } from "../../core/error.js";
-import type { Account, Arrivals } from "../../http/arrivals.js";
-import { addressOf } from "./call.js";
-import { statusOf } from "./error.js";
+import type { ServerHttp2Stream } from "node:http2";
+import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
+import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
+import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { bytesOf } from "./compression.js";
+import { type Envelope, EnvelopeReader, isOneMessage } from "./envelope-reader.js";
+import { type GrpcStatus, statusOf } from "./error.js";
+import type { Exchange } from "./exchange.js";
+import { Refusal } from "./internal-service.js";
 
-export interface IncomingLimits {
-  /** A request must be here within this time, in milliseconds, and a quarter of it. */
-  readonly timeoutMs: number;
-  /** Where it is counted until it is. */
+/** Where requests are counted until they are here, and how long that may take. */
+export interface Incoming {
   readonly arrivals: Arrivals;
+  /** The requests that are not here yet. */
+  readonly late: LateRequests;
 }
 
+/** What becomes of a request. */
+export interface Request {
+  /** The largest message, in bytes. */
+  readonly maxBytes: number;
+  /** Gets the message when it is here, and its stream has ended. It must not throw. */
+  readonly arrived: (exchange: Exchange, message: Uint8Array) => void;
+}
+
+/** Where a stream keeps its request. */
+const requestKey: unique symbol = Symbol("request");
+
+type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest };
+
+/** What Node needs for a piece of a message, beside its bytes. */
+const PIECE_BYTES = 128;
+
 /**
- * Ends calls whose request is not complete in time, or for which there is no room. Methods that take a stream of
- * requests are served as long as they last; none of ours does. Most requests are here in the round of the event loop in
- * which they begin; only the others are watched.
+ * Reads the one message of a request. Most are here as a whole, with the end of their stream, when the stream begins: they
+ * cost nothing but a look. Only those that are not here in the next round of the event loop are counted and watched.
  */
-export function limitIncoming(limits: IncomingLimits): ServerInterceptor {
-  const waiting = new Waiting(limits);
-  let begun: ServerInterceptingCallInterface[] = [];
-  const round: Deferred = {
-    run: () => {
-      const calls = begun;
-      begun = [];
-      for (const call of calls) {
-        try {
-          waiting.add(call);
-        } catch {
-          // A call that cannot be looked at is served as it is; the others of the round are not its business.
-        }
-      }
-    },
-    failed: () => {},
-  };
-  return (method, call) => {
-    if (!method.requestStream && begun.push(call) === 1) defer(round);
-    // Looked at from outside: an intercepting call in between, or anything that lives as long as the stream, would
-    // cost more than the rest of the binding.
-    return call as ServerInterceptingCall;
-  };
+export function readRequest(exchange: Exchange, request: Request, incoming: Incoming): void {
+  const single = new SingleRequest(exchange, request, incoming);
+  const stream: OwnStream = exchange.stream;
+  stream[requestKey] = single;
+  stream.on("end", onEnd);
+  const piece: Buffer | null = stream.read();
+  if (piece !== null) single.take(piece);
+  incoming.arrivals.begin(single);
+}
+
+class SingleRequest implements Arriving {
+  began = 0;
+  readonly #exchange: Exchange;
+  readonly #request: Request;
+  readonly #incoming: Incoming;
+  /** The message, where it came in one piece. */
+  #message: Buffer | undefined;
+  /** What came in any other form. */
+  #reader: EnvelopeReader | undefined;
+  #envelope: Envelope | undefined;
+  #account: Account | undefined;
+  /** What has come so far, and what was counted of it, in bytes. */
+  #size = 0;
+  #isOver = false;
+
+  constructor(exchange: Exchange, request: Request, incoming: Incoming) {
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#incoming = incoming;
+  }
+
+  get hasArrived(): boolean {
+    return this.#isOver;
+  }
+
+  /** It is not here in the round in which it began. */
+  wait(): void {
+    const { stream } = this.#exchange;
+    if (stream.destroyed || this.#exchange.isOver) return;
+    const { arrivals, late } = this.#incoming;
+    this.began = performance.now();
+    this.#exchange.onOver = () => this.over();
+    late.add(this);
+    try {
+      this.#account = arrivals.open(this.#exchange.peer.address);
+      this.#account.take(this.#size);
+      stream.on("data", onData);
+    } catch (error) {
+      this.#refuse(statusOf(toA2AError(error)));
+    }
+  }
+
+  take(piece: Buffer): void {
+    if (this.#isOver) return;
+    const size = piece.length + PIECE_BYTES;
+    this.#size += size;
+    try {
+      this.#account?.take(size);
+      if (this.#size === size && isOneMessage(piece, this.#request.maxBytes)) {
+        this.#message = piece.subarray(PREFIX_BYTES);
+      } else this.#read(piece);
+    } catch (error) {
+      this.#refuse(refusalStatus(error));
+    }
+  }
+
+  /** @throws Refusal */
+  #read(piece: Buffer): void {
+    this.#reader ??= new EnvelopeReader(this.#request.maxBytes);
+    for (const envelope of this.#reader.read(piece)) {
+      if (this.#message !== undefined || this.#envelope !== undefined) throw secondMessage();
+      this.#envelope = envelope;
+    }
+    if (this.#reader.isInside && (this.#message ?? this.#envelope) !== undefined) throw secondMessage();
+  }
+
+  /** The stream of the client has ended. */
+  end(): void {
+    if (this.#isOver) return;
+    this.over();
+    if (this.#exchange.isOver) return;
+    if (this.#message !== undefined) return this.#request.arrived(this.#exchange, this.#message);
+    if (this.#envelope === undefined || this.#reader?.isInside === true) {
+      const what = this.#reader === undefined ? "There is no message" : "The message is not whole";
+      this.#refuse(new Refusal(StatusCode.INVALID_ARGUMENT, `${what} in the request.`), true);
+      return;
+    }
+    void this.#arrive(this.#envelope);
+  }
+
+  async #arrive(envelope: Envelope): Promise<void> {
+    try {
+      const encoding = this.#exchange.header("grpc-encoding");
+      this.#request.arrived(this.#exchange, await bytesOf(envelope, encoding, this.#request.maxBytes));
+    } catch (error) {
+      this.#refuse(refusalStatus(error), true);
+    }
+  }
+
+  /** It did not come in time. */
+  late(timeoutMs: number): void {
+    this.#refuse(statusOf(new A2AError("DEADLINE_EXCEEDED", `The request did not come within ${timeoutMs} ms.`)));
+  }
+
+  #refuse(status: GrpcStatus, hasArrived = false): void {
+    if (this.#isOver && !hasArrived) return;
+    this.over();
+    this.#exchange.fail(status);
+  }
+
+  /** It is here, or nobody waits for it any more. */
+  over(): void {
+    this.#isOver = true;
+    this.#account?.close();
+    if (this.began > 0) this.#incoming.late.delete(this);
+  }
 }
 
 /** The requests that are not here as a whole, those that began first in front. */
-class Waiting {
-  readonly #limits: IncomingLimits;
-  readonly #all = new Set<Incoming>();
+export class LateRequests {
+  readonly #timeoutMs: number;
+  readonly #all = new Set<SingleRequest>();
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(limits: IncomingLimits) {
-    this.#limits = limits;
+  /** @param timeoutMs a request must be here within this time, in milliseconds, and a quarter of it */
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
   }
 
-  /** Watches a call whose request is not here. */
-  add(call: ServerInterceptingCallInterface): void {
-    const stream: Read | undefined = streamOf(call);
-    if (stream === undefined || stream.readableEnded || stream.destroyed) return;
-    const { timeoutMs, arrivals } = this.#limits;
-    this.#sweep ??= setInterval(() => this.#look(timeoutMs), Math.ceil(timeoutMs / 4)).unref();
-    const incoming = new Incoming(call, stream, () => this.#all.delete(incoming));
-    this.#all.add(incoming);
-    incoming.begin(arrivals);
+  add(request: SingleRequest): void {
+    this.#sweep ??= setInterval(() => this.#look(), Math.ceil(this.#timeoutMs / 4)).unref();
+    this.#all.add(request);
   }
 
-  #look(timeoutMs: number): void {
-    const since = performance.now() - timeoutMs;
+  delete(request: SingleRequest): void {
+    this.#all.delete(request);
+  }
+
+  #look(): void {
+    const since = performance.now() - this.#timeoutMs;
     for (const request of this.#all) {
       if (request.began > since) break;
-      request.late(timeoutMs);
+      request.late(this.#timeoutMs);
     }
     if (this.#all.size > 0) return;
     clearInterval(this.#sweep);
@@ -76,91 +185,19 @@ class Waiting {
   }
 }
 
-/** Where a stream keeps its request: listeners without a closure of their own find it there. */
-const requestKey: unique symbol = Symbol("request");
-
-type Read = Http2Stream & { [requestKey]?: Incoming };
-
-/** What grpc-js needs for a piece of a message, beside its bytes. */
-const PIECE_BYTES = 128;
-
-/** A request that is not here as a whole. */
-class Incoming {
-  readonly began: number = performance.now();
-  readonly #call: ServerInterceptingCallInterface;
-  readonly #stream: Read;
-  readonly #over: () => void;
-  #account: Account | undefined;
-  #isOver = false;
-
-  constructor(call: ServerInterceptingCallInterface, stream: Read, over: () => void) {
-    this.#call = call;
-    this.#stream = stream;
-    this.#over = over;
-    stream[requestKey] = this;
-    stream.on("data", onData).on("end", onEnd).on("close", onEnd);
-  }
-
-  begin(arrivals: Arrivals): void {
-    try {
-      this.#account = arrivals.open(addressOf(this.#call.getPeer()));
-      this.#account.take(heldBy(this.#call));
-    } catch (error) {
-      this.#refuse(toA2AError(error));
-    }
-  }
-
-  take(bytes: number): void {
-    if (this.#isOver) return;
-    try {
-      this.#account?.take(bytes + PIECE_BYTES);
-    } catch (error) {
-      this.#refuse(toA2AError(error));
-    }
-  }
-
-  /** It is here, or nobody waits for it any more. */
-  end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#account?.close();
-    this.#over();
-  }
-
-  late(timeoutMs: number): void {
-    this.#refuse(new A2AError("DEADLINE_EXCEEDED", `The request did not come within ${timeoutMs} ms.`));
-  }
-
-  #refuse(error: A2AError): void {
-    this.end();
-    try {
-      this.#call.sendStatus(statusOf(error));
-    } catch {
-      // This may be a timer's doing, and the stream may be over in a way that the library has not noticed.
-    }
-    // That what the client still sends is not wanted can only be said by the stream.
-    setImmediate(() => this.#stream.close());
-  }
+/** What is thrown while a request is read, as a status. */
+export function refusalStatus(thrown: unknown): GrpcStatus {
+  return thrown instanceof Refusal ? thrown : statusOf(toA2AError(thrown));
 }
 
-function onData(this: Read, chunk: Buffer): void {
-  this[requestKey]?.take(chunk.length);
+function secondMessage(): Refusal {
+  return new Refusal(StatusCode.UNIMPLEMENTED, "There is more than one message in the request.");
 }
 
-function onEnd(this: Read): void {
+function onData(this: OwnStream, piece: Buffer): void {
+  this[requestKey]?.take(piece);
+}
+
+function onEnd(this: OwnStream): void {
   this[requestKey]?.end();
-}
-
-/** What grpc-js has of a message that is not whole, in bytes; 0 where it does not show that. */
-function heldBy(call: ServerInterceptingCallInterface): number {
-  const { decoder } = call as { decoder?: { readPartialMessage?: unknown } };
-  const pieces = decoder?.readPartialMessage;
-  if (!Array.isArray(pieces)) return 0;
-  return pieces.reduce((sum: number, piece: Buffer) => sum + piece.length + PIECE_BYTES, 0);
-}
-
-/** grpc-js has no other way to the bytes of a call and their end. Where it hides the stream, nothing is limited. */
-function streamOf(call: ServerInterceptingCallInterface): Http2Stream | undefined {
-  const { stream } = call as { stream?: Http2Stream };
-  return typeof stream?.on === "function" ? stream : undefined;
 }

@@ -1,10 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { ConnectError, type ConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
-import { type InternalMethod, Refusal } from "./internal-service.js";
+import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
-
-/** The largest question to one of these services, in bytes. */
-const MAX_QUESTION_BYTES = 64 * 1024;
 
 /**
  * Registers health and reflection with a ConnectRouter, so that they are served beside a service that is: by gRPC,

@@ -18,6 +18,9 @@ export type InternalMethod =
       answer(request: Message): Message;
     };
 
+/** The largest question to one of these services, in bytes. */
+export const MAX_QUESTION_BYTES: number = 64 * 1024;
+
 /** A service that serves the server itself, with its methods by the names of the rpcs. */
 export interface InternalService {
   readonly service: DescService;

@@ -1,15 +1,6 @@
-import { type DescMethod, type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
-import type {
-  MethodDefinition,
-  ServerDuplexStream,
-  ServerWritableStream,
-  ServiceDefinition,
-  sendUnaryData,
-  UntypedHandleCall,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "./health.js";
-import { type InternalMethod, type InternalService, Refusal } from "./internal-service.js";
+import type { InternalService } from "./internal-service.js";
 import { reflectionServices } from "./reflection.js";
 
 export interface InfrastructureOptions {
@@ -18,12 +9,6 @@ export interface InfrastructureOptions {
   readonly others?: readonly DescService[];
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
-}
-
-/** A service ready to be added to a server of grpc-js. */
-export interface GrpcService {
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
 }
 
 /**
@@ -57,70 +42,4 @@ export class InternalServices {
   end(): void {
     for (const end of [...this.#open]) end();
   }
-
-  /** To be added to a server of grpc-js. */
-  forGrpc(): GrpcService[] {
-    return this.services.map(({ service, methods }) => ({
-      definition: Object.fromEntries(service.methods.map((method) => [method.name, definitionOf(method)])),
-      implementation: Object.fromEntries(
-        Object.entries(methods).map(([name, method]) => [name, handlerOf(method, this)]),
-      ),
-    }));
-  }
-}
-
-function definitionOf(method: DescMethod): MethodDefinition<Message, Message> {
-  const { input, output, methodKind: kind } = method;
-  return {
-    path: `/${method.parent.typeName}/${method.name}`,
-    requestStream: kind === "client_streaming" || kind === "bidi_streaming",
-    responseStream: kind === "server_streaming" || kind === "bidi_streaming",
-    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
-    requestDeserialize: (bytes) => fromBinary(input, bytes),
-    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
-    responseDeserialize: (bytes) => fromBinary(output, bytes),
-  };
-}
-
-function handlerOf(method: InternalMethod, all: InternalServices): UntypedHandleCall {
-  switch (method.kind) {
-    case "unary":
-      return ({ request }: { request: Message }, callback: sendUnaryData<Message>) => {
-        try {
-          callback(null, method.answer(request));
-        } catch (error) {
-          if (!(error instanceof Refusal)) throw error;
-          callback({ code: error.code, details: error.message });
-        }
-      };
-    case "server_streaming":
-      return (call: ServerWritableStream<Message, Message>) => {
-        const stop = method.watch(call.request, (answer) => call.write(answer));
-        untilOver(call, all, stop);
-      };
-    case "bidi_streaming":
-      return (call: ServerDuplexStream<Message, Message>) => {
-        call.on("data", (request: Message) => {
-          // The next question is taken when this answer has left.
-          if (call.write(method.answer(request))) return;
-          call.pause();
-          call.once("drain", () => call.resume());
-        });
-        call.on("end", () => call.end());
-        untilOver(call, all);
-      };
-  }
-}
-
-function untilOver(
-  call: { end(): void; once(event: "cancelled", then: () => void): void },
-  all: InternalServices,
-  stop?: () => void,
-): void {
-  const close = all.opened(() => call.end());
-  // grpc-js says so at the end of every call, however it ended.
-  call.once("cancelled", () => {
-    close();
-    stop?.();
-  });
 }

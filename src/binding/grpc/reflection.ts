@@ -1,7 +1,6 @@
 import { create, type DescFile, type DescService, type Message, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { status } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
 import {
@@ -14,6 +13,7 @@ import {
   ServerReflection as ServerReflectionAlpha,
   ServerReflectionResponseSchema as ServerReflectionResponseAlphaSchema,
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { StatusCode } from "../../core/error.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
 /** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
@@ -68,7 +68,7 @@ function answerTo({ messageRequest: question }: ServerReflectionRequest, known: 
         return answerOf("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
       }
       default:
-        throw new Refusal(status.UNIMPLEMENTED, "the question is none that this server knows");
+        throw new Refusal(StatusCode.UNIMPLEMENTED, "the question is none that this server knows");
     }
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
@@ -163,6 +163,6 @@ function membersOf(type: Named): string[] {
 }
 
 function found<T>(thing: T | undefined, otherwise: string): T {
-  if (thing === undefined) throw new Refusal(status.NOT_FOUND, otherwise);
+  if (thing === undefined) throw new Refusal(StatusCode.NOT_FOUND, otherwise);
   return thing;
 }

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Peer } from "../../core/call.js";
 import { StatusCode, type StatusName } from "../../core/error.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
-import { addressOf } from "./call.js";
-import { streamOf } from "./http2-stream.js";
 
 /** Where a stream says that it is a call of a method of ours. */
 const calledKey: unique symbol = Symbol("called");
@@ -10,24 +9,28 @@ const calledKey: unique symbol = Symbol("called");
 type Marked = object & { [calledKey]?: true };
 
 /** Notes that a method of ours is called: the access log has a line of it anyway. */
-export function noteCalled(grpc: object): void {
-  const stream: Marked | undefined = streamOf(grpc);
-  if (stream !== undefined) stream[calledKey] = true;
+export function noteCalled(stream: Marked): void {
+  stream[calledKey] = true;
+}
+
+/** Where a stream comes from, and who is told. */
+export interface Watcher {
+  readonly peer: Peer;
+  readonly refused: RefusalLog;
 }
 
 /**
- * Logs a stream of the gRPC port that ends before it was a call of a method of ours: grpc-js refuses by itself what has no
- * method, is too large or comes too late. Health and reflection have no lines.
+ * Logs a stream of the gRPC port that ends before it was a call of a method of ours: it has no such method, is too large
+ * or comes too late. Health and reflection have no lines.
  */
-export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, refused: RefusalLog): void {
+export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { peer, refused }: Watcher): void {
   const path = headers[":path"] ?? "";
   if (path.startsWith("/grpc.")) return;
   const began = performance.now();
-  const { remoteAddress = "", remotePort = 0 } = stream.session?.socket ?? {};
   stream.once("close", () => {
     if ((stream as Marked)[calledKey]) return;
     const ms = Math.round(performance.now() - began);
-    refused({ binding: "grpc", code: codeOf(stream), ms, path, peer: addressOf(`${remoteAddress}:${remotePort}`) });
+    refused({ binding: "grpc", code: codeOf(stream), ms, path, peer: peer.address });
   });
 }
 

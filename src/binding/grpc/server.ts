@@ -1,21 +1,28 @@
-import type { DescService } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Peer } from "../../core/call.js";
+import { StatusCode } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
+import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
+import { peerOf } from "../../http/node/peer.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
-import type { GrpcBinding } from "./binding.js";
-import { limitIncoming } from "./incoming.js";
+import { grpcTimeoutMs } from "../../wire/timeout.js";
+import type { ServiceBindingOptions } from "../binding.js";
+import { deadlineFault } from "../deadline.js";
+import { ACCEPTED, isKnownEncoding } from "./compression.js";
+import { type GrpcStatus, statusOf } from "./error.js";
+import { dropRest, Exchange } from "./exchange.js";
+import { type Incoming, LateRequests } from "./incoming.js";
+import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
+import { methodsOf, type ServedMethod } from "./methods.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
-import { guardSessions } from "./session-guard.js";
-import { guardStreams } from "./stream-guard.js";
+import { watchStream } from "./refusals.js";
 
 export interface GrpcServerOptions extends PortOptions {
-  readonly binding: GrpcBinding;
-  readonly service: DescService;
-  /** Services of other versions, each with its binding. */
-  readonly others?: readonly ServedService[];
+  /** The services, each with what answers its calls; the first one is that of the newest version. */
+  readonly services: readonly [ServiceBindingOptions, ...ServiceBindingOptions[]];
   readonly limits: Limits;
   /** Counts requests until they are here. */
   readonly arrivals: Arrivals;
@@ -26,12 +33,6 @@ export interface GrpcServerOptions extends PortOptions {
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
   readonly infrastructure?: InternalServices | undefined;
-}
-
-/** A service with what serves it. */
-export interface ServedService {
-  readonly service: DescService;
-  readonly binding: GrpcBinding;
 }
 
 /** A gRPC server with a port of its own. */
@@ -47,28 +48,34 @@ export interface GrpcServer {
   drain(graceMs: number): Promise<void>;
 }
 
+/** Characters of an unknown path that are repeated in the answer. */
+const MAX_PATH = 200;
+
 /** How long a client that was pinged may stay silent before its connection is given up. */
 const PING_TIMEOUT_MS = 20_000;
 
-/** Creates the server; it serves the binding, the standard health service, and reflection. */
+/** Creates the server; it serves the services, the standard health service, and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { binding, logger, others = [] } = options;
-  const server = new Server(serverOptions(options));
+  const { limits, logger, services } = options;
+  const [{ service }, ...others] = services;
   const infrastructure =
-    options.infrastructure ?? new InternalServices({ ...options, others: others.map(({ service }) => service) });
-  const bindings = [binding, ...others.map((other) => other.binding)];
-  for (const { definition, implementation } of [...infrastructure.forGrpc(), ...bindings]) {
-    server.addService(definition, implementation);
-  }
-  guardStreams(server, logger, options.refused);
-  const guarded = guardSessions(server, options.limits);
-  // The connections that it is given are secure already, where they are to be.
-  const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const port = openPort(
-    options,
-    options.limits.requestTimeoutMs,
-    guarded((socket) => connections.injectConnection(socket)),
-  );
+    options.infrastructure ??
+    new InternalServices({ service, others: others.map((each) => each.service), reflection: options.reflection });
+  const calls = new Calls(options, infrastructure);
+  const sessions = createHttp2Sessions({
+    begun: (session, socket) => {
+      const peer = peerOf({ socket });
+      session.on("stream", (stream, headers) => calls.begin(stream, headers, peer));
+    },
+    // Finds out about clients that vanished without a word.
+    keepAliveMs: limits.keepAliveMs,
+    requestTimeoutMs: Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
+    // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
+    idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),
+    maxStreams: limits.maxStreamsPerConnection,
+    limits,
+  });
+  const port = openPort(options, limits.requestTimeoutMs, (socket) => sessions.accept(socket));
   let drained: Promise<void> | undefined;
   return {
     listen: () => port.listen(),
@@ -76,8 +83,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     drain: (graceMs) => {
       infrastructure.setServing(false);
       infrastructure.end();
-      if (drained === undefined) connections.drain(graceMs);
-      drained ??= end(port, graceMs, logger).then(() => server.forceShutdown());
+      drained ??= end(port, graceMs, logger);
+      sessions.drain();
       return drained;
     },
   };
@@ -92,17 +99,75 @@ async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
   clearTimeout(force);
 }
 
-function serverOptions({ limits, arrivals }: GrpcServerOptions): ServerOptions {
+const TIMEOUT = "grpc-timeout";
+const ENCODING = "grpc-encoding";
+
+/** What stands at the beginning of the media type of gRPC; its messages are those of protobuf. */
+const MEDIA_TYPE = /^application\/grpc(?:\+proto)?(?:$|[; ])/i;
+
+/** Looks at the heads of calls, and hands them to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
+class Calls {
+  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #incoming: Incoming;
+  readonly #logger: Logger;
+  readonly #refused: RefusalLog | undefined;
+
+  constructor({ services, limits, arrivals, logger, refused }: GrpcServerOptions, infrastructure: InternalServices) {
+    this.#methods = new Map([...internalMethods(infrastructure, logger), ...services.flatMap(methodsOf)]);
+    this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs) };
+    this.#logger = logger;
+    this.#refused = refused;
+  }
+
+  begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {
+    try {
+      if (this.#refused !== undefined) watchStream(stream, headers, { peer, refused: this.#refused });
+      if (stream.destroyed) return;
+      if (!isGrpc(stream, headers)) return;
+      const method = this.#methods.get(headers[":path"] ?? "");
+      const exchange = new Exchange({ stream, headers, peer, impliedVersion: method?.version ?? "" });
+      if (method === undefined) return exchange.fail(unknownMethod(headers[":path"]));
+      if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
+        return exchange.fail(unknownEncoding());
+      }
+      if (headers[TIMEOUT] !== undefined && !isInTime(exchange, String(headers[TIMEOUT]))) return;
+      method.begin(exchange, this.#incoming);
+    } catch (error) {
+      this.#logger.error({ err: error }, "a call of gRPC could not be begun");
+      stream.on("error", () => {}).close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  }
+}
+
+/** Whether a stream is a call of gRPC; it is answered in HTTP's own way if not. */
+function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+  const isPost = headers[":method"] === "POST";
+  if (isPost && MEDIA_TYPE.test(headers["content-type"] ?? "")) return true;
+  stream.on("error", () => {});
+  stream.respond(isPost ? { ":status": 415 } : { ":status": 405, allow: "POST" }, { endStream: true });
+  setImmediate(dropRest, stream);
+  return false;
+}
+
+/** Begins the time that a client gives its call; the call is refused where there is none. */
+function isInTime(exchange: Exchange, timeout: string): boolean {
+  const timeoutMs = grpcTimeoutMs(timeout);
+  const fault = deadlineFault(timeoutMs);
+  if (fault === "endless") return true;
+  if (fault === undefined) exchange.limit(timeoutMs ?? 0);
+  else exchange.fail(statusOf(fault));
+  return fault === undefined;
+}
+
+function unknownMethod(path = ""): GrpcStatus {
+  const shown = path.slice(0, MAX_PATH).replace(/\p{Surrogate}/gu, "\ufffd");
+  return { code: StatusCode.UNIMPLEMENTED, message: `The server does not implement the method ${shown}` };
+}
+
+function unknownEncoding(): GrpcStatus {
   return {
-    // Bookkeeping of every call, for a service that is not served here.
-    "grpc.enable_channelz": 0,
-    "grpc.max_receive_message_length": limits.maxRequestBytes,
-    "grpc.max_concurrent_streams": limits.maxStreamsPerConnection,
-    // Finds out about clients that vanished without a word. Pings of clients are answered however often they come.
-    "grpc.keepalive_time_ms": limits.keepAliveMs,
-    "grpc.keepalive_timeout_ms": Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
-    // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
-    "grpc.max_connection_idle_ms": Math.ceil(limits.requestTimeoutMs * 1.1),
-    interceptors: [limitIncoming({ timeoutMs: limits.requestTimeoutMs, arrivals })],
+    code: StatusCode.UNIMPLEMENTED,
+    message: `Requests may be compressed as one of ${ACCEPTED}.`,
+    headers: [["grpc-accept-encoding", ACCEPTED]],
   };
 }

@@ -1,17 +1,23 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
-import type { StreamCall } from "./call.js";
-import { streamOf } from "./http2-stream.js";
+import { writePieces } from "../../http/pieces.js";
+import { cachedEnvelope } from "../../wire/serialization-cache.js";
+import { weightOf } from "../../wire/weight.js";
+import type { Exchange } from "./exchange.js";
+import { largeEnvelope } from "./message.js";
+
+/** The most bytes that are collected before they are written and other connections get their turn. */
+const FLUSH_AT = 32 * 1024;
 
 /** How the messages of a stream are written. */
-export interface Writing<T> {
-  /** A message as bytes. */
-  readonly encode: (message: T) => Buffer;
-  /** Whether a message is large. */
-  readonly isLarge: (message: T) => boolean;
-  /** Writes a large one piece by piece, when everything before it has left; false where that is not possible. */
-  readonly writeLarge: (message: T) => Promise<boolean>;
-  /** A client that does not take what was written for so long is cut off, in milliseconds. */
-  readonly stalledMs: number;
+export interface Writing {
+  readonly desc: DescMessage;
+  /** A message behind its envelope. */
+  readonly write: (message: Message) => Uint8Array;
+  readonly limits: Limits;
+  readonly logger: Logger;
 }
 
 /**
@@ -22,111 +28,100 @@ export interface Writing<T> {
  * is awaited, and the promise resolves. It rejects with what the iterable or the writing throws; the call is then
  * open, for its status to be set.
  */
-export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, writing: Writing<T>): Promise<void> {
+export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSink): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
     // Nobody is left to be told what goes wrong while the iterable cleans up.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
-  if (grpc.cancelled) return stop();
-  grpc.once("cancelled", stop);
-  const sink = new Sink(grpc, writing.stalledMs);
+  const forget = sink.exchange.onCancel(stop);
   try {
     for (;;) {
       const next = await iterator.next();
-      if (grpc.cancelled) return;
+      if (sink.exchange.canceled) return;
       if (next.done === true) break;
-      if (writing.isLarge(next.value)) await largeOne(sink, next.value, writing, stop);
-      else if (!sink.write(encoded(next.value, writing, stop))) await sink.waitForDrain();
-      if (grpc.cancelled) return;
+      try {
+        const room = sink.take(next.value);
+        if (room !== undefined) await room;
+      } catch (error) {
+        stop();
+        throw error;
+      }
+      if (sink.exchange.canceled) return;
     }
+    sink.end();
   } finally {
-    grpc.off("cancelled", stop);
-  }
-  grpc.end();
-}
-
-async function largeOne<T>(sink: Sink, message: T, writing: Writing<T>, stop: () => void): Promise<void> {
-  await sink.empty();
-  try {
-    if (await writing.writeLarge(message)) return;
-  } catch (error) {
-    stop();
-    throw error;
-  }
-  if (!sink.write(encoded(message, writing, stop))) await sink.waitForDrain();
-}
-
-function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffer {
-  try {
-    return encode(message);
-  } catch (error) {
-    stop();
-    throw error;
+    sink.flush();
+    forget();
   }
 }
 
-/** Writes to a call and knows what has not left. */
-class Sink {
-  readonly #grpc: StreamCall;
-  readonly #stalledMs: number;
-  #pending = 0;
-  #left: (() => void) | undefined;
+/** Joins messages that become ready in the same tick and writes them: a write costs more than a message does. */
+export class MessageSink {
+  readonly exchange: Exchange;
+  readonly #headers: ReadonlyMap<string, string>;
+  readonly #writing: Writing;
+  readonly #writer: NodeWriter;
+  #pending: Uint8Array[] = [];
+  #size = 0;
 
-  constructor(grpc: StreamCall, stalledMs: number) {
-    this.#grpc = grpc;
-    this.#stalledMs = stalledMs;
+  constructor(exchange: Exchange, headers: ReadonlyMap<string, string>, writing: Writing) {
+    this.exchange = exchange;
+    this.#headers = headers;
+    this.#writing = writing;
+    this.#writer = new NodeWriter(exchange.stream);
   }
 
-  write(bytes: Buffer): boolean {
-    this.#pending++;
-    return this.#grpc.write(bytes, this.#written);
+  /** Takes a message. @returns a promise where the next one has to wait. */
+  take(message: Message): Promise<void> | undefined {
+    if (weightOf(message) !== undefined) return this.#large(message);
+    const envelope = cachedEnvelope(message, this.#writing.write);
+    this.#size += envelope.length;
+    if (this.#pending.push(envelope) === 1) process.nextTick(this.#flushDue);
+    return this.#writer.isBlocked || this.#size >= FLUSH_AT ? this.#waitForDrain() : undefined;
   }
 
-  readonly #written = (): void => {
-    if (--this.#pending === 0) this.#left?.();
-  };
+  flush(): void {
+    const pending = this.#pending;
+    const [first] = pending;
+    if (first === undefined) return;
+    this.#pending = [];
+    const size = this.#size;
+    this.#size = 0;
+    if (this.exchange.isOver) return;
+    this.exchange.begin(this.#headers);
+    this.#writer.write(pending.length === 1 ? first : Buffer.concat(pending, size));
+  }
 
-  /** Until everything that was written has left, or the call is over. */
-  async empty(): Promise<void> {
-    while (this.#pending > 0 && !this.#grpc.cancelled) {
-      await this.#until((go) => {
-        this.#left = go;
-      });
+  end(): void {
+    this.flush();
+    this.exchange.end(this.#headers);
+  }
+
+  /** A reader that does not take what was written is cut off; its end is then what every client's going is. */
+  #waitForDrain(): Promise<void> {
+    this.flush();
+    return this.#writer.isBlocked
+      ? this.#writer.waitForDrain(this.#writing.limits.stalledReaderMs)
+      : new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async #large(message: Message): Promise<void> {
+    const { desc, limits } = this.#writing;
+    const pieces = await largeEnvelope(desc, message, limits);
+    this.flush();
+    if (this.#writer.isBlocked) await this.#writer.waitForDrain(limits.stalledReaderMs);
+    if (this.exchange.isOver) return;
+    await this.exchange.writeLarge(this.#headers, () => writePieces(this.#writer, pieces, limits.stalledReaderMs));
+  }
+
+  readonly #flushDue = (): void => {
+    try {
+      this.flush();
+    } catch (error) {
+      // Thrown from here it would end the process.
+      this.#writing.logger.error({ err: error }, "a stream of gRPC could not be written");
+      this.exchange.breakOff();
     }
-  }
-
-  /** Until there is room for another message, or the call is over. */
-  waitForDrain(): Promise<void> {
-    return this.#until(() => {});
-  }
-
-  /** Its end is then what every client's going is. */
-  #cutOff(): void {
-    const stream = streamOf(this.#grpc);
-    if (stream === undefined) this.#grpc.destroy();
-    else new NodeWriter(stream).breakOff("stalled");
-  }
-
-  #until(listen: (go: () => void) => void): Promise<void> {
-    const grpc = this.#grpc;
-    return new Promise((resolve) => {
-      let before = this.#pending;
-      const look = (): void => {
-        // grpc-js has room again when all of up to sixteen messages have left; one in this time will do.
-        if (this.#pending === before) this.#cutOff();
-        before = this.#pending;
-      };
-      const timer = setInterval(look, this.#stalledMs);
-      const go = (): void => {
-        clearInterval(timer);
-        grpc.off("drain", go);
-        grpc.off("close", go);
-        resolve();
-      };
-      listen(go);
-      grpc.once("drain", go);
-      grpc.once("close", go);
-    });
-  }
+  };
 }

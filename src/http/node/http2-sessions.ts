@@ -1,13 +1,16 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
 import type { Limits } from "../../core/limits.js";
-import { watchStreams } from "./slow-streams.js";
+import { type OpenStreams, watchStreams } from "./slow-streams.js";
 import { renewStreamTables } from "./stream-tables.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 export interface Http2Options {
-  readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
-  /** A request's body must arrive within this time, and so must the answer to a ping, in milliseconds. */
+  /** Serves requests as those of HTTP/1.1; their bodies must arrive within `requestTimeoutMs`. */
+  readonly handler?: (request: NodeServerRequest, response: NodeServerResponse) => void;
+  /** Told of each session, by whoever serves streams themselves. */
+  readonly begun?: (session: http2.ServerHttp2Session, socket: Socket) => void;
+  /** The answer to a ping must be here within this time, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** Between two pings that check whether the client is still there, in milliseconds. */
   readonly keepAliveMs: number;
@@ -30,24 +33,25 @@ export interface Http2Sessions {
 /** HTTP/2 on connections that are handed over one by one. */
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   const sessions = new Set<http2.ServerHttp2Session>();
-  const server = http2.createServer(
-    {
-      settings: { maxConcurrentStreams: options.maxStreams },
-      // Requests and streams have limits of our own. At its limit Node refuses streams of a session whose other streams
-      // happen to hold much data, and it counts idle streams too.
-      maxSessionMemory: Number.MAX_SAFE_INTEGER,
-    },
-    options.handler,
-  );
-  server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
+  const server = http2.createServer({
+    settings: { maxConcurrentStreams: options.maxStreams },
+    // Requests and streams have limits of our own. At its limit Node refuses streams of a session whose other streams
+    // happen to hold much data, and it counts idle streams too.
+    maxSessionMemory: Number.MAX_SAFE_INTEGER,
+  });
+  if (options.handler !== undefined) {
+    server.on("request", options.handler);
+    server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
+  }
   const begin = (session: http2.ServerHttp2Session, socket: Socket): void => {
     sessions.add(session);
     // A connection always emits "close"; a session that was destroyed may not.
     socket.once("close", () => sessions.delete(session));
-    closeWhenIdle(session, socket, options.idleTimeoutMs);
     closeWhenGone(session, socket, options);
     renewStreamTables(session);
-    watchStreams(session, options.limits);
+    const open = watchStreams(session, options.limits);
+    closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
+    options.begun?.(session, socket);
   };
   return {
     accept: (socket) => {
@@ -74,22 +78,20 @@ function end(session: http2.ServerHttp2Session, socket: Socket): void {
   socket.destroy();
 }
 
-function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, idleTimeoutMs: number): void {
-  let open = 0;
+interface Idle {
+  readonly open: OpenStreams;
+  readonly idleTimeoutMs: number;
+}
+
+function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open, idleTimeoutMs }: Idle): void {
   let cutOff: NodeJS.Timeout | undefined;
   const idle = setTimeout(() => {
-    if (open > 0 || cutOff !== undefined) return;
+    if (open.size > 0 || cutOff !== undefined) return;
     session.close();
     // A stream whose headers never end is not reported to us, but Node waits for it.
-    cutOff = setTimeout(() => open === 0 && end(session, socket), CLOSE_MS);
+    cutOff = setTimeout(() => open.size === 0 && end(session, socket), CLOSE_MS);
   }, idleTimeoutMs);
-  session.on("stream", (stream) => {
-    open++;
-    stream.once("close", () => {
-      open--;
-      idle.refresh();
-    });
-  });
+  open.onNone = () => idle.refresh();
   socket.once("close", () => {
     clearTimeout(idle);
     clearTimeout(cutOff);

@@ -2,20 +2,29 @@ import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Limits } from "../../core/limits.js";
 import { TransientSet } from "../../core/transient.js";
 
+/** The open streams of a session. */
+export interface OpenStreams {
+  readonly size: number;
+  /** Called whenever the last one has ended. */
+  onNone: () => void;
+}
+
+class Streams extends TransientSet<Watched> implements OpenStreams {
+  onNone: () => void = () => {};
+}
+
 /** An HTTP/2 stream, with notes about it. */
 interface Watched extends Http2Stream {
-  [openKey]?: TransientSet<Watched>;
+  [openKey]?: Streams;
   /** When its complete answer was first seen waiting for its reader, in milliseconds. */
   [sinceKey]?: number;
   /** How many bytes waited then. */
   [bytesKey]?: number;
-  [completeKey]?: true;
 }
 
 const openKey: unique symbol = Symbol("open");
 const sinceKey: unique symbol = Symbol("since");
 const bytesKey: unique symbol = Symbol("bytes");
-const completeKey: unique symbol = Symbol("complete");
 
 /** How often the streams of a session are checked within `stalledReaderMs`. */
 const LOOKS = 4;
@@ -28,17 +37,17 @@ const LOOKS = 4;
 export function watchStreams(
   session: Http2Session,
   { stalledReaderMs, minReaderBytes }: Pick<Limits, "stalledReaderMs" | "minReaderBytes">,
-): void {
-  const open = new TransientSet<Watched>();
+): OpenStreams {
+  const open = new Streams();
   session.on("stream", (stream: Watched) => {
     stream[openKey] = open;
     open.add(stream);
-    stream.once("close", forget);
+    stream.on("close", forget);
   });
   const timer = setInterval(() => {
     const now = performance.now();
     for (const stream of open.values()) {
-      const waiting = stream.writableEnded || stream[completeKey] ? stream.bufferSize : 0;
+      const waiting = stream.writableEnded ? stream.bufferSize : 0;
       if (waiting === 0) continue;
       stream[sinceKey] ??= now;
       stream[bytesKey] ??= waiting;
@@ -47,13 +56,10 @@ export function watchStreams(
     }
   }, stalledReaderMs / LOOKS).unref();
   session.once("close", () => clearInterval(timer));
-}
-
-/** Marks an answer as complete whose stream other code ends once the written bytes have been sent. */
-export function noteComplete(stream: Watched | undefined): void {
-  if (stream !== undefined) stream[completeKey] = true;
+  return open;
 }
 
 function forget(this: Watched): void {
-  this[openKey]?.delete(this);
+  const open = this[openKey];
+  if (open?.delete(this) && open.size === 0) open.onNone();
 }

@@ -2,7 +2,7 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
+import { createGrpcBinding } from "../../../src/binding/grpc/embedded/binding.js";
 import type { Peer } from "../../../src/core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
@@ -14,7 +14,7 @@ import {
   detailsOf,
   drainStream,
   requestFor,
-  serve,
+  servers,
   taskEvent,
   unary,
   until,
@@ -23,7 +23,7 @@ import { uploadService } from "./upload-service.js";
 
 const task = create(TaskSchema, { id: "t-1", status: { state: TaskState.WORKING } });
 
-describe("createGrpcBinding()", () => {
+describe.each(servers)("the gRPC binding on %s", (_name, serve) => {
   it("hands the method, the request and the call to invoke, and its answer back", async () => {
     const seen: Invocation[] = [];
     const peers: Peer[] = [];
@@ -200,7 +200,9 @@ describe("createGrpcBinding()", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
   });
+});
 
+describe("createGrpcBinding()", () => {
   it("leaves out methods that take a stream of requests", async () => {
     const invoke = async () => task;
     const shared = { limits: defaultLimits, logger: silentLogger };

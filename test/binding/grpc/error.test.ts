@@ -2,20 +2,20 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import { statusOf } from "../../../src/binding/grpc/error.js";
+import { statusOf, trailersOf } from "../../../src/binding/grpc/error.js";
 import { A2AError, type A2AErrorOptions, invalid, reasons } from "../../../src/core/error.js";
 
 function statusIn(error: A2AError) {
-  const { metadata } = statusOf(error);
-  const [trailer] = metadata.get("grpc-status-details-bin");
-  return { metadata, status: fromBinary(StatusSchema, trailer as Buffer), size: (trailer as Buffer).length };
+  const trailers = trailersOf(statusOf(error));
+  const details = Buffer.from(trailers["grpc-status-details-bin"] ?? "", "base64");
+  return { trailers, status: fromBinary(StatusSchema, details), size: details.length };
 }
 
 describe("statusOf()", () => {
   it.each(Object.keys(reasons) as (keyof typeof reasons)[])("gives %s its code and its ErrorInfo first", (reason) => {
     const error = new A2AError(reason, "No.", { metadata: { a: "b" }, retryAfterMs: 1_500 });
     const { status } = statusIn(error);
-    expect(statusOf(error)).toMatchObject({ code: reasons[reason].code, details: "No." });
+    expect(statusOf(error)).toMatchObject({ code: reasons[reason].code, message: "No." });
     expect(status).toMatchObject({ code: reasons[reason].code, message: "No." });
     expect(status.details).toHaveLength(2);
     const info = fromBinary(ErrorInfoSchema, status.details[0]?.value ?? new Uint8Array());
@@ -30,7 +30,7 @@ describe("statusOf()", () => {
     const error = invalid(violations);
     const { status, size } = statusIn(error);
     expect(size).toBeLessThan(6_000);
-    expect(encodeURI(statusOf(error).details).length).toBeLessThanOrEqual(2_048);
+    expect(encodeURI(statusOf(error).message).length).toBeLessThanOrEqual(2_048);
     const bad = fromBinary(BadRequestSchema, status.details[1]?.value ?? new Uint8Array());
     expect(bad.fieldViolations.length).toBeGreaterThan(10);
     expect(bad.fieldViolations[0]).toMatchObject(violations[0] ?? {});
@@ -51,16 +51,29 @@ describe("statusOf()", () => {
 
   it("sends text that cannot be encoded as it stands", () => {
     const cut = "👋🏽".slice(0, 1);
-    expect(statusOf(new A2AError("INTERNAL", `a${cut}b`)).details).toBe("a\ufffdb");
-    expect(statusOf(new A2AError("INTERNAL", "👋🏽")).details).toBe("👋🏽");
-    expect(() => encodeURI(statusOf(new A2AError("INTERNAL", "👋".repeat(3_000))).details)).not.toThrow();
+    expect(statusOf(new A2AError("INTERNAL", `a${cut}b`)).message).toBe("a\ufffdb");
+    expect(statusOf(new A2AError("INTERNAL", "👋🏽")).message).toBe("👋🏽");
+    expect(() => encodeURI(statusOf(new A2AError("INTERNAL", "👋".repeat(3_000))).message)).not.toThrow();
   });
 
   it("sends headers as trailers, but none that gRPC cannot carry", () => {
-    const headers = { "www-authenticate": 'Bearer realm="a"', "x-name": "schön", "x-data-bin": "AAAA" };
-    const { metadata } = statusIn(new A2AError("UNAUTHENTICATED", "No.", { headers }));
-    expect(metadata.get("www-authenticate")).toEqual(['Bearer realm="a"']);
-    expect(metadata.get("x-name")).toEqual([]);
-    expect(metadata.get("x-data-bin")).toEqual([]);
+    const headers = {
+      "www-authenticate": 'Bearer realm="a"',
+      "x-name": "schön",
+      "x-data-bin": "AAAA",
+      connection: "close",
+    };
+    const { trailers } = statusIn(new A2AError("UNAUTHENTICATED", "No.", { headers }));
+    expect(trailers).toMatchObject({
+      "www-authenticate": 'Bearer realm="a"',
+      "grpc-status": "16",
+      "grpc-message": "No.",
+    });
+    expect(Object.keys(trailers).toSorted()).toEqual([
+      "grpc-message",
+      "grpc-status",
+      "grpc-status-details-bin",
+      "www-authenticate",
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
-import { callStream, detailsOf, drainStream, lazyStream, serve, settled, taskEvent, until } from "./support.js";
+import { callStream, detailsOf, drainStream, lazyStream, servers, settled, taskEvent, until } from "./support.js";
 
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `${i}`);
 
@@ -23,7 +23,7 @@ function endless(signal: AbortSignal) {
   return { seen, events };
 }
 
-describe("a stream over gRPC", () => {
+describe.each(servers)("a stream over gRPC, on %s,", (_name, serve) => {
   it("delivers every message in its order (SRV-STRM-09, SRV-STRM-10, SRV-GRPC-06)", async () => {
     const { client } = await serve(async function* () {
       for (const id of numbers(2_000)) yield taskEvent(id);

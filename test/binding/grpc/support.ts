@@ -1,11 +1,19 @@
 import { type ClientHttp2Stream, connect } from "node:http2";
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import {
+  Client,
+  credentials,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  type ServiceError,
+} from "@grpc/grpc-js";
 import { afterEach } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { createGrpcBinding } from "../../../src/binding/grpc/binding.js";
+import { createGrpcBinding } from "../../../src/binding/grpc/embedded/binding.js";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
@@ -41,7 +49,6 @@ export function cleanup(clean: () => unknown): void {
 }
 
 export interface Served {
-  readonly server: GrpcServer;
   readonly port: number;
   readonly client: Client;
   readonly lines: Line[];
@@ -51,17 +58,46 @@ export interface Served {
 export type Answering = (invocation: Invocation) => Answer | Promise<Answer>;
 
 /** A server on a free port, whose every method is answered by `answering`, and a client of it. */
-export async function serve(answering: Answering, options: Partial<GrpcServerOptions> = {}): Promise<Served> {
+export async function serve(
+  answering: Answering,
+  options: Partial<GrpcServerOptions> = {},
+): Promise<Served & { readonly server: GrpcServer }> {
   const { logger, lines } = recordingLogger();
   const invoke: Invoke = async (invocation) => answering(invocation);
   const arrivals = new Arrivals({ limits: defaultLimits });
-  const shared = { service: A2AService, limits: defaultLimits, arrivals, logger, ...options };
-  const binding = createGrpcBinding({ ...shared, invoke, encrypted: options.tls !== undefined });
-  const server = createGrpcServer({ host: "127.0.0.1", port: 0, binding, ...shared });
+  const shared = { limits: defaultLimits, arrivals, logger, ...options };
+  const services = [{ ...shared, service: A2AService, version: "1.0", invoke }] as const;
+  const server = createGrpcServer({ host: "127.0.0.1", port: 0, services, ...shared });
   cleanup(() => server.drain(0));
   const port = await server.listen();
   return { server, port, client: clientOf(port), lines };
 }
+
+/** The same on a server of grpc-js, as those who embed Parley have one. */
+export async function serveEmbedded(
+  answering: Answering,
+  { limits = defaultLimits }: Partial<GrpcServerOptions> = {},
+  options: ServerOptions = { "grpc.max_receive_message_length": limits.maxRequestBytes, "grpc.enable_channelz": 0 },
+): Promise<Served> {
+  const { logger, lines } = recordingLogger();
+  const invoke: Invoke = async (invocation) => answering(invocation);
+  const binding = createGrpcBinding({ service: A2AService, limits, invoke, logger });
+  const server = new Server(options);
+  server.addService(binding.definition, binding.implementation);
+  cleanup(() => server.forceShutdown());
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  return { port, client: clientOf(port), lines };
+}
+
+/** What serves gRPC. */
+export const servers: readonly (readonly [name: string, serve: typeof serveEmbedded])[] = [
+  ["our server", serve],
+  ["a server of grpc-js", serveEmbedded],
+];
 
 export function clientOf(port: number, secure = credentials.createInsecure()): Client {
   // Node.js 26 takes no address for the name of a server in TLS.

@@ -1,28 +1,26 @@
 import { constants } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type ServiceDefinition,
-  status,
-  type UntypedServiceImplementation,
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  ServiceDefinition,
+  UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { Call } from "../../core/call.js";
-import { A2AError } from "../../core/error.js";
-import { noteComplete } from "../../http/node/slow-streams.js";
-import type { RefusedRequest } from "../../service/interceptors/access-log.js";
-import { PROTOCOL_VERSION } from "../../version/v1.js";
-import { cachedBytes } from "../../wire/serialization-cache.js";
-import { weightOf } from "../../wire/weight.js";
-import type { ServiceBindingOptions } from "../binding.js";
-import { type FailureContext, failureOf } from "../failure.js";
-import { answerDirectly } from "./answer.js";
-import { GrpcCallStart, type StreamCall, sendHeaders, type UnaryCall } from "./call.js";
-import { bufferOf, grpcServiceDefinition, grpcWriter, type Incoming } from "./definition.js";
-import { statusOf } from "./error.js";
+import { Call } from "../../../core/call.js";
+import { A2AError, StatusCode } from "../../../core/error.js";
+import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
+import { PROTOCOL_VERSION } from "../../../version/v1.js";
+import { PREFIX_BYTES } from "../../../wire/binary-output.js";
+import { envelopeWriter } from "../../../wire/binary-writer.js";
+import { cachedEnvelope } from "../../../wire/serialization-cache.js";
+import { weightOf } from "../../../wire/weight.js";
+import type { ServiceBindingOptions } from "../../binding.js";
+import { type FailureContext, failureOf } from "../../failure.js";
+import { statusOf } from "../error.js";
+import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall } from "./call.js";
+import { bufferOf, grpcServiceDefinition, type Incoming } from "./definition.js";
 import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
-import { noteCalled } from "./refusals.js";
 import { type Writing, writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
@@ -53,7 +51,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
 }
 
 function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
-  const write = grpcWriter(method.output);
+  const write = envelopeWriter(method.output);
   return async (grpc, callback) => {
     try {
       const { start, call } = begin(grpc, options);
@@ -65,16 +63,12 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
         }
         const bytes = write(answer as Message);
         sendHeaders(grpc, call);
-        if (!answerDirectly(grpc, bytes)) {
-          // grpc-js ends the stream when the message has left, which may be never.
-          noteComplete(streamOf(grpc));
-          callback(null, bytes);
-        }
+        callback(null, withoutPrefix(bytes));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         sendHeaders(grpc, call);
-        callback(statusOf(error));
+        callback(statusFor(grpc, statusOf(error)));
       } finally {
         start.finish();
       }
@@ -98,7 +92,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handl
         if (start.canceled) return;
         sendHeaders(grpc, call);
         // How grpc-js wants the status of a stream: it is sent after the messages that were written.
-        grpc.emit("error", statusOf(error));
+        grpc.emit("error", statusFor(grpc, statusOf(error)));
       } finally {
         start.finish();
       }
@@ -116,7 +110,7 @@ function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, 
 
 /** Writes the messages of a stream; the response's headers leave before the first. */
 function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
-  const write = grpcWriter(method.output);
+  const write = envelopeWriter(method.output);
   let hasStarted = false;
   const begin = (): void => {
     if (!hasStarted) sendHeaders(grpc, call);
@@ -125,12 +119,17 @@ function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: Str
   return {
     encode: (message) => {
       begin();
-      return bufferOf(cachedBytes(message, write));
+      return withoutPrefix(cachedEnvelope(message, write));
     },
     isLarge: (message) => weightOf(message) !== undefined,
     stalledMs: limits.stalledReaderMs,
     writeLarge: (message) => writeLarge(grpc, method.output, message, { limits, begin }),
   };
+}
+
+/** grpc-js puts the prefix of a message before it by itself. */
+function withoutPrefix(envelope: Uint8Array): Buffer {
+  return bufferOf(envelope.subarray(PREFIX_BYTES));
 }
 
 interface LargeAnswer {
@@ -150,10 +149,10 @@ async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer
       // From here on the end of the call is no cancellation.
       start.finish();
       // The message is out; what is left is the status, which grpc-js takes as an error of the code OK.
-      callback({ code: status.OK, details: "OK" });
+      callback({ code: StatusCode.OK, details: "OK" });
     } else {
       begin();
-      callback(null, grpcWriter(method.output)(answer));
+      callback(null, withoutPrefix(envelopeWriter(method.output)(answer)));
     }
   } finally {
     call.written?.();
@@ -163,7 +162,6 @@ async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer
 type Respond = Parameters<handleUnaryCall<Incoming, Buffer>>[1];
 
 function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
-  if (options.refused !== undefined) noteCalled(grpc);
   const start = new GrpcCallStart(grpc, options.encrypted ?? false, options.version ?? PROTOCOL_VERSION);
   return { start, call: new Call(start) };
 }

@@ -1,12 +1,9 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { Metadata } from "@grpc/grpc-js";
-import type { Limits } from "../../core/limits.js";
-import { NodeWriter } from "../../http/node/writer.js";
-import { writePieces } from "../../http/pieces.js";
-import { binaryPieces } from "../../wire/large/large.js";
-import { checkGrpcAnswer } from "../grpc-answer.js";
-import { PREFIX_BYTES } from "./answer.js";
-import type { StreamCall, UnaryCall } from "./call.js";
+import type { Limits } from "../../../core/limits.js";
+import { NodeWriter } from "../../../http/node/writer.js";
+import { writePieces } from "../../../http/pieces.js";
+import { largeEnvelope } from "../message.js";
+import { metadataFor, type StreamCall, type UnaryCall } from "./call.js";
 import { streamOf } from "./http2-stream.js";
 
 export interface LargeOptions {
@@ -28,20 +25,12 @@ export async function writeLarge(
   message: Message,
   { limits, begin }: LargeOptions,
 ): Promise<boolean> {
-  const { length, pieces } = await binaryPieces(desc, message);
-  checkGrpcAnswer(length, limits);
+  const pieces = await largeEnvelope(desc, message, limits);
   const stream = streamOf(grpc);
   if (stream === undefined) return false;
   begin();
   // Does nothing where headers of ours were sent.
-  grpc.sendMetadata(new Metadata());
-  const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt32BE(length, 1);
-  await writePieces(new NodeWriter(stream), prefixed(prefix, pieces), limits.stalledReaderMs);
+  grpc.sendMetadata(metadataFor(grpc));
+  await writePieces(new NodeWriter(stream), pieces, limits.stalledReaderMs);
   return true;
-}
-
-function* prefixed(prefix: Uint8Array, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
-  yield prefix;
-  yield* pieces;
 }

@@ -1,11 +1,9 @@
-import { type DescMessage, type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { type A2AError, invalid } from "../../core/error.js";
-import { defaultLimits, type Limits } from "../../core/limits.js";
-import { tooManyValues } from "../../http/body.js";
-import { binaryWriter } from "../../wire/binary-writer.js";
-import { exceedsBinary } from "../../wire/count-values.js";
-import { protobufRequest } from "../../wire/page-size.js";
+import { type A2AError, toA2AError } from "../../../core/error.js";
+import { defaultLimits, type Limits } from "../../../core/limits.js";
+import { binaryWriter } from "../../../wire/binary-writer.js";
+import { requestReader } from "../message.js";
 
 /**
  * What a handler of the definition is given: the request, or the error that stands for bytes which are none.
@@ -22,12 +20,6 @@ export function grpcServiceDefinition(service: DescService, limits: Limits = def
   return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
 }
 
-/** The writer of a message type in the class of bytes that grpc-js takes. */
-export function grpcWriter(desc: DescMessage): (message: Message) => Buffer {
-  const write = binaryWriter(desc);
-  return (message) => bufferOf(write(message));
-}
-
 /** The same bytes: the writer makes Buffers wherever grpc-js runs. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -39,35 +31,27 @@ function methodDefinition(
   limits: Limits,
 ): MethodDefinition<Message, Message> {
   const kind = method.methodKind;
-  const writeInput = grpcWriter(method.input);
-  const writeOutput = grpcWriter(method.output);
-  const meant = protobufRequest(method.input);
+  const writeInput = binaryWriter(method.input);
+  const writeOutput = binaryWriter(method.output);
+  const readInput = requestReader(method.input, limits);
   return {
     path: `/${service.typeName}/${method.name}`,
     originalName: method.localName,
     requestStream: kind === "client_streaming" || kind === "bidi_streaming",
     responseStream: kind === "server_streaming" || kind === "bidi_streaming",
-    requestSerialize: (message) => writeInput(message),
+    requestSerialize: (message) => bufferOf(writeInput(message)),
     // The implementation encodes answers itself, so that one that cannot be encoded is logged like every other failure.
     // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
-    requestDeserialize: (bytes) => decodeRequest(method.input, bytes, limits, meant) as Message,
-    responseSerialize: (message) => (Buffer.isBuffer(message) ? message : writeOutput(message)),
+    requestDeserialize: (bytes) => decoded(readInput, bytes) as Message,
+    responseSerialize: (message) => (Buffer.isBuffer(message) ? message : bufferOf(writeOutput(message))),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
 }
 
-function decodeRequest(
-  desc: DescMessage,
-  bytes: Uint8Array,
-  { maxRequestValues }: Limits,
-  meant: (message: Message) => Message,
-): Incoming {
+function decoded(read: (bytes: Uint8Array) => Message, bytes: Uint8Array): Incoming {
   try {
-    if (exceedsBinary(desc, bytes, maxRequestValues)) {
-      return tooManyValues(maxRequestValues);
-    }
-    return meant(fromBinary(desc, bytes));
-  } catch {
-    return invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+    return read(bytes);
+  } catch (error) {
+    return toA2AError(error);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressOf } from "../../../src/binding/grpc/call.js";
+import { addressOf } from "../../../../src/binding/grpc/embedded/call.js";
 
 describe("addressOf()", () => {
   it.each([

@@ -1,11 +1,10 @@
-import { Metadata, type MetadataValue, type ServerUnaryCall, type ServerWritableStream } from "@grpc/grpc-js";
-import type { Call, CallStart, Peer } from "../../core/call.js";
-import type { Cancellation } from "../../core/cancellation.js";
-import { A2AError } from "../../core/error.js";
+import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, StatusObject } from "@grpc/grpc-js";
+import type { Call, CallStart, Peer } from "../../../core/call.js";
+import type { Cancellation } from "../../../core/cancellation.js";
+import type { A2AError } from "../../../core/error.js";
+import { departureOf } from "../departure.js";
+import { DETAILS_TRAILER, type GrpcStatus, headersOf } from "../error.js";
 import type { Incoming } from "./definition.js";
-
-/** How much earlier than here a client may see its deadline pass, in milliseconds. */
-const TRANSIT_MS = 250;
 
 /** A call of a unary method, as grpc-js hands it over. The answer is given as bytes; see `encode()`. */
 export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
@@ -70,10 +69,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
 
   /** Why the call cannot be answered any more. */
   get reason(): A2AError {
-    // The client counts from when it sent the call, so its end at the deadline comes before ours.
-    return Number(this.#grpc.getDeadline()) <= Date.now() + TRANSIT_MS
-      ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.")
-      : new A2AError("CANCELLED", "The client cancelled the call.");
+    return departureOf(Number(this.#grpc.getDeadline()));
   }
 
   /** Says that the answer is on its way: grpc-js reports the end of an answered call as a cancellation too. */
@@ -104,21 +100,25 @@ function textOf(values: readonly MetadataValue[] | undefined): string | undefine
   return values.length === 1 ? values[0] : values.join(", ");
 }
 
-/** What may travel as text in metadata. grpc-js throws at anything else. */
-const legalName = /^[0-9a-z_.-]+(?<!-bin)$/;
-const legalValue = /^[ -~]*$/;
-
-/** Adds headers to metadata, leaving out what gRPC cannot carry: values that are not printable ASCII. */
-export function addHeaders(metadata: Metadata, headers: Iterable<[string, string]>): void {
-  for (const [name, value] of headers) {
-    if (legalName.test(name) && legalValue.test(value)) metadata.set(name, value);
-  }
-}
-
 /** Sends the response's headers, if there are any; grpc-js sends empty ones by itself. Does nothing the second time. */
 export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
   if (call.responseHeaders.size === 0) return;
-  const metadata = new Metadata();
-  addHeaders(metadata, call.responseHeaders);
-  grpc.sendMetadata(metadata);
+  grpc.sendMetadata(metadataFor(grpc, headersOf(call.responseHeaders)));
+}
+
+/** A status as grpc-js takes it. */
+export function statusFor(grpc: UnaryCall | StreamCall, { code, message, headers, details }: GrpcStatus): StatusObject {
+  const metadata = metadataFor(grpc, headers);
+  if (details !== undefined) metadata.set(DETAILS_TRAILER, Buffer.from(details));
+  return { code, details: message, metadata };
+}
+
+/**
+ * Metadata of the class that the call's own are of: there may be several copies of grpc-js in a program, and a server of
+ * ours needs none.
+ */
+export function metadataFor(grpc: UnaryCall | StreamCall, headers: Iterable<[string, string]> = []): Metadata {
+  const metadata = Reflect.construct(grpc.metadata.constructor, []) as Metadata;
+  for (const [name, value] of headers) metadata.set(name, value);
+  return metadata;
 }

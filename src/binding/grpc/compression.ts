@@ -1,0 +1,52 @@
+import { gunzip, inflate, type ZlibOptions } from "node:zlib";
+import { StatusCode } from "../../core/error.js";
+import { type Envelope, tooLarge } from "./envelope-reader.js";
+import { Refusal } from "./internal-service.js";
+
+type Decompress = (bytes: Buffer, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
+
+/** How requests may be compressed (PROTOCOL-HTTP2, "Message-Encoding"). Answers are not. */
+const encodings = new Map<string, Decompress | undefined>([
+  ["identity", undefined],
+  ["gzip", gunzip],
+  ["deflate", inflate],
+]);
+
+/** The value of `grpc-accept-encoding`. */
+export const ACCEPTED: string = [...encodings.keys()].join(",");
+
+/** Whether a request of this encoding can be read. */
+export function isKnownEncoding(name: string): boolean {
+  return encodings.has(name);
+}
+
+/**
+ * The bytes of a message, decompressed where they have to be.
+ *
+ * @throws Refusal where they are larger than `maxBytes` then, are damaged, or name no encoding.
+ */
+export async function bytesOf(
+  { isCompressed, bytes }: Envelope,
+  encoding: string | undefined,
+  maxBytes: number,
+): Promise<Buffer> {
+  if (!isCompressed) return bytes;
+  const decompress = encodings.get(encoding ?? "identity");
+  if (decompress === undefined) {
+    throw new Refusal(
+      StatusCode.INTERNAL,
+      "A message is marked as compressed, and grpc-encoding names no compression.",
+    );
+  }
+  return new Promise((resolve, reject) => {
+    decompress(bytes, { maxOutputLength: Math.max(1, maxBytes) }, (error, plain) => {
+      if (error === null) resolve(plain);
+      else reject(refusalOf(error as NodeJS.ErrnoException, maxBytes));
+    });
+  });
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException, maxBytes: number): Refusal {
+  if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(maxBytes);
+  return new Refusal(StatusCode.INVALID_ARGUMENT, "The message cannot be decompressed.");
+}

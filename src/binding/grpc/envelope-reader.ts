@@ -1,0 +1,83 @@
+import { StatusCode } from "../../core/error.js";
+import { Pieces } from "../../http/body.js";
+import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { Refusal } from "./internal-service.js";
+
+/** A message as it arrived. */
+export interface Envelope {
+  readonly isCompressed: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Whether a piece of a body is one message, as it is for most requests, and is not compressed. */
+export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
+  const length = piece.length - PREFIX_BYTES;
+  return length >= 0 && length <= maxBytes && piece[0] === 0 && piece.readUInt32BE(1) === length;
+}
+
+/** Takes the messages out of a body that comes in pieces. It holds no more than one message that is not whole. */
+export class EnvelopeReader {
+  readonly #maxBytes: number;
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  /** How much of the prefix is here. */
+  #prefixed = 0;
+  #pieces = new Pieces();
+  /** How much of the message is missing; meaningless before its prefix is whole. */
+  #missing = 0;
+
+  /** @param maxBytes the largest message, before and after it is decompressed */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Whether a message has begun and is not whole. */
+  get isInside(): boolean {
+    return this.#prefixed > 0;
+  }
+
+  /**
+   * Takes a piece, and gives the messages that end in it.
+   *
+   * @throws Refusal as soon as a message says that it is too large, or a flag is unknown; nothing may be read then.
+   */
+  read(piece: Buffer): Envelope[] {
+    const whole: Envelope[] = [];
+    let at = 0;
+    for (;;) {
+      if (this.#prefixed < PREFIX_BYTES) {
+        const copied = piece.copy(this.#prefix, this.#prefixed, at, at + PREFIX_BYTES - this.#prefixed);
+        this.#prefixed += copied;
+        at += copied;
+        if (this.#prefixed < PREFIX_BYTES) return whole;
+        this.#missing = this.#begin();
+      }
+      const taken = Math.min(this.#missing, piece.length - at);
+      if (taken > 0) this.#pieces.add(piece.subarray(at, at + taken));
+      at += taken;
+      this.#missing -= taken;
+      if (this.#missing > 0) return whole;
+      whole.push({ isCompressed: this.#prefix[0] === 1, bytes: joined(this.#pieces.all()) });
+      this.#pieces = new Pieces();
+      this.#prefixed = 0;
+    }
+  }
+
+  /** Looks at a prefix and gives the length in it. */
+  #begin(): number {
+    const flag = this.#prefix[0] ?? 0;
+    if (flag > 1) throw new Refusal(StatusCode.INTERNAL, `The flag of a message is ${flag}; there are 0 and 1.`);
+    const length = this.#prefix.readUInt32BE(1);
+    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    return length;
+  }
+}
+
+/** The error of a message beyond the limit, in bytes. */
+export function tooLarge(maxBytes: number): Refusal {
+  return new Refusal(StatusCode.RESOURCE_EXHAUSTED, `The message is larger than ${maxBytes} bytes.`);
+}
+
+function joined(pieces: Uint8Array[]): Buffer {
+  const [first] = pieces;
+  return pieces.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(pieces);
+}

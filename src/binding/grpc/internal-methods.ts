@@ -1,0 +1,144 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { fromBinary, type Message } from "@bufbuild/protobuf";
+import { StatusCode } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+import { envelopeWriter } from "../../wire/binary-writer.js";
+import { bytesOf } from "./compression.js";
+import { type Envelope, EnvelopeReader } from "./envelope-reader.js";
+import type { Exchange } from "./exchange.js";
+import { type Incoming, type Request, readRequest, refusalStatus } from "./incoming.js";
+import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-service.js";
+import type { InternalServices } from "./internal-services.js";
+import type { ServedMethod } from "./methods.js";
+
+/** The methods of health and reflection, by their paths. */
+export function internalMethods(all: InternalServices, logger: Logger): [path: string, method: ServedMethod][] {
+  return all.services.flatMap(({ service, methods }) =>
+    service.methods.flatMap((desc): [string, ServedMethod][] => {
+      const method = methods[desc.name];
+      if (method === undefined) return [];
+      const context = { desc, all, logger };
+      const served =
+        method.kind === "bidi_streaming" ? new Conversation(method, context) : new SingleQuestion(method, context);
+      return [[`/${service.typeName}/${desc.name}`, served]];
+    }),
+  );
+}
+
+interface Context {
+  readonly desc: DescMethod;
+  readonly all: InternalServices;
+  readonly logger: Logger;
+}
+
+type Kind<K extends InternalMethod["kind"]> = Extract<InternalMethod, { kind: K }>;
+
+/** Reads questions to a method and writes its answers. */
+class Codec {
+  readonly version = "";
+  readonly #desc: DescMethod;
+  readonly #write: (message: Message) => Uint8Array;
+  readonly #logger: Logger;
+
+  constructor({ desc, logger }: Context) {
+    this.#desc = desc;
+    this.#write = envelopeWriter(desc.output);
+    this.#logger = logger;
+  }
+
+  read(bytes: Uint8Array): Message {
+    try {
+      return fromBinary(this.#desc.input, bytes);
+    } catch {
+      throw new Refusal(StatusCode.INVALID_ARGUMENT, `The request's bytes are not a ${this.#desc.input.typeName}.`);
+    }
+  }
+
+  write(answer: Message): Uint8Array {
+    return this.#write(answer);
+  }
+
+  /** Ends a call with what was thrown while it was answered. */
+  fail(exchange: Exchange, thrown: unknown): void {
+    if (!(thrown instanceof Refusal)) this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
+    exchange.fail(refusalStatus(thrown));
+  }
+}
+
+/** A method with one question: one answer, or what there is to tell until the stream is over. */
+class SingleQuestion extends Codec implements ServedMethod, Request {
+  readonly maxBytes: number = MAX_QUESTION_BYTES;
+  readonly #method: Kind<"unary" | "server_streaming">;
+  readonly #all: InternalServices;
+
+  constructor(method: Kind<"unary" | "server_streaming">, context: Context) {
+    super(context);
+    this.#method = method;
+    this.#all = context.all;
+  }
+
+  begin(exchange: Exchange, incoming: Incoming): void {
+    readRequest(exchange, this, incoming);
+  }
+
+  arrived(exchange: Exchange, bytes: Uint8Array): void {
+    const method = this.#method;
+    try {
+      const question = this.read(bytes);
+      if (method.kind === "unary") return exchange.reply(this.write(method.answer(question)));
+      const close = this.#all.opened(() => exchange.end());
+      const stop = method.watch(question, (answer) => exchange.write(this.write(answer)));
+      exchange.onOver = () => {
+        close();
+        stop();
+      };
+    } catch (error) {
+      this.fail(exchange, error);
+    }
+  }
+}
+
+/** A method with one answer to each question. */
+class Conversation extends Codec implements ServedMethod {
+  readonly #method: Kind<"bidi_streaming">;
+  readonly #all: InternalServices;
+
+  constructor(method: Kind<"bidi_streaming">, context: Context) {
+    super(context);
+    this.#method = method;
+    this.#all = context.all;
+  }
+
+  begin(exchange: Exchange): void {
+    const { stream } = exchange;
+    const reader = new EnvelopeReader(MAX_QUESTION_BYTES);
+    exchange.onOver = this.#all.opened(() => exchange.end());
+    // Answers leave in the order of their questions, also where some have to be decompressed.
+    let last: Promise<void> = Promise.resolve();
+    const next = (work: () => void | Promise<void>): void => {
+      last = last.then(work).catch((error: unknown) => this.fail(exchange, error));
+    };
+    stream.on("data", (piece: Buffer) => {
+      if (exchange.isOver) return;
+      // No further question is taken before these are answered.
+      stream.pause();
+      next(async () => {
+        for (const envelope of reader.read(piece)) await this.#answer(exchange, envelope);
+        stream.resume();
+      });
+    });
+    stream.on("end", () => {
+      next(() => {
+        if (reader.isInside) throw new Refusal(StatusCode.INVALID_ARGUMENT, "The last message is not whole.");
+        exchange.end();
+      });
+    });
+  }
+
+  async #answer(exchange: Exchange, envelope: Envelope): Promise<void> {
+    const bytes = await bytesOf(envelope, exchange.header("grpc-encoding"), MAX_QUESTION_BYTES);
+    if (exchange.isOver) return;
+    const answer = this.write(this.#method.answer(this.read(bytes)));
+    if (!exchange.write(answer)) await exchange.drained();
+  }
+}

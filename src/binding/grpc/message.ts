@@ -1,0 +1,48 @@
+import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { A2AError, invalid } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { tooManyValues } from "../../http/body.js";
+import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { exceedsBinary } from "../../wire/count-values.js";
+import { binaryPieces } from "../../wire/large/large.js";
+import { protobufRequest } from "../../wire/page-size.js";
+import { checkGrpcAnswer } from "../grpc-answer.js";
+
+/** Reads requests of a type. What it returns throws A2AError at bytes that are none, or have too many values. */
+export function requestReader(
+  desc: DescMessage,
+  { maxRequestValues }: Pick<Limits, "maxRequestValues">,
+): (bytes: Uint8Array) => Message {
+  const meant = protobufRequest(desc);
+  return (bytes) => {
+    try {
+      if (exceedsBinary(desc, bytes, maxRequestValues)) throw tooManyValues(maxRequestValues);
+      return meant(fromBinary(desc, bytes));
+    } catch (error) {
+      if (error instanceof A2AError) throw error;
+      throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+    }
+  };
+}
+
+/**
+ * A large message in pieces, with its prefix as the first one.
+ *
+ * @throws A2AError with reason TOO_MANY_REQUESTS for a message beyond `maxGrpcAnswerBytes`.
+ */
+export async function largeEnvelope(
+  desc: DescMessage,
+  message: Message,
+  limits: Limits,
+): Promise<Iterable<Uint8Array>> {
+  const { length, pieces } = await binaryPieces(desc, message);
+  checkGrpcAnswer(length, limits);
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(length, 1);
+  return prefixed(prefix, pieces);
+}
+
+function* prefixed(prefix: Uint8Array, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+  yield prefix;
+  yield* pieces;
+}

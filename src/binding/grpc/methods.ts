@@ -1,0 +1,124 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { Call } from "../../core/call.js";
+import { type A2AError, toA2AError } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import { NodeWriter } from "../../http/node/writer.js";
+import { writePieces } from "../../http/pieces.js";
+import { envelopeWriter } from "../../wire/binary-writer.js";
+import { weightOf } from "../../wire/weight.js";
+import type { ServiceBindingOptions } from "../binding.js";
+import { failureOf } from "../failure.js";
+import { statusOf } from "./error.js";
+import type { Exchange } from "./exchange.js";
+import { type Incoming, type Request, readRequest } from "./incoming.js";
+import { largeEnvelope, requestReader } from "./message.js";
+import { noteCalled } from "./refusals.js";
+import { MessageSink, writeAll } from "./stream.js";
+
+/** A method that the gRPC port serves. */
+export interface ServedMethod {
+  /** Name of the version that the package of its service stands for. */
+  readonly version: string;
+  /** Takes a call over. */
+  begin(exchange: Exchange, incoming: Incoming): void;
+}
+
+/** The methods of a service, by their paths. Those that take a stream of requests have no place in `invoke`. */
+export function methodsOf(options: ServiceBindingOptions): [path: string, method: ServedMethod][] {
+  return options.service.methods
+    .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
+    .map((method) => [`/${options.service.typeName}/${method.name}`, new CallMethod(method, options)]);
+}
+
+/** A method that `invoke` answers. */
+class CallMethod implements ServedMethod, Request {
+  readonly version: string;
+  readonly maxBytes: number;
+  readonly #method: DescMethod;
+  readonly #options: ServiceBindingOptions;
+  readonly #limits: Limits;
+  readonly #read: (bytes: Uint8Array) => Message;
+  readonly #write: (message: Message) => Uint8Array;
+
+  constructor(method: DescMethod, options: ServiceBindingOptions) {
+    this.version = options.version;
+    this.maxBytes = options.limits.maxRequestBytes;
+    this.#method = method;
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#read = requestReader(method.input, options.limits);
+    this.#write = envelopeWriter(method.output);
+  }
+
+  begin(exchange: Exchange, incoming: Incoming): void {
+    readRequest(exchange, this, incoming);
+  }
+
+  arrived(exchange: Exchange, bytes: Uint8Array): void {
+    if (this.#options.refused !== undefined) noteCalled(exchange.stream);
+    let request: Message;
+    try {
+      request = this.#read(bytes);
+    } catch (thrown) {
+      this.#refuse(exchange, toA2AError(thrown));
+      return;
+    }
+    void this.#answer(exchange, request);
+  }
+
+  async #answer(exchange: Exchange, request: Message): Promise<void> {
+    const call = new Call(exchange);
+    try {
+      const answer = await this.#options.invoke({ method: this.#method, request, call });
+      // The descriptor says which of the two it is; anything else fails to be encoded, or to be iterated.
+      if (this.#method.methodKind === "unary") {
+        if (weightOf(answer as Message) === undefined) {
+          exchange.reply(this.#write(answer as Message), call.responseHeaders);
+        } else await this.#large(exchange, call, answer as Message);
+      } else await writeAll(answer as AsyncIterable<Message>, this.#sinkOf(exchange, call));
+    } catch (thrown) {
+      this.#fail(exchange, call, thrown);
+    }
+  }
+
+  /** Answers with a large message. @throws what an ordinary answer throws, before anything is written */
+  async #large(exchange: Exchange, call: Call, answer: Message): Promise<void> {
+    try {
+      const pieces = await largeEnvelope(this.#method.output, answer, this.#limits);
+      if (exchange.isOver) return;
+      const writer = new NodeWriter(exchange.stream);
+      await exchange.writeLarge(call.responseHeaders, () => writePieces(writer, pieces, this.#limits.stalledReaderMs));
+      exchange.end();
+    } finally {
+      call.written?.();
+    }
+  }
+
+  #sinkOf(exchange: Exchange, call: Call): MessageSink {
+    return new MessageSink(exchange, call.responseHeaders, {
+      desc: this.#method.output,
+      write: this.#write,
+      limits: this.#limits,
+      logger: this.#options.logger,
+    });
+  }
+
+  #fail(exchange: Exchange, call: Call, thrown: unknown): void {
+    const { logger } = this.#options;
+    try {
+      const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
+      exchange.fail(statusOf(failureOf(thrown, context)), call.responseHeaders);
+    } catch (fault) {
+      // Nobody hears of a rejection: it would end the process.
+      logger.error({ err: fault }, "a call of gRPC could not be answered");
+      exchange.breakOff();
+    }
+  }
+
+  /** A call whose request could not be read. */
+  #refuse(exchange: Exchange, error: A2AError): void {
+    const { binding, peer } = exchange;
+    this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, peer: peer.address });
+    exchange.fail(statusOf(error));
+  }
+}
