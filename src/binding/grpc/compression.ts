@@ -34,7 +34,7 @@ export async function bytesOf(
   const decompress = encodings.get(encoding ?? "identity");
   if (decompress === undefined) {
     throw new Refusal(
-      StatusCode.INTERNAL,
+      StatusCode.INVALID_ARGUMENT,
       "A message is marked as compressed, and grpc-encoding names no compression.",
     );
   }

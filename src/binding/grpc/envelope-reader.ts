@@ -65,7 +65,8 @@ export class EnvelopeReader {
   /** Looks at a prefix and gives the length in it. */
   #begin(): number {
     const flag = this.#prefix[0] ?? 0;
-    if (flag > 1) throw new Refusal(StatusCode.INTERNAL, `The flag of a message is ${flag}; there are 0 and 1.`);
+    if (flag > 1)
+      throw new Refusal(StatusCode.INVALID_ARGUMENT, `The flag of a message is ${flag}; there are 0 and 1.`);
     const length = this.#prefix.readUInt32BE(1);
     if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
     return length;

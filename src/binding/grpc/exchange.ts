@@ -136,25 +136,6 @@ export class Exchange implements CallStart, Cancellation {
     this.stream.end(envelope);
   }
 
-  /** Writes a message behind its envelope. @returns false where the next one should wait until `drained`. */
-  write(envelope: Uint8Array): boolean {
-    if (this.isOver) return true;
-    this.begin();
-    return this.stream.write(envelope);
-  }
-
-  /** Until what was written has left, or the stream is over. */
-  drained(): Promise<void> {
-    const { stream } = this;
-    return new Promise((resolve) => {
-      const go = (): void => {
-        stream.off("drain", go).off("close", go);
-        resolve();
-      };
-      stream.on("drain", go).on("close", go);
-    });
-  }
-
   /** Has a large message written, piece by piece. */
   async writeLarge(headers: ReadonlyMap<string, string>, write: () => Promise<unknown>): Promise<void> {
     this.begin(headers);
@@ -246,6 +227,7 @@ function onClose(this: OwnStream): void {
 
 function onWantTrailers(this: OwnStream): void {
   this.sendTrailers(this[exchangeKey]?.trailers ?? OK_TRAILERS);
+  if (!this.readableEnded) setImmediate(dropRest, this);
 }
 
 function onDeadline(exchange: Exchange): void {

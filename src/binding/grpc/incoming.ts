@@ -32,16 +32,15 @@ type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest };
 const PIECE_BYTES = 128;
 
 /**
- * Reads the one message of a request. Most are here as a whole, with the end of their stream, when the stream begins: they
- * cost nothing but a look. Only those that are not here in the next round of the event loop are counted and watched.
+ * Reads the one message of a request. Most are here as a whole, with the end of their stream, in the round of the event
+ * loop in which they begin: they are taken in one go, without the listener that every piece would be told to. Only the
+ * others are counted and watched.
  */
 export function readRequest(exchange: Exchange, request: Request, incoming: Incoming): void {
   const single = new SingleRequest(exchange, request, incoming);
   const stream: OwnStream = exchange.stream;
   stream[requestKey] = single;
   stream.on("end", onEnd);
-  const piece: Buffer | null = stream.read();
-  if (piece !== null) single.take(piece);
   incoming.arrivals.begin(single);
 }
 
@@ -70,10 +69,20 @@ class SingleRequest implements Arriving {
     return this.#isOver;
   }
 
-  /** It is not here in the round in which it began. */
+  /** Called in the round after the one in which it began. */
   wait(): void {
     const { stream } = this.#exchange;
     if (stream.destroyed || this.#exchange.isOver) return;
+    const piece: Buffer | null = this.#size === 0 ? stream.read() : null;
+    if (piece === null) return this.#watch();
+    this.take(piece);
+    // The end of the stream is told right behind what was read before it, if it is here.
+    this.#incoming.arrivals.begin(this);
+  }
+
+  /** It is not here as a whole. */
+  #watch(): void {
+    const { stream } = this.#exchange;
     const { arrivals, late } = this.#incoming;
     this.began = performance.now();
     this.#exchange.onOver = () => this.over();

@@ -2,7 +2,9 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { fromBinary, type Message } from "@bufbuild/protobuf";
 import { StatusCode } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { NodeWriter } from "../../http/node/writer.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
+import type { ServiceBindingOptions } from "../binding.js";
 import { bytesOf } from "./compression.js";
 import { type Envelope, EnvelopeReader } from "./envelope-reader.js";
 import type { Exchange } from "./exchange.js";
@@ -12,12 +14,15 @@ import type { InternalServices } from "./internal-services.js";
 import type { ServedMethod } from "./methods.js";
 
 /** The methods of health and reflection, by their paths. */
-export function internalMethods(all: InternalServices, logger: Logger): [path: string, method: ServedMethod][] {
+export function internalMethods(
+  all: InternalServices,
+  { logger, limits }: Pick<ServiceBindingOptions, "logger" | "limits">,
+): [path: string, method: ServedMethod][] {
   return all.services.flatMap(({ service, methods }) =>
     service.methods.flatMap((desc): [string, ServedMethod][] => {
       const method = methods[desc.name];
       if (method === undefined) return [];
-      const context = { desc, all, logger };
+      const context = { desc, all, logger, stalledMs: limits.stalledReaderMs };
       const served =
         method.kind === "bidi_streaming" ? new Conversation(method, context) : new SingleQuestion(method, context);
       return [[`/${service.typeName}/${desc.name}`, served]];
@@ -29,6 +34,8 @@ interface Context {
   readonly desc: DescMethod;
   readonly all: InternalServices;
   readonly logger: Logger;
+  /** A reader that takes nothing for so long is cut off, in milliseconds. */
+  readonly stalledMs: number;
 }
 
 type Kind<K extends InternalMethod["kind"]> = Extract<InternalMethod, { kind: K }>;
@@ -87,7 +94,11 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
       const question = this.read(bytes);
       if (method.kind === "unary") return exchange.reply(this.write(method.answer(question)));
       const close = this.#all.opened(() => exchange.end());
-      const stop = method.watch(question, (answer) => exchange.write(this.write(answer)));
+      const stop = method.watch(question, (answer) => {
+        if (exchange.isOver) return;
+        exchange.begin();
+        exchange.stream.write(this.write(answer));
+      });
       exchange.onOver = () => {
         close();
         stop();
@@ -102,9 +113,11 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
 class Conversation extends Codec implements ServedMethod {
   readonly #method: Kind<"bidi_streaming">;
   readonly #all: InternalServices;
+  readonly #stalledMs: number;
 
   constructor(method: Kind<"bidi_streaming">, context: Context) {
     super(context);
+    this.#stalledMs = context.stalledMs;
     this.#method = method;
     this.#all = context.all;
   }
@@ -112,6 +125,7 @@ class Conversation extends Codec implements ServedMethod {
   begin(exchange: Exchange): void {
     const { stream } = exchange;
     const reader = new EnvelopeReader(MAX_QUESTION_BYTES);
+    const writer = new NodeWriter(stream);
     exchange.onOver = this.#all.opened(() => exchange.end());
     // Answers leave in the order of their questions, also where some have to be decompressed.
     let last: Promise<void> = Promise.resolve();
@@ -123,7 +137,7 @@ class Conversation extends Codec implements ServedMethod {
       // No further question is taken before these are answered.
       stream.pause();
       next(async () => {
-        for (const envelope of reader.read(piece)) await this.#answer(exchange, envelope);
+        for (const envelope of reader.read(piece)) await this.#answer(exchange, envelope, writer);
         stream.resume();
       });
     });
@@ -135,10 +149,11 @@ class Conversation extends Codec implements ServedMethod {
     });
   }
 
-  async #answer(exchange: Exchange, envelope: Envelope): Promise<void> {
+  async #answer(exchange: Exchange, envelope: Envelope, writer: NodeWriter): Promise<void> {
     const bytes = await bytesOf(envelope, exchange.header("grpc-encoding"), MAX_QUESTION_BYTES);
     if (exchange.isOver) return;
     const answer = this.write(this.#method.answer(this.read(bytes)));
-    if (!exchange.write(answer)) await exchange.drained();
+    exchange.begin();
+    if (!writer.write(answer)) await writer.waitForDrain(this.#stalledMs);
   }
 }

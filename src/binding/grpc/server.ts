@@ -113,7 +113,7 @@ class Calls {
   readonly #refused: RefusalLog | undefined;
 
   constructor({ services, limits, arrivals, logger, refused }: GrpcServerOptions, infrastructure: InternalServices) {
-    this.#methods = new Map([...internalMethods(infrastructure, logger), ...services.flatMap(methodsOf)]);
+    this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...services.flatMap(methodsOf)]);
     this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs) };
     this.#logger = logger;
     this.#refused = refused;

@@ -180,7 +180,7 @@ describe.each(servers)("the gRPC binding on %s", (_name, serve) => {
       signal = call.signal;
       return new Promise(() => {});
     });
-    const { error } = await callUnary(client, requestFor("t-1"), { deadline: Date.now() + 100 });
+    const { error } = await callUnary(client, requestFor("t-1"), { deadline: Date.now() + 1_000 });
     expect(error?.code).toBe(status.DEADLINE_EXCEEDED);
     await until(() => signal?.aborted === true);
     expect(signal?.reason).toMatchObject({ reason: "DEADLINE_EXCEEDED" });

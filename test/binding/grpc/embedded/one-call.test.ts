@@ -6,7 +6,6 @@ import {
   ServerInterceptingCall,
   type ServerInterceptor,
   type ServerOptions,
-  status,
 } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { A2AService, TaskSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
