@@ -47,8 +47,6 @@ const expected = [
   "@bufbuild/protobuf",
   "@connectrpc/connect",
   "@connectrpc/connect-node",
-  "@grpc/grpc-js",
-  "@js-sdsl/ordered-map",
   "@pinojs/redact",
   "atomic-sleep",
   "commander",

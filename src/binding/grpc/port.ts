@@ -23,8 +23,7 @@ export interface Port {
 }
 
 /**
- * Listens for gRPC. Not grpc-js itself does: it does not let go of a connection that takes nothing of what is sent to
- * it, has no limit for their number, and allows two minutes for a handshake.
+ * Listens for gRPC, with a limit for the time of a handshake.
  *
  * @param serve takes a connection over, which is secure where it is to be.
  */

@@ -14,7 +14,7 @@ export interface ConnectionsOptions {
 /**
  * The open connections of all ports. It limits how many there may be, in total and from one address, and for how long a
  * client may take nothing, or very little, of what is sent to it. This is checked at the socket, because it holds for every
- * protocol: Node and grpc-js end an HTTP/2 session only when its last bytes have been sent, which may be never.
+ * protocol: Node ends an HTTP/2 session only when its last bytes have been sent, which may be never.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
