@@ -9,7 +9,7 @@ import { type GrpcStatus, headersOf, statusOf, trailersOf } from "./error.js";
 /** Where a stream keeps its exchange: listeners without a closure of their own find it there. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
-type OwnStream = ServerHttp2Stream & { [exchangeKey]?: Exchange };
+type OwnStream = ServerHttp2Stream & { [exchangeKey]?: Exchange | undefined };
 
 /** The head of every answer. */
 const HEAD: OutgoingHttpHeaders = {
@@ -212,17 +212,15 @@ export class Exchange implements CallStart, Cancellation {
   }
 }
 
-/** The exchange of a stream. */
-export function exchangeOf(stream: ServerHttp2Stream): Exchange | undefined {
-  return (stream as OwnStream)[exchangeKey];
-}
-
 function headWith(headers: ReadonlyMap<string, string>): OutgoingHttpHeaders {
   return { ...Object.fromEntries(headersOf(headers)), ...HEAD };
 }
 
 function onClose(this: OwnStream): void {
-  this[exchangeKey]?.closed();
+  const exchange = this[exchangeKey];
+  // Node may keep the stream until a full collection.
+  this[exchangeKey] = undefined;
+  exchange?.closed();
 }
 
 function onWantTrailers(this: OwnStream): void {

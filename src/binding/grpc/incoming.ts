@@ -26,7 +26,7 @@ export interface Request {
 /** Where a stream keeps its request. */
 const requestKey: unique symbol = Symbol("request");
 
-type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest };
+type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest | undefined };
 
 /** What Node needs for a piece of a message, beside its bytes. */
 const PIECE_BYTES = 128;
@@ -208,5 +208,8 @@ function onData(this: OwnStream, piece: Buffer): void {
 }
 
 function onEnd(this: OwnStream): void {
-  this[requestKey]?.end();
+  const request = this[requestKey];
+  // Node may keep the stream until a full collection.
+  this[requestKey] = undefined;
+  request?.end();
 }
