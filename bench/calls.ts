@@ -48,10 +48,12 @@ export function restGet({ at }: Called, path: string, expected: Expected): WireC
   return http1(at.http, "GET", `${at.restPath}${path}`, {}, Buffer.alloc(0), expected);
 }
 
-function rpc({ http, rpcPath }: Served, method: string, params: object, expect: string): WireCall {
+function rpc({ http, rpcPath, token }: Served, method: string, params: object, expect: string): WireCall {
+  const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const body = json({ jsonrpc: "2.0", id: 1, method, params });
   const accept = method === sendMessage.name ? "application/json" : "text/event-stream";
-  return http1(http, "POST", rpcPath ?? "/", { "content-type": "application/json", accept }, body, { expect });
+  const headers = { "content-type": "application/json", accept, ...credentials };
+  return http1(http, "POST", rpcPath ?? "/", headers, body, { expect });
 }
 
 /** SendMessage over JSON-RPC. */

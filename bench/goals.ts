@@ -41,6 +41,12 @@ export const GOALS = {
     against: "bare connect-node",
     atLeast: 0.9,
   },
+  jwtReply: {
+    scenario: "jwt-replies",
+    what: "message reply over JSON-RPC to callers with a JSON Web Token, calls/s",
+    against: "without",
+    atLeast: 0.85,
+  },
   jsonRpcTaskSqlite: task("JSON-RPC", "SQLite FULL", 3),
   restTaskSqlite: task("REST", "SQLite FULL", 3),
   grpcTaskSqlite: task("gRPC", "SQLite FULL", 2),

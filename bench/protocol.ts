@@ -208,6 +208,8 @@ export interface Served {
   readonly grpc?: number | undefined;
   readonly rpcPath?: string;
   readonly restPath?: string;
+  /** What its callers authenticate themselves with, where it asks for that. */
+  readonly token?: string;
 }
 
 /** A question with the number that its answer will carry. */

@@ -20,7 +20,7 @@ import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
 import { reads } from "./scenarios/reads.js";
-import { connectReplies, grpcReplies, httpReplies } from "./scenarios/replies.js";
+import { connectReplies, grpcReplies, httpReplies, jwtReplies } from "./scenarios/replies.js";
 import { restart } from "./scenarios/restart.js";
 import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
@@ -31,6 +31,7 @@ const SCENARIOS: readonly Scenario[] = [
   httpReplies,
   grpcReplies,
   connectReplies,
+  jwtReplies,
   payload,
   jsonRpcTasks,
   restTasks,

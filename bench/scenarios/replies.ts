@@ -99,3 +99,19 @@ export const connectReplies: Scenario = {
     };
   },
 };
+
+export const jwtReplies: Scenario = {
+  name: "jwt-replies",
+  async run(bench) {
+    const open = "Parley, JSON-RPC";
+    const rates = await Rates.measureFresh(bench, async () => [
+      replyLane(open, await bench.start("parley", "message"), rpcSend),
+      replyLane("Parley, JSON-RPC, JWT", await bench.start("parley", "jwt"), rpcSend),
+    ]);
+    const column = "without";
+    return {
+      title: "Message replies over JSON-RPC to callers with a JSON Web Token (RS256)",
+      rows: [rates.row(open, open, { column }), rates.row("Parley, JSON-RPC, JWT", open, { column, goal: "jwtReply" })],
+    };
+  },
+};

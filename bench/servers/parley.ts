@@ -1,6 +1,11 @@
-/** Parley on two ports. Arguments: `message`, `either` (the same, decided by the first event) or `task`, then `memory` or the path of a SQLite file. */
+/**
+ * Parley on two ports. Arguments: `message`, `jwt` (the same, for callers with a token alone), `either` (the same, decided by
+ * the first event) or `task`, then `memory` or the path of a SQLite file.
+ */
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, reply, working } from "../../src/agent/event.js";
+import { jwt } from "../../src/auth/jwt.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -22,6 +27,23 @@ const messageAgent: Agent = {
 };
 
 const eitherAgent: Agent = { ...messageAgent, responds: "either" };
+
+/** The same for callers with a token of an issuer, and such a token. */
+async function guarded(): Promise<{ agent: Agent; token: string }> {
+  const { publicKey, privateKey } = await generateKeyPair("RS256");
+  const named = { issuer: "https://issuer.example", audience: "bench" };
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "RS256" }] };
+  const token = await new SignJWT({ scope: "read write", email: "bench@issuer.example", roles: ["a", "b", "c"] })
+    .setProtectedHeader({ alg: "RS256", kid: "k" })
+    .setIssuer(named.issuer)
+    .setAudience(named.audience)
+    .setSubject("bench")
+    .setIssuedAt()
+    .setExpirationTime("12 hours")
+    .sign(privateKey);
+  const security = { schemes: { bearer: jwt({ jwks, ...named }) }, require: [{ bearer: ["read"] }] };
+  return { agent: { ...messageAgent, security }, token };
+}
 
 const agents: Readonly<Record<string, Agent>> = { message: messageAgent, either: eitherAgent };
 
@@ -52,16 +74,20 @@ const taskAgent: Agent = {
 };
 
 const [, , kind, storage = "memory"] = process.argv;
+const { agent, token } = kind === "jwt" ? await guarded() : { agent: undefined, token: undefined };
 const server = await createServer({
-  agent: agents[kind ?? ""] ?? taskAgent,
+  agent: agent ?? agents[kind ?? ""] ?? taskAgent,
   store: storage === "memory" ? memoryStore() : sqliteStore(storage),
   host: "127.0.0.1",
   port: 0,
   grpcPort: 0,
 });
 
-serve({ http: server.port, grpc: server.grpcPort, rpcPath: "/", restPath: "" }, () => {
-  const all = waiting;
-  waiting = [];
-  for (const resolve of all) resolve();
-});
+serve(
+  { http: server.port, grpc: server.grpcPort, rpcPath: "/", restPath: "", ...(token !== undefined && { token }) },
+  () => {
+    const all = waiting;
+    waiting = [];
+    for (const resolve of all) resolve();
+  },
+);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import * as crypto from "node:crypto";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 
@@ -43,4 +43,8 @@ export class TokenMemory {
   }
 }
 
-const digest = (token: string): string => createHash("sha256").update(token).digest("base64");
+/** In one go where the runtime can, which takes half the time. */
+const digest: (token: string) => string =
+  typeof crypto.hash === "function"
+    ? (token) => crypto.hash("sha256", token, "base64")
+    : (token) => crypto.createHash("sha256").update(token).digest("base64");
