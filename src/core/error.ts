@@ -1,3 +1,5 @@
+import { dropTransportHeaders } from "./transport-headers.js";
+
 /** Codes of `google.rpc.Code`, which gRPC and Connect share. */
 export const StatusCode = {
   OK: 0,
@@ -184,6 +186,7 @@ export class A2AError extends Error {
     this.violations = violations.map((each) => ({ field: text(each.field), description: text(each.description) }));
     this.retryAfterMs = retryAfterMs >= 0 && retryAfterMs <= MAX_RETRY_MS ? retryAfterMs : undefined;
     this.headers = new Headers(options.headers);
+    if (options.headers !== undefined) dropTransportHeaders(this.headers);
   }
 
   override get name(): string {

@@ -47,10 +47,23 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("inte
     if (!isCallOf(invocation, A2AService.method.sendMessage)) return next(invocation);
     const content = invocation.request.message?.parts[0]?.content;
     if (content?.case !== "text") return next(invocation);
-    if (content.value === "forbidden") throw new A2AError("PERMISSION_DENIED", "Not this word.");
+    if (content.value === "forbidden") {
+      throw new A2AError("PERMISSION_DENIED", "Not this word.", { headers: { "content-length": "3" } });
+    }
     if (content.value === "broken") throw new Error("secret: the password is hunter2");
     if (content.value === "say once") content.value = "say twice";
-    invocation.call.responseHeaders.set("x-changed", "yes");
+    const { responseHeaders } = invocation.call;
+    responseHeaders.set("x-changed", "yes");
+    // As of an answer of another server that is handed on.
+    const others = {
+      "content-length": "5",
+      "transfer-encoding": "chunked",
+      connection: "close",
+      "Content-Type": "text/x",
+    };
+    for (const [name, value] of Object.entries({ ...others, "grpc-status": "5", "content-encoding": "br" })) {
+      responseHeaders.set(name, value);
+    }
     return next(invocation);
   };
 

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { dropTransportHeaders } from "../../core/transport-headers.js";
 import { weightOf } from "../../wire/weight.js";
 import { type Interceptor, isStream } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
@@ -29,6 +30,7 @@ export function admission(limits: Limits, draining: () => boolean): Interceptor 
     let streaming = false;
     try {
       const answer = await next(invocation);
+      if (invocation.call.responseHeaders.size > 0) dropTransportHeaders(invocation.call.responseHeaders);
       if (!isStream(answer)) {
         if (invocation.call.written !== undefined && weightOf(answer) === undefined) dropAnswer(invocation.call);
         return answer;
@@ -79,6 +81,7 @@ function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void
 
 /** The client gets the request id with a failure, which leads to the entries of the log. */
 function wrapError(error: unknown, call: Call): A2AError {
+  dropTransportHeaders(call.responseHeaders);
   call.responseHeaders.set("x-request-id", call.requestId);
   return toA2AError(error);
 }
