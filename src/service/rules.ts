@@ -62,11 +62,18 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       ids("acceptedOutputModes", configuration.acceptedOutputModes, maxExtensions, report);
     }),
     rule(GetTaskRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
       id("id", request.id, report);
       notNegative("historyLength", request.historyLength, report);
     }),
-    rule(CancelTaskRequestSchema, (request, report) => id("id", request.id, report)),
-    rule(SubscribeToTaskRequestSchema, (request, report) => id("id", request.id, report)),
+    rule(CancelTaskRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
+      id("id", request.id, report);
+    }),
+    rule(SubscribeToTaskRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
+      id("id", request.id, report);
+    }),
     rule(ListTasksRequestSchema, (request, report) => {
       id("tenant", request.tenant, report);
       id("contextId", request.contextId, report);

@@ -233,3 +233,16 @@ describe("what is no refusal", () => {
     await a2a.close();
   });
 });
+
+describe("a line of the access log", () => {
+  it("is short, however long the ids are that a client names", async () => {
+    const long = "x".repeat(400);
+    const get = (params: object): string => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "GetTask", params });
+    for (const params of [{ id: long }, { id: "x", tenant: long }]) {
+      lines.splice(0);
+      expect(await (await post("/", get(params))).text()).toContain("is longer than 256 characters");
+      const { taskId = "", tenant = "" } = await line();
+      expect([(taskId as string).length, (tenant as string).length].toSorted((a, b) => a - b)[1]).toBe(257);
+    }
+  });
+});

@@ -44,6 +44,9 @@ export type RefusalLog = (refused: RefusedRequest) => void;
 /** Characters of a path that are logged. */
 const MAX_PATH = 200;
 
+/** The most characters of an id, a tenant or an owner. */
+const MAX_ID = 256;
+
 /** Makes the lines that the access log has of what never became a call. */
 export function refusalLog(logger: Logger): RefusalLog {
   return ({ binding, method = "-", code = "-", path, ...facts }) => {
@@ -118,6 +121,11 @@ function taskOf({ id, taskId, message }: OfTask): string | undefined {
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
+/** Clients choose these, and are refused only later where they are too long: a line must not be as long as a request may be. */
+function cut(text: string): string {
+  return text.length <= MAX_ID ? text : `${text.slice(0, MAX_ID)}…`;
+}
+
 function write(logger: Logger, { invocation, began, taskId, state, events }: Line, code: string): void {
   const { call, method } = invocation;
   const facts = {
@@ -125,11 +133,11 @@ function write(logger: Logger, { invocation, began, taskId, state, events }: Lin
     binding: call.binding,
     code,
     ms: Math.round(performance.now() - began),
-    ...(taskId !== undefined && { taskId }),
+    ...(taskId !== undefined && { taskId: cut(taskId) }),
     ...(state !== undefined && { state: TaskState[state] }),
     ...(events !== undefined && { events }),
-    ...(call.tenant !== "" && { tenant: call.tenant }),
-    ...(call.caller.owner !== "" && { owner: call.caller.owner }),
+    ...(call.tenant !== "" && { tenant: cut(call.tenant) }),
+    ...(call.caller.owner !== "" && { owner: cut(call.caller.owner) }),
     peer: call.peer.address,
   };
   logger.info(facts, "call");
