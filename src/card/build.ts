@@ -45,9 +45,9 @@ export function buildCard(input: AgentCardInput, wired: ServerCapabilities): Age
 /** As `buildCard`, with the faults as a value, so that those of several cards can be reported together. */
 export function checkCard(input: AgentCardInput, wired: ServerCapabilities): CheckedCard {
   let card: AgentCard;
-  const slips: string[] = [];
+  const typos: string[] = [];
   try {
-    const read = readInput(AgentCardSchema, input, slips) as MessageInitShape<typeof AgentCardSchema>;
+    const read = readInput(AgentCardSchema, input, typos) as MessageInitShape<typeof AgentCardSchema>;
     // Cloned, because parts of the input may be messages that the author goes on using.
     card = clone(AgentCardSchema, create(AgentCardSchema, read));
     toBinary(AgentCardSchema, card);
@@ -64,7 +64,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
   fill(capabilities, wired);
   return {
     card,
-    faults: [...slips, ...missingFields(reflect(AgentCardSchema, card)), ...valueFaults(card), ...faults],
+    faults: [...typos, ...missingFields(reflect(AgentCardSchema, card)), ...valueFaults(card), ...faults],
   };
 }
 

@@ -47,7 +47,7 @@ export class TaskHandle {
   /** The task as the message was accepted, where a capture was asked for. */
   readonly accepted: TaskView | undefined;
 
-  /** @param since position of the accepted message, whose answer `settled` waits for */
+  /** @param since position of the accepted message, whose answer `whenIdle` waits for */
   constructor(source: CursorSource, since: number, accepted: TaskView | undefined, release: () => void) {
     this.#source = source;
     this.#since = since;
@@ -67,14 +67,14 @@ export class TaskHandle {
    */
   async whenIdle(client: Cancellation, timeoutMs: number): Promise<boolean> {
     const { log, outage } = this.#source;
-    const isSettled = (): boolean => log.turns.completed >= this.#since;
+    const isIdle = (): boolean => log.turns.completed >= this.#since;
     const isStuck = (): boolean => !log.turns.busy && outage();
-    const done = await waitFor(this.#source, () => isSettled() || isStuck(), { client, timeoutMs });
-    if (done && !isSettled()) throw unavailable(undefined);
+    const done = await waitFor(this.#source, () => isIdle() || isStuck(), { client, timeoutMs });
+    if (done && !isIdle()) throw unavailable(undefined);
     return done;
   }
 
-  /** Waits until the generation passes the given one, or the task is over; false as with `settled`. */
+  /** Waits until the generation passes the given one, or the task is over; false as with `whenIdle`. */
   whenPast(generation: number, client: Cancellation, timeoutMs: number): Promise<boolean> {
     const { log } = this.#source;
     const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
