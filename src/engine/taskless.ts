@@ -81,12 +81,11 @@ function refusalOf(error: unknown): A2AError | undefined {
 
 /** Whether the agent answers directly. */
 export function isReply(started: PendingTurn): started is Replied {
-  const { first } = started;
-  return first !== undefined && !first.done && isReplyEvent(first.value);
+  return isReplyEvent(started.first?.value);
 }
 
-/** An agent that has given a direct answer as its first event. */
-type Replied = PendingTurn & { readonly first: IteratorYieldResult<ReplyEvent> };
+/** An agent that has given a direct answer as its first event; `return reply(…)` says the same as `yield reply(…)`. */
+type Replied = PendingTurn & { readonly first: IteratorResult<ReplyEvent> };
 
 /** An agent without a type checker may yield anything, also what throws when it is looked at. */
 function isReplyEvent(value: unknown): value is ReplyEvent {
@@ -142,7 +141,7 @@ async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent
   } catch (error) {
     throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
   }
-  if (!result.done && isReplyEvent(result.value)) return result.value;
+  if (isReplyEvent(result.value)) return result.value;
   void closeIterator(started.iterator, logger);
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
 }

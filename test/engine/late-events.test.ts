@@ -118,3 +118,20 @@ describe("an event after a direct answer", () => {
     expect(lines(bench)).toEqual([]);
   });
 });
+
+describe("a direct answer that is returned", () => {
+  it.each(["message", "either"] as const)(
+    "is as good as one that is yielded, where an agent responds: %s",
+    async (responds) => {
+      const bench = new Bench({
+        responds,
+        // biome-ignore lint/correctness/useYield: that is the point.
+        async *execute() {
+          return reply("one");
+        },
+      });
+      expect((await bench.reply("x")).parts[0]?.content.value).toBe("one");
+      expect(lines(bench)).toEqual([]);
+    },
+  );
+});
