@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+/** Who changes a field that others can reach: everything else is private (`#`) or read-only. */
+const owners: Readonly<Record<string, string>> = {
+  "src/binding/grpc/exchange.ts Exchange.onOver": "whoever answers the call: the method, once its request is there",
+  "src/binding/grpc/incoming.ts SingleRequest.began": "itself",
+  "src/binding/grpc/internal-routes.ts OpenStream.isOver": "itself",
+  "src/core/call.ts Call.traceParent": "the trace interceptor",
+  "src/core/call.ts Call.caller": "the authentication interceptor",
+  "src/core/call.ts Call.tenant": "the tenant interceptor",
+  "src/core/call.ts Call.extensions": "the extensions interceptor",
+  "src/core/call.ts Call.written": "the budget of what waits for readers",
+  "src/http/arrivals.ts Source.requests": "Arrivals, in the same file",
+  "src/http/arrivals.ts Source.shared": "Arrivals, in the same file",
+  "src/http/arrivals.ts Source.reserved": "Arrivals, in the same file",
+  "src/http/exchange.ts Exchange.target": "the dispatch, once",
+  "src/http/sse.ts EventSink.isStopped": "itself",
+  "src/http/sse.ts EventSink.isComplete": "the writer of the stream, in the same file",
+  "src/http/sse.ts EventSink.fail": "the writer of the stream, in the same file",
+  "src/http/node/slow-streams.ts Streams.onNone": "the session of HTTP/2 that they belong to",
+  "src/service/outgoing-budget.ts HeldBytes.bytes": "the budget, in the same file",
+  "src/task/fold.ts TaskFold.position": "itself, and the reader of snapshots in the same file",
+  "src/task/fold.ts TaskFold.generation": "itself, and the reader of snapshots in the same file",
+  "src/task/fold.ts TaskFold.statusPosition": "itself, and the reader of snapshots in the same file",
+  "src/task/fold.ts TaskFold.messages": "itself, and the reader of snapshots in the same file",
+  "src/wire/sse.ts EventParser.length": "itself",
+  "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
+  "src/wire/violations.ts Violations.count": "itself",
+};
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** A field of a class that is neither private nor read-only. The name of an error is set where it is declared. */
+const field =
+  /^ {2}(?!readonly\b|private\b|static\b|override (?:readonly |name\b))(?:(?:protected|override|abstract|declare) (?!readonly\b))*([A-Za-z]\w*)[?!]?(?:: .+)?(?: = .*)?;$/;
+const notFields = /^ {2}(?:return|get |set |async |constructor|readonly|.*\breadonly\b)/;
+
+function changeable(text: string): string[] {
+  const found: string[] = [];
+  let name: string | undefined;
+  for (const line of text.split("\n")) {
+    const begun = /^(?:export )?(?:abstract )?class (\w+)/.exec(line)?.[1];
+    if (begun !== undefined) name = begun;
+    else if (line.startsWith("}")) name = undefined;
+    else if (name !== undefined && !notFields.test(line)) {
+      const [, of] = field.exec(line) ?? [];
+      if (of !== undefined && !new RegExp(`^ {2}(?:\\w+ )*${of}[?!]?\\(`).test(line)) found.push(`${name}.${of}`);
+    }
+  }
+  return found;
+}
+
+describe("fields that change", () => {
+  it("are private, or have an owner", () => {
+    const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((file) =>
+      file.endsWith(".ts"),
+    );
+    const found = files.flatMap((file) =>
+      changeable(readFileSync(join(root, "src", file), "utf8")).map((of) => `${relative("", join("src", file))} ${of}`),
+    );
+    expect(found.sort()).toEqual(Object.keys(owners).sort());
+  });
+
+  it("are found in a class, of any form", () => {
+    const text = [
+      "export class A {",
+      "  open = 1;",
+      "  typed: Map<string, () => void> = new Map();",
+      "  later!: string;",
+      "  protected heir: number | undefined;",
+      "  readonly fixed = 1;",
+      "  #own = 1;",
+      "  static shared = 1;",
+      "  override name = 'A';",
+      "  method(): void {",
+      "    this.open = 2;",
+      "  }",
+      "}",
+      "interface B {",
+      "  notOurs: string;",
+      "}",
+    ].join("\n");
+    expect(changeable(text)).toEqual(["A.open", "A.typed", "A.later", "A.heir"]);
+  });
+});
