@@ -1,0 +1,39 @@
+// `parley-a2a/card`: signs the cards of agents and verifies their signatures (specification 8.4), for programs that are no servers.
+import { clone } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type CardKey, importCardKeys, publicKeySet } from "./signing/card-keys.js";
+import { type SignOptions, signaturesFor } from "./signing/sign.js";
+
+export type { CardAlgorithm } from "./signing/algorithms.js";
+export { canonicalCard } from "./signing/canonical.js";
+export { CardFormError, type CardInput } from "./signing/card-json.js";
+export type { CardKey } from "./signing/card-keys.js";
+export type { SignOptions } from "./signing/sign.js";
+export { CardKeyError, type PublicCardKey } from "./signing/trusted-keys.js";
+export {
+  type CardTrust,
+  type CardVerification,
+  type SignatureFault,
+  type SignatureResult,
+  verifyCard,
+} from "./signing/verify.js";
+
+/**
+ * The card with a signature for each key behind those that it has; the card that was given is not changed.
+ *
+ * @throws ConfigurationError for keys that cannot be used; CardFormError for what is no card.
+ */
+export async function signCard(card: AgentCard, keys: readonly CardKey[], options?: SignOptions): Promise<AgentCard> {
+  const signed = clone(AgentCardSchema, card);
+  signed.signatures.push(...(await signaturesFor(card, await importCardKeys("keys", keys), options)));
+  return signed;
+}
+
+/**
+ * The public keys of private ones, as a JWKS to be served (RFC 7517, 5).
+ *
+ * @throws ConfigurationError for keys that cannot be used.
+ */
+export async function publicKeysOf(keys: readonly CardKey[]): Promise<{ readonly keys: readonly object[] }> {
+  return publicKeySet(await importCardKeys("keys", keys));
+}

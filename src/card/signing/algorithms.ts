@@ -1,0 +1,56 @@
+import type { JWK } from "jose";
+
+/** Algorithms that cards are signed by (RFC 7518, RFC 8037). */
+export const signingAlgorithms = ["ES256", "RS256", "EdDSA"] as const;
+
+/** An algorithm that cards are signed by: ECDSA on P-256, RSA of 2,048 bits or more (PKCS #1 v1.5), or Ed25519. */
+export type CardAlgorithm = (typeof signingAlgorithms)[number];
+
+/** Keys that an algorithm takes. */
+interface KeyForm {
+  readonly kty: "EC" | "RSA" | "OKP";
+  readonly crv?: string;
+}
+
+const rsa: KeyForm = { kty: "RSA" };
+const ed25519: KeyForm = { kty: "OKP", crv: "Ed25519" };
+
+/**
+ * Algorithms that are accepted in signatures: with a key pair, all of them, so that no public key is ever taken for a secret.
+ * `none` and HMAC are not among them.
+ */
+const verifiable: Readonly<Record<string, KeyForm>> = {
+  ES256: { kty: "EC", crv: "P-256" },
+  ES384: { kty: "EC", crv: "P-384" },
+  ES512: { kty: "EC", crv: "P-521" },
+  RS256: rsa,
+  RS384: rsa,
+  RS512: rsa,
+  PS256: rsa,
+  PS384: rsa,
+  PS512: rsa,
+  EdDSA: ed25519,
+  Ed25519: ed25519,
+};
+
+/** Whether signatures by an algorithm are looked at. */
+export function isVerifiable(alg: string): boolean {
+  return Object.hasOwn(verifiable, alg);
+}
+
+/** Whether a key is of the kind that an algorithm takes, and not meant for another one (RFC 7517, 4.2 to 4.4). */
+export function takes(alg: string, key: JWK): boolean {
+  const form = Object.hasOwn(verifiable, alg) ? verifiable[alg] : undefined;
+  if (form === undefined || key.kty !== form.kty || (form.crv !== undefined && key.crv !== form.crv)) return false;
+  if (key.alg !== undefined && nameOf(key.alg) !== nameOf(alg)) return false;
+  if (key.use !== undefined && key.use !== "sig") return false;
+  return !Array.isArray(key.key_ops) || key.key_ops.some((use) => use === "verify" || use === "sign");
+}
+
+/** RFC 9864 has another name for what RFC 8037 calls EdDSA with Ed25519. */
+const nameOf = (alg: string): string => (alg === "Ed25519" ? "EdDSA" : alg);
+
+/** The algorithm that a key signs cards by, or undefined where there is none. */
+export function algorithmFor(key: JWK): CardAlgorithm | undefined {
+  return signingAlgorithms.find((alg) => takes(alg, key));
+}

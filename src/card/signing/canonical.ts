@@ -1,0 +1,169 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { WRITTEN_JSON_LEVELS } from "../../core/nesting.js";
+import { hasImplicitPresence, isRequired } from "../../wire/field-rules.js";
+import { isJsonObject, setOwn } from "../../wire/json-struct.js";
+import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
+
+type Json = Record<string, unknown>;
+
+/** The members of a card that a signature covers, and those that it may leave out. */
+export interface CardMembers {
+  /** Those of the contract, by the rules of presence of specification 8.4.1, without `signatures`. */
+  readonly known: Json;
+  /** The same together with members that the contract does not know. */
+  readonly whole: Json;
+  /** Places of members that the contract does not know, such as `url` or `skills[0].price`. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * The canonical form of a card, which is what a signature signs: the members that are present by the rules of specification
+ * 8.4.1, without `signatures`, as RFC 8785 writes them. However the same card was written (order of members, white space,
+ * names in the contract's own spelling, defaults given or left out), the result is the same text. Members that the contract
+ * does not know are left out.
+ *
+ * @throws CardFormError for what is no card.
+ */
+export async function canonicalCard(card: CardInput): Promise<string> {
+  return canonicalText(membersOfCard(card).known);
+}
+
+/** RFC 8785. @throws CardFormError for texts that are not Unicode. */
+export async function canonicalText(json: unknown): Promise<string> {
+  const { default: canonicalize } = await import("canonicalize");
+  try {
+    return canonicalize(json) as string;
+  } catch (cause) {
+    throw new CardFormError(`The card has no canonical form: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+/** @throws CardFormError for what is no card. */
+export function membersOfCard(card: CardInput): CardMembers {
+  const { signatures: _, ...json } = jsonOfCard(card);
+  const unknown: string[] = [];
+  const known = readMessage(AgentCardSchema, json, { path: "", depth: 1, keepUnknown: false, unknown });
+  if (unknown.length === 0) return { known, whole: known, unknown };
+  const whole = readMessage(AgentCardSchema, json, { path: "", depth: 1, keepUnknown: true, unknown: [] });
+  return { known, whole, unknown };
+}
+
+/**
+ * What is left when every empty text, list and object is dropped, at every depth, REQUIRED ones too. It is not what the
+ * specification says, but what some libraries sign and verify.
+ */
+export function withoutEmpty(json: Json): Json {
+  return (dropEmpty(json) as Json | undefined) ?? {};
+}
+
+function dropEmpty(value: unknown): unknown {
+  if (value === "" || value === null) return undefined;
+  if (typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    const items = value.map(dropEmpty).filter((item) => item !== undefined);
+    return items.length === 0 ? undefined : items;
+  }
+  const kept: Json = {};
+  for (const [name, inner] of Object.entries(value)) {
+    const left = dropEmpty(inner);
+    if (left !== undefined) setOwn(kept, name, left);
+  }
+  return Object.keys(kept).length === 0 ? undefined : kept;
+}
+
+/** Where reading is. */
+interface At {
+  readonly path: string;
+  readonly depth: number;
+  readonly keepUnknown: boolean;
+  /** Gets the places of members that the contract does not know. */
+  readonly unknown: string[];
+}
+
+const inside = (at: At, name: string): At => ({
+  ...at,
+  path: at.path === "" ? name : `${at.path}.${name}`,
+  depth: at.depth + 1,
+});
+
+const wrong = (at: At, what: string): CardFormError => new CardFormError(`${at.path || "The card"} ${what}.`);
+
+/** A message by the table of presence: set `optional` fields and messages stay, other fields only unless they are at their default. */
+function readMessage(desc: DescMessage, json: unknown, at: At): Json {
+  if (!isJsonObject(json)) throw wrong(at, "is no object");
+  if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
+  const present: Json = {};
+  const seen = new Set<DescField>();
+  for (const [name, value] of Object.entries(json)) {
+    const here = inside(at, name);
+    const field = desc.fields.find((each) => each.jsonName === name || each.name === name);
+    if (field === undefined) {
+      at.unknown.push(here.path);
+      if (at.keepUnknown) setOwn(present, name, readJson(value, here));
+      continue;
+    }
+    if (seen.has(field)) throw wrong(here, "is given twice, in two spellings");
+    seen.add(field);
+    // Null means that the field is not set (ProtoJSON).
+    if (value === null || value === undefined) continue;
+    const read = readField(field, value, here);
+    if (isRequired(field) || !hasImplicitPresence(field) || !isDefault(read)) present[field.jsonName] = read;
+  }
+  for (const field of desc.fields) {
+    if (isRequired(field) && hasImplicitPresence(field)) present[field.jsonName] ??= defaultOf(field);
+  }
+  return present;
+}
+
+function readField(field: DescField, json: unknown, at: At): unknown {
+  if (field.fieldKind === "list") {
+    if (!Array.isArray(json)) throw wrong(at, "is no list");
+    return json.map((item, i) => readItem(field, item, { ...at, path: `${at.path}[${i}]`, depth: at.depth + 1 }));
+  }
+  if (field.fieldKind !== "map") return readItem(field, json, at);
+  if (!isJsonObject(json)) throw wrong(at, "is no object");
+  const entries: Json = {};
+  for (const [key, item] of Object.entries(json)) setOwn(entries, key, readItem(field, item, inside(at, key)));
+  return entries;
+}
+
+/** A singular field, an item of a list or a value of a map. */
+function readItem(field: DescField, json: unknown, at: At): unknown {
+  if (field.message?.typeName === "google.protobuf.Struct") {
+    if (!isJsonObject(json)) throw wrong(at, "is no object");
+    return readJson(json, at);
+  }
+  if (field.message !== undefined) return readMessage(field.message, json, at);
+  const type = typeNames.get(field.scalar);
+  // A field of another type has a canonical form that nobody has thought about yet; a test looks at all of them.
+  if (type === undefined) throw wrong(at, "has a type that cards do not have");
+  if (typeof json !== type) throw wrong(at, `is no ${type}`);
+  return json;
+}
+
+const typeNames: ReadonlyMap<unknown, "string" | "boolean"> = new Map([
+  [ScalarType.STRING, "string"],
+  [ScalarType.BOOL, "boolean"],
+]);
+
+/** Any JSON, as it is: nothing is left out within an extension's parameters. */
+function readJson(json: unknown, at: At): unknown {
+  if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
+  if (Array.isArray(json)) return json.map((item, i) => readJson(item, inside(at, String(i))));
+  if (!isJsonObject(json)) return json;
+  const copy: Json = {};
+  for (const [name, value] of Object.entries(json)) setOwn(copy, name, readJson(value, inside(at, name)));
+  return copy;
+}
+
+function isDefault(value: unknown): boolean {
+  if (typeof value === "object") return Object.keys(value as object).length === 0;
+  return value === "" || value === false;
+}
+
+function defaultOf(field: DescField): unknown {
+  if (field.fieldKind === "list") return [];
+  if (field.fieldKind === "map") return {};
+  return field.scalar === ScalarType.BOOL ? false : "";
+}

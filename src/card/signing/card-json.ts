@@ -1,0 +1,65 @@
+import { isMessage } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+
+/** A text or value that is no agent card, or one that readers may understand differently. It never quotes the text. */
+export class CardFormError extends Error {
+  override name = "CardFormError";
+}
+
+/** A card as it may be given: protobuf's object, the JSON that was received, or its text. */
+export type CardInput = AgentCard | object | string | Uint8Array;
+
+/**
+ * The JSON of a card, as an object.
+ *
+ * @throws CardFormError for a text that is no JSON object, or has a member twice.
+ */
+export function jsonOfCard(card: CardInput): Record<string, unknown> {
+  if (isMessage(card, AgentCardSchema)) return JSON.parse(jsonWriter(AgentCardSchema)(card));
+  const json = typeof card === "string" || card instanceof Uint8Array ? parseJson(card) : card;
+  if (!isJsonObject(json)) throw new CardFormError("The card is no JSON object.");
+  return json;
+}
+
+/**
+ * JSON whose objects have no member twice: some readers take the first of two, others the last, so that a signature over one
+ * of them would say nothing about the other (RFC 8785, 3.1).
+ *
+ * @throws CardFormError without a word of the text, which may be a key.
+ */
+export function parseJson(given: string | Uint8Array): unknown {
+  const text = typeof given === "string" ? given : textOf(given);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new CardFormError("It is no JSON.");
+  }
+  const written = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, "").split(":").length - 1;
+  if (written !== membersIn(json)) throw new CardFormError("It has a member twice in one object.");
+  return json;
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new CardFormError("It is not in UTF-8.");
+  }
+}
+
+/** Without recursion: JSON.parse reads any depth. */
+function membersIn(json: unknown): number {
+  let count = 0;
+  const waiting = [json];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const inside = Object.values(value);
+    if (!Array.isArray(value)) count += inside.length;
+    for (const each of inside) waiting.push(each);
+  }
+  return count;
+}

@@ -1,0 +1,139 @@
+import type { CryptoKey, JSONWebKeySet, JWK } from "jose";
+import { unknownNames } from "../../core/unknown-names.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { ConfigurationError } from "../faults.js";
+import { algorithmFor, type CardAlgorithm, signingAlgorithms, takes } from "./algorithms.js";
+import { CardFormError, parseJson } from "./card-json.js";
+import { isPem, jwkOfPem, privatePemFault } from "./pem.js";
+
+/** A private key that signs cards. */
+export interface CardKey {
+  /**
+   * PKCS #8 in PEM (`-----BEGIN PRIVATE KEY-----`), or a private JWK as object or as JSON. Of the kinds that `CardAlgorithm`
+   * has. It never appears in a log, an error or an answer.
+   */
+  readonly key: string | Uint8Array | JsonWebKey;
+  /** Names the key in signatures and in the JWKS. Default: the `kid` of the JWK, otherwise its thumbprint (RFC 7638). */
+  readonly kid?: string;
+  /** Default: the one that the key is for. */
+  readonly alg?: CardAlgorithm;
+}
+
+/** The private members of a JWK are here as well. */
+type JsonWebKey = Readonly<Record<string, unknown>>;
+
+/** A key that is ready to sign. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly alg: CardAlgorithm;
+  /** Cannot be exported again. */
+  readonly key: CryptoKey;
+  /** For the JWKS: without anything private. */
+  readonly publicKey: JWK;
+}
+
+/** What is wrong with the keys of an option, as far as it can be told without cryptography; each begins with its place. */
+export function cardKeyFaults(place: string, keys: unknown): string[] {
+  if (!Array.isArray(keys) || keys.length === 0) return [`${place} is no list of keys`];
+  if (keys.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
+  const faults = keys.flatMap((each, i) => keyFaults(`${place}[${i}]`, each));
+  const kids = keys.flatMap((each) => (typeof each?.kid === "string" ? [each.kid as string] : []));
+  const repeated = kids.filter((kid, i) => kids.indexOf(kid) !== i);
+  return [...faults, ...new Set(repeated.map((kid) => `${place} has the kid ${JSON.stringify(kid)} twice`))];
+}
+
+/** Keys that sign one card. Each adds a signature; a rotation needs two. */
+const MAX_KEYS = 8;
+
+const knownFields = ["key", "kid", "alg"];
+
+function keyFaults(place: string, given: unknown): string[] {
+  if (!isJsonObject(given)) return [`${place} is no object with a key`];
+  const faults = unknownNames(`${place}.`, Object.keys(given), knownFields);
+  const { key, kid, alg } = given;
+  if (kid !== undefined && (typeof kid !== "string" || kid.trim() === "")) faults.push(`${place}.kid is empty`);
+  if (alg !== undefined && !signingAlgorithms.includes(alg as CardAlgorithm)) {
+    faults.push(`${place}.alg is none of ${signingAlgorithms.join(", ")}`);
+  }
+  const fault = formFault(key);
+  return fault === undefined ? faults : [...faults, `${place}.key ${fault}`];
+}
+
+function formFault(key: unknown): string | undefined {
+  if (key === undefined || key === "") return "is missing";
+  const text = textOf(key);
+  if (text !== undefined && isPem(text)) return privatePemFault(text);
+  try {
+    const jwk = text === undefined ? key : parseJson(text);
+    if (!isJsonObject(jwk) || typeof jwk.kty !== "string") return "is neither a private key in PEM nor a JWK";
+    if (jwk.kty === "oct") return "is a shared secret: cards are signed by private keys";
+    return typeof jwk.d === "string" ? undefined : "is a public JWK: a private one is needed";
+  } catch (error) {
+    if (!(error instanceof CardFormError)) throw error;
+    return "is neither a private key in PEM nor a JWK";
+  }
+}
+
+function textOf(key: unknown): string | undefined {
+  if (typeof key === "string") return key;
+  return key instanceof Uint8Array ? new TextDecoder().decode(key) : undefined;
+}
+
+/**
+ * Makes keys ready to sign.
+ *
+ * @param place names the keys in errors: `cardSigning.keys`, or a file.
+ * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ */
+export async function importCardKeys(place: string, keys: readonly CardKey[]): Promise<readonly SigningKey[]> {
+  const faults = cardKeyFaults(place, keys);
+  if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
+  const read = await Promise.all(keys.map((key, i) => importKey(`${place}[${i}]`, key)));
+  const ready: SigningKey[] = [];
+  for (const each of read) {
+    if (typeof each === "string") faults.push(each);
+    else if (ready.some(({ kid }) => kid === each.kid)) faults.push(`${place} has one key twice, or two with one kid`);
+    else ready.push(each);
+  }
+  if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
+  return ready;
+}
+
+/** The key, or what is wrong with it. */
+async function importKey(place: string, { key, kid, alg }: CardKey): Promise<SigningKey | string> {
+  const { calculateJwkThumbprint, importJWK } = await import("jose");
+  const text = textOf(key);
+  const jwk = (text === undefined ? key : isPem(text) ? await jwkOfPem(text) : parseJson(text)) as JWK | undefined;
+  const chosen = alg ?? (jwk && algorithmFor(jwk));
+  if (jwk === undefined || chosen === undefined) {
+    return `${place}.key is of no kind that signs cards: P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
+  }
+  if (!takes(chosen, jwk)) return `${place}.key is no key for ${chosen}`;
+  const publicParts = publicPartsOf(jwk);
+  if (jwk.kty === "RSA" && bitsOf(publicParts.n) < 2_048) return `${place}.key has fewer than 2,048 bits`;
+  try {
+    const named = kid ?? (typeof jwk.kid === "string" ? jwk.kid : undefined);
+    const id = named ?? (await calculateJwkThumbprint(publicParts));
+    const { alg: _alg, use: _use, key_ops: _ops, ext: _ext, ...parts } = jwk;
+    const ready = (await importJWK(parts as JWK, chosen)) as CryptoKey;
+    return { kid: id, alg: chosen, key: ready, publicKey: { ...publicParts, kid: id, alg: chosen, use: "sig" } };
+  } catch {
+    // The cause may quote the key.
+    return `${place}.key cannot be used: it is damaged`;
+  }
+}
+
+/** Only what is listed here is shown: of a key with members that nobody has thought of, they stay inside. */
+function publicPartsOf({ kty, crv, x, y, n, e }: JWK): JWK {
+  const parts = { kty, crv, x, y, n, e };
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as JWK;
+}
+
+function bitsOf(modulus: unknown): number {
+  return typeof modulus === "string" ? Math.floor(modulus.replace(/^A+/, "").length * 6) : 0;
+}
+
+/** The public keys, as a JWKS (RFC 7517, 5). */
+export function publicKeySet(keys: readonly SigningKey[]): JSONWebKeySet {
+  return { keys: keys.map(({ publicKey }) => publicKey) };
+}

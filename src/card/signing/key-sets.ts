@@ -1,0 +1,58 @@
+import type { JWK } from "jose";
+import { FetchTextError, type FetchTextOptions, fetchText } from "./fetch-text.js";
+import { CardKeyError, readKeySet } from "./trusted-keys.js";
+
+/** Which JWKS may be fetched, and how. */
+export interface KeySetTrust {
+  readonly jku?: readonly string[];
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+  readonly fetch?: typeof fetch;
+}
+
+/** The JWKS that signatures may name, each fetched once. */
+export class KeySets {
+  readonly #allowed: ReadonlySet<string>;
+  readonly #options: FetchTextOptions;
+  readonly #fetched = new Map<string, Promise<readonly JWK[] | string>>();
+
+  /** @throws CardKeyError for a URL that must not be trusted. */
+  constructor({ jku = [], timeoutMs = 10_000, maxBytes = 1024 * 1024, fetch: ask }: KeySetTrust) {
+    for (const url of jku) {
+      const fault = jkuFault(url);
+      if (fault !== undefined) throw new CardKeyError(`The jku ${url} ${fault}.`);
+    }
+    this.#allowed = new Set(jku.map((url) => new URL(url).href));
+    this.#options = { timeoutMs, maxBytes, fetch: ask };
+  }
+
+  /** The keys at a URL; undefined when it is not allowed, and why, as half a sentence, when they cannot be had. */
+  async get(url: string): Promise<readonly JWK[] | string | undefined> {
+    const href = URL.canParse(url) ? new URL(url).href : undefined;
+    if (href === undefined || !this.#allowed.has(href)) return undefined;
+    const known = this.#fetched.get(href) ?? this.#fetch(href);
+    this.#fetched.set(href, known);
+    return known;
+  }
+
+  async #fetch(href: string): Promise<readonly JWK[] | string> {
+    try {
+      return readKeySet(await fetchText(href, this.#options));
+    } catch (error) {
+      if (error instanceof FetchTextError || error instanceof CardKeyError) {
+        return `the keys of its jku are not to be had: ${error.message.replace(/\.$/, "")}`;
+      }
+      throw error;
+    }
+  }
+}
+
+/** Why a URL cannot be one of a JWKS, as half a sentence; undefined when it can (RFC 7515, 4.1.2, wants TLS). */
+export function jkuFault(url: unknown): string | undefined {
+  if (typeof url !== "string" || !URL.canParse(url)) return "is no absolute URL";
+  const { protocol, hostname, username, password, hash } = new URL(url);
+  if (username !== "" || password !== "") return "has credentials in it";
+  if (hash !== "") return "has a fragment";
+  const local = hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol === "https:" || (protocol === "http:" && local) ? undefined : "is not an https URL";
+}

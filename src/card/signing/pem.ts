@@ -1,0 +1,42 @@
+import type { JWK } from "jose";
+
+const labelOf = (text: string): string | undefined => /-----BEGIN ([A-Z0-9 ]+)-----/.exec(text)?.[1];
+
+/** Whether a text is PEM, of whatever it may be. */
+export const isPem = (text: string): boolean => labelOf(text) !== undefined;
+
+/** Why a text is no private key in PKCS #8, as half a sentence; undefined when it looks like one. */
+export function privatePemFault(text: string): string | undefined {
+  const label = labelOf(text);
+  if (label === "PRIVATE KEY") return undefined;
+  if (label?.includes("ENCRYPTED") || /Proc-Type:.*ENCRYPTED/.test(text)) return "is protected by a passphrase";
+  if (label?.endsWith("PRIVATE KEY")) {
+    return `is in the older form "${label}": turn it into PKCS #8 with openssl pkcs8 -topk8 -nocrypt`;
+  }
+  return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no private key`;
+}
+
+/** Why a text is no public key in PEM, as half a sentence; undefined when it looks like one. */
+export function publicPemFault(text: string): string | undefined {
+  const label = labelOf(text);
+  if (label === "PUBLIC KEY") return undefined;
+  if (label?.includes("PRIVATE KEY")) return "is a private key: to verify, give the public one";
+  return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no public key (openssl pkey -pubout)`;
+}
+
+/** What PEM may hold: jose has to be told what a key is for before it reads it. */
+const kinds = ["ES256", "RS256", "EdDSA", "ES384", "ES512"];
+
+/** The key in a PEM, private or public, as JWK; undefined when it is none that signs cards. */
+export async function jwkOfPem(pem: string): Promise<JWK | undefined> {
+  const { importPKCS8, importSPKI, exportJWK } = await import("jose");
+  const read = pem.includes("-----BEGIN PRIVATE KEY-----") ? importPKCS8 : importSPKI;
+  for (const alg of kinds) {
+    try {
+      return await exportJWK(await read(pem, alg, { extractable: true }));
+    } catch {
+      // It is of another kind.
+    }
+  }
+  return undefined;
+}

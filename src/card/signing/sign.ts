@@ -1,0 +1,52 @@
+import { create } from "@bufbuild/protobuf";
+import type { AgentCardSignature } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { AgentCardSignatureSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { utf8Of } from "../../core/bytes.js";
+import { canonicalText, membersOfCard, withoutEmpty } from "./canonical.js";
+import type { CardInput } from "./card-json.js";
+import type { SigningKey } from "./card-keys.js";
+
+/** How cards are signed, beside the keys. */
+export interface SignOptions {
+  /** URL of the JWKS with the public keys, for the protected header (RFC 7515, 4.1.2). Default: none is named. */
+  readonly jku?: string | undefined;
+  /**
+   * Adds a second signature for each key where the card has empty values, over the card without them: several libraries leave
+   * them out before they verify, against section 8.4.1, and would find no signature that fits. Such a signature says nothing
+   * about which empty values there were, such as a security requirement without scopes. Default false.
+   */
+  readonly alsoWithoutEmpty?: boolean | undefined;
+}
+
+/**
+ * Signs a card with each key, in their order (specification 8.4.2). The card is not changed, and signatures that it has are not
+ * looked at.
+ *
+ * @throws CardFormError for what is no card.
+ */
+export async function signaturesFor(
+  card: CardInput,
+  keys: readonly SigningKey[],
+  { jku, alsoWithoutEmpty = false }: SignOptions = {},
+): Promise<AgentCardSignature[]> {
+  const { known } = membersOfCard(card);
+  const text = await canonicalText(known);
+  const other = alsoWithoutEmpty ? await canonicalText(withoutEmpty(known)) : text;
+  const payloads = other === text ? [text] : [text, other];
+  return Promise.all(payloads.flatMap((payload) => keys.map((key) => signature(payload, key, jku))));
+}
+
+/** Whether a card has empty values, which some libraries leave out before they verify. */
+export async function hasEmptyValues(card: CardInput): Promise<boolean> {
+  const { known } = membersOfCard(card);
+  return (await canonicalText(known)) !== (await canonicalText(withoutEmpty(known)));
+}
+
+async function signature(payload: string, { key, alg, kid }: SigningKey, jku?: string): Promise<AgentCardSignature> {
+  const { FlattenedSign } = await import("jose");
+  const header = { alg, typ: "JOSE", kid, ...(jku !== undefined && { jku }) };
+  const { protected: head = "", signature } = await new FlattenedSign(utf8Of(payload))
+    .setProtectedHeader(header)
+    .sign(key);
+  return create(AgentCardSignatureSchema, { protected: head, signature });
+}

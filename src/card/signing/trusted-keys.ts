@@ -1,0 +1,76 @@
+import type { CryptoKey, JWK } from "jose";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { takes } from "./algorithms.js";
+import { parseJson } from "./card-json.js";
+import { isPem, jwkOfPem, publicPemFault } from "./pem.js";
+
+/** A public key that is trusted: PEM (`-----BEGIN PUBLIC KEY-----`), or a JWK as object or as JSON. */
+export type PublicCardKey = string | Readonly<Record<string, unknown>>;
+
+/** A public key that cannot be used; it says which, and what is wrong. */
+export class CardKeyError extends Error {
+  override name = "CardKeyError";
+}
+
+/** Keys of one JWKS that are looked at; more are none that a person keeps. */
+const MAX_KEYS = 100;
+
+/** @throws CardKeyError for what is no public key. */
+export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
+  if (typeof key !== "string") return checked(key);
+  if (!isPem(key)) return checked(jsonOf(key));
+  const fault = publicPemFault(key);
+  if (fault !== undefined) throw new CardKeyError(`The key ${fault}.`);
+  const jwk = await jwkOfPem(key);
+  if (jwk === undefined) throw new CardKeyError("The key is of no kind that signs cards.");
+  return jwk;
+}
+
+/**
+ * The keys of a JWKS, as text or object. Those of kinds that sign no cards stay unused, as a JWKS may have keys for other things.
+ *
+ * @throws CardKeyError for what is no JWKS.
+ */
+export function readKeySet(given: unknown): JWK[] {
+  const set = typeof given === "string" ? jsonOf(given) : given;
+  const keys = isJsonObject(set) ? set.keys : undefined;
+  if (!Array.isArray(keys)) throw new CardKeyError("It is no JWKS: it has no list of keys.");
+  if (keys.length > MAX_KEYS) throw new CardKeyError(`The JWKS has more than ${MAX_KEYS} keys.`);
+  return keys.filter(isJsonObject) as JWK[];
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new CardKeyError("The key is neither PEM nor JSON.");
+  }
+}
+
+function checked(jwk: unknown): JWK {
+  if (!isJsonObject(jwk) || typeof jwk.kty !== "string") throw new CardKeyError("The key is no JWK.");
+  if (jwk.kty === "oct" || "d" in jwk) {
+    throw new CardKeyError("The key is a secret one: to verify, give the public key.");
+  }
+  return jwk as JWK;
+}
+
+/** The keys that a signature may have been made by: of its id, or of none, and of the kind that its algorithm takes. */
+export function candidates(keys: readonly JWK[], { kid, alg }: { kid: string; alg: string }): JWK[] {
+  return keys.filter((key) => (key.kid === undefined || key.kid === kid) && takes(alg, key));
+}
+
+/** Why a key must not be used any more, or not yet (specification 8.4.3; the members are registered by IANA for JWKs). */
+export function keyIsOver(jwk: JWK, now: number): string | undefined {
+  const { exp, nbf, revoked } = jwk as Record<string, unknown>;
+  if (revoked !== undefined) return "was revoked";
+  if (typeof exp === "number" && exp * 1000 <= now) return "has expired";
+  return typeof nbf === "number" && nbf * 1000 > now ? "is not valid yet" : undefined;
+}
+
+/** A key for one algorithm: private members are not even imported, so that a JWKS with a mistake in it reveals nothing here. */
+export async function verifyingKey({ kty, crv, x, y, n, e }: JWK, alg: string): Promise<CryptoKey> {
+  const { importJWK } = await import("jose");
+  const parts = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);
+  return (await importJWK(Object.fromEntries(parts) as JWK, alg)) as CryptoKey;
+}

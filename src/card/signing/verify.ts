@@ -1,0 +1,247 @@
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import type { JWK } from "jose";
+import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { utf8Of } from "../../core/bytes.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { type CardMembers, canonicalText, membersOfCard, withoutEmpty } from "./canonical.js";
+import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
+import { type ProtectedHeader, readHeader } from "./header.js";
+import { KeySets } from "./key-sets.js";
+import { candidates, keyIsOver, type PublicCardKey, readKeySet, readPublicKey, verifyingKey } from "./trusted-keys.js";
+
+/** Whom the receiver of a card trusts. Nothing is trusted that is not named here. */
+export interface CardTrust {
+  /** Public keys. One without a `kid` is tried for every signature of its kind. */
+  readonly keys?: readonly PublicCardKey[];
+  /** A set of public keys (RFC 7517, 5), as object or as JSON. */
+  readonly jwks?: string | { readonly keys: readonly object[] };
+  /**
+   * URLs of JWKS that a signature may name as `jku`, each in full. They are fetched when a signature names them, no other URL
+   * ever is: a card must not choose whom its reader asks. `https`, or `http` to this machine. Default: none.
+   */
+  readonly jku?: readonly string[];
+  /** The longest that fetching one JWKS may take, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number;
+  /** The largest JWKS, in bytes. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** Fetches a JWKS. Default: that of the runtime. */
+  readonly fetch?: typeof fetch;
+  /**
+   * Accepts signatures over the card without its empty values, as several libraries make them against section 8.4.1. They do
+   * not say which empty values there were. Default false.
+   */
+  readonly acceptWithoutEmpty?: boolean;
+}
+
+/** Why a signature says nothing. */
+export type SignatureFault =
+  /** It is not of the form of section 8.4.2. */
+  | "malformed"
+  /** Its algorithm is `none`, works with shared secrets, or is not known. */
+  | "algorithm"
+  /** Its header has what must not be followed: an embedded key or certificate, or a critical extension. */
+  | "header"
+  /** No key that is trusted has its id and is of the kind of its algorithm. */
+  | "no-key"
+  /** The `jku` that is trusted could not be fetched, or is no JWKS. */
+  | "jku"
+  /** Its key has expired, was revoked, or is not valid yet. */
+  | "key-over"
+  /** It fits the card without its empty values alone (`acceptWithoutEmpty`). */
+  | "without-empty"
+  /** It does not fit the card: the card was changed, or another key made it. */
+  | "mismatch";
+
+/** What became of one signature. */
+export interface SignatureResult {
+  /** Its place among the signatures of the card, from 0. */
+  readonly index: number;
+  /** Id of its key, as it says itself; undefined where that cannot be read. */
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  readonly valid: boolean;
+  /** Where the key came from that it fits: `keys`, `jwks`, or the URL of the `jku`. Undefined when it is not valid. */
+  readonly trustedBy: string | undefined;
+  /** Undefined when it is valid. */
+  readonly fault: SignatureFault | undefined;
+  /** Half a sentence for people: why it is not valid. Empty when it is. May quote the signature's header. */
+  readonly why: string;
+}
+
+/** What became of a card. */
+export interface CardVerification {
+  /** Whether at least one signature is valid (specification 8.4.3). */
+  readonly verified: boolean;
+  /** One for each signature, in their order. */
+  readonly signatures: readonly SignatureResult[];
+  /**
+   * The card as the signatures vouch for it, without what the contract does not know and without the signatures. Use this one
+   * when `verified` is true.
+   */
+  readonly card: AgentCard;
+  /** Places of members that the contract does not know and no valid signature covers. */
+  readonly uncovered: readonly string[];
+}
+
+/** Signatures of one card that are looked at. */
+const MAX_SIGNATURES = 32;
+/** Keys that are tried for one signature: those without an id. */
+const MAX_TRIED = 16;
+
+/**
+ * Verifies the signatures of a card (specification 8.4.3).
+ *
+ * @param card as it was received: its text or its JSON. Protobuf's object has lost what was unknown to it.
+ * @throws CardFormError for what is no card; CardKeyError for a key that is none.
+ */
+export async function verifyCard(card: CardInput, trust: CardTrust): Promise<CardVerification> {
+  const json = jsonOfCard(card);
+  const members = membersOfCard(json);
+  const read = readCard(members);
+  const signatures = json.signatures ?? [];
+  if (!Array.isArray(signatures)) throw new CardFormError("signatures is no list.");
+  if (signatures.length > MAX_SIGNATURES) {
+    throw new CardFormError(`The card has more than ${MAX_SIGNATURES} signatures.`);
+  }
+  const forms = await formsOf(members, trust.acceptWithoutEmpty === true);
+  const sources = await sourcesOf(trust);
+  const results: SignatureResult[] = [];
+  let uncovered: readonly string[] | undefined;
+  for (const [index, signature] of signatures.entries()) {
+    const { form, ...result } = await verifyOne(signature, forms, sources);
+    results.push({ index, ...result });
+    if (form !== undefined && form.uncovered.length <= (uncovered?.length ?? Infinity)) uncovered = form.uncovered;
+  }
+  const verified = results.some(({ valid }) => valid);
+  return { verified, signatures: results, card: read, uncovered: uncovered ?? members.unknown };
+}
+
+function readCard({ known }: CardMembers): AgentCard {
+  try {
+    return fromJson(AgentCardSchema, known as JsonValue);
+  } catch (cause) {
+    throw new CardFormError("It has not the form of an agent card.", { cause });
+  }
+}
+
+/** A text that a signature may have signed. */
+interface Form {
+  readonly payload: Uint8Array;
+  readonly accepted: boolean;
+  readonly uncovered: readonly string[];
+}
+
+/** Members that the contract does not know may be signed or not: some signers drop them, some servers add them afterwards. */
+async function formsOf({ known, whole, unknown }: CardMembers, acceptWithoutEmpty: boolean): Promise<Form[]> {
+  const bases =
+    unknown.length === 0
+      ? ([[known, unknown]] as const)
+      : ([
+          [whole, []],
+          [known, unknown],
+        ] as const);
+  const forms: Form[] = [];
+  for (const empty of [true, false]) {
+    for (const [base, uncovered] of bases) {
+      const payload = utf8Of(await canonicalText(empty ? base : withoutEmpty(base)));
+      forms.push({ payload, accepted: empty || acceptWithoutEmpty, uncovered });
+    }
+  }
+  return forms;
+}
+
+/** Keys that are trusted, with where they are from. */
+interface Sources {
+  readonly own: readonly { readonly name: string; readonly keys: readonly JWK[] }[];
+  readonly sets: KeySets;
+}
+
+async function sourcesOf(trust: CardTrust): Promise<Sources> {
+  const keys = await Promise.all((trust.keys ?? []).map(readPublicKey));
+  const own = [
+    { name: "keys", keys },
+    { name: "jwks", keys: trust.jwks === undefined ? [] : readKeySet(trust.jwks) },
+  ];
+  return { own, sets: new KeySets(trust) };
+}
+
+type Verified = Omit<SignatureResult, "index"> & { readonly form?: Form };
+
+async function verifyOne(given: unknown, forms: readonly Form[], sources: Sources): Promise<Verified> {
+  const read = readHeader(given);
+  const { kid, alg } = read;
+  const refuse = (fault: SignatureFault, why: string): Verified => ({
+    kid,
+    alg,
+    valid: false,
+    trustedBy: undefined,
+    fault,
+    why,
+  });
+  if ("fault" in read) return refuse(read.fault, read.why);
+  const { found, problem } = await keysFor(read, sources);
+  const usable = found.filter(({ key }) => keyIsOver(key, Date.now()) === undefined);
+  const over = found.find(({ key }) => !usable.some((each) => each.key === key));
+  if (usable.length === 0 && over !== undefined) {
+    return refuse("key-over", `its key ${keyIsOver(over.key, Date.now())}`);
+  }
+  if (usable.length === 0 && problem !== undefined) return refuse(...problem);
+  let fitsWithoutEmpty = false;
+  for (const { key, from } of usable.slice(0, MAX_TRIED)) {
+    const form = await formThatFits(read, key, forms);
+    if (form?.accepted) return { kid, alg, valid: true, trustedBy: from, fault: undefined, why: "", form };
+    fitsWithoutEmpty ||= form !== undefined;
+  }
+  return fitsWithoutEmpty
+    ? refuse("without-empty", "it fits the card without its empty values alone")
+    : refuse("mismatch", "it does not fit the card: the card was changed, or another key made it");
+}
+
+interface FoundKeys {
+  readonly found: readonly { readonly key: JWK; readonly from: string }[];
+  /** Why there is none. */
+  readonly problem?: readonly [SignatureFault, string];
+}
+
+/** Own keys first; a URL is asked only where it is trusted and nothing here has the key. */
+async function keysFor(header: ProtectedHeader, { own, sets }: Sources): Promise<FoundKeys> {
+  const found = own.flatMap(({ name, keys }) => candidates(keys, header).map((key) => ({ key, from: name })));
+  if (found.length > 0) return { found };
+  const { kid, jku } = header;
+  const id = JSON.stringify(kid);
+  if (jku === undefined)
+    return { found, problem: ["no-key", `no trusted key has the id ${id} and fits ${header.alg}`] };
+  const set = await sets.get(jku);
+  if (set === undefined) {
+    const named = JSON.stringify(jku);
+    return { found, problem: ["no-key", `no trusted key has the id ${id}, and its jku ${named} is not trusted`] };
+  }
+  if (typeof set === "string") return { found, problem: ["jku", set] };
+  const fetched = candidates(set, header).map((key) => ({ key, from: jku }));
+  return { found: fetched, problem: ["no-key", `its jku has no key with the id ${id} that fits ${header.alg}`] };
+}
+
+async function formThatFits(header: ProtectedHeader, jwk: JWK, forms: readonly Form[]): Promise<Form | undefined> {
+  const { base64url, flattenedVerify } = await import("jose");
+  const { alg, text, signature } = header;
+  try {
+    const key = await verifyingKey(jwk, alg);
+    for (const form of forms) {
+      const jws = { protected: text, payload: base64url.encode(form.payload), signature };
+      const fits = await flattenedVerify(jws, key, { algorithms: [alg] }).then(
+        () => true,
+        () => false,
+      );
+      if (fits) return form;
+    }
+  } catch {
+    // A key that cannot be imported fits nothing.
+  }
+  return undefined;
+}
+
+/** Whether a value looks like a card that has signatures at all. */
+export function isSigned(card: CardInput): boolean {
+  const { signatures } = jsonOfCard(card);
+  return Array.isArray(signatures) && signatures.length > 0 && signatures.every(isJsonObject);
+}
