@@ -52,6 +52,9 @@ export type {
 } from "./auth/scheme-card.js";
 export type { AgentSecurity, RequirementInput, SkillSecurity } from "./auth/security.js";
 export { ConfigurationError } from "./card/faults.js";
+export type { CardAlgorithm } from "./card/signing/algorithms.js";
+export type { CardKey } from "./card/signing/card-keys.js";
+export type { CardSigning } from "./card/signing/signer.js";
 export { Call, type CallStart, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
 export {

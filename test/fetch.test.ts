@@ -149,7 +149,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const offered = ["node:buffer", "node:crypto", "node:net", "node:tls"];
 
 /** Packages that need no more than that themselves. */
-const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "jose", "proxy-addr"];
+const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "canonicalize", "jose", "proxy-addr"];
 
 /** Everything that a module imports when it runs: not what it names in types. */
 function importsOf(file: string): string[] {

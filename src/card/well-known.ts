@@ -5,11 +5,14 @@ import { jsonWriter } from "../wire/json-writer.js";
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
 export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
 
-/** How the card may be cached by its readers (specification 8.6). */
-export interface CardCaching {
+/** Path of the public keys that the cards of a server are signed by (RFC 8615; specification 8.4.2 leaves the place open). */
+export const JWKS_PATH = "/.well-known/jwks.json";
+
+/** How a document may be cached by its readers (specification 8.6). */
+export interface Caching {
   /** For how many seconds a reader need not ask again. */
   readonly maxAgeSeconds: number;
-  /** When the content came into being: cards do not change while a server runs. */
+  /** When the content came into being: cards and keys do not change while a server runs. */
   readonly since: Date;
   /** Request headers that the content depends on, beside the URL. */
   readonly vary: readonly string[];
@@ -22,14 +25,14 @@ export interface Conditions {
 }
 
 /** The answer to GET; HEAD has the same headers without the body. */
-export interface CardAnswer {
+export interface DocumentAnswer {
   readonly status: 200 | 304;
   readonly type: string | undefined;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | undefined;
 }
 
-/** Renders of a card that are kept: one for each address that it was asked for under. */
+/** Renders of a document that are kept: of a card one for each address that it was asked for under. */
 const MAX_KEPT = 256;
 
 interface Rendered {
@@ -37,13 +40,15 @@ interface Rendered {
   readonly etag: string;
 }
 
-/**
- * Answers requests for cards. `key` names the card with its interfaces, which are rendered only when that key is not
- * among the ones kept.
- */
-export function createCardAnswers(
-  caching: CardCaching,
-): (key: string, make: () => AgentCard, conditions: Conditions) => CardAnswer {
+/** Answers requests for documents. A key names one, which is made only when it is not among those that are kept. */
+export interface Documents {
+  now(key: string, make: () => string, conditions: Conditions): DocumentAnswer;
+  /** For what takes time to make. It rejects when it cannot be made, and what failed is made again for whoever asks next. */
+  later(key: string, make: () => Promise<string>, conditions: Conditions): DocumentAnswer | Promise<DocumentAnswer>;
+}
+
+/** @param type media type of the documents. */
+export function createDocuments(type: string, caching: Caching): Documents {
   const kept = new Map<string, Rendered>();
   // HTTP dates have no fraction, so neither has what they are compared with.
   const since = Math.floor(caching.since.getTime() / 1000) * 1000;
@@ -52,23 +57,29 @@ export function createCardAnswers(
     ["last-modified", new Date(since).toUTCString()],
   ];
   if (caching.vary.length > 0) common.push(["vary", caching.vary.join(", ")]);
-  return (key, make, conditions) => {
-    const { body, etag } = remember(kept, key, () => render(make()));
+  const answer = ({ body, etag }: Rendered, conditions: Conditions): DocumentAnswer => {
     const headers = [...common, ["etag", etag] as const];
     if (isFresh(conditions, etag, since)) return { status: 304, type: undefined, headers, body: undefined };
-    return { status: 200, type: "application/json", headers, body };
+    return { status: 200, type, headers, body };
+  };
+  return {
+    now: (key, make, conditions) => answer(kept.get(key) ?? keep(kept, key, make()), conditions),
+    later: (key, make, conditions) => {
+      const known = kept.get(key);
+      if (known !== undefined) return answer(known, conditions);
+      return make().then((text) => answer(kept.get(key) ?? keep(kept, key, text), conditions));
+    },
   };
 }
 
-function render(card: AgentCard): Rendered {
-  const body = Buffer.from(jsonWriter(AgentCardSchema)(card));
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
+/** The JSON of a card, as readers get it. */
+export function cardText(card: AgentCard): string {
+  return jsonWriter(AgentCardSchema)(card);
 }
 
-function remember(kept: Map<string, Rendered>, key: string, make: () => Rendered): Rendered {
-  const known = kept.get(key);
-  if (known !== undefined) return known;
-  const made = make();
+function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered {
+  const body = Buffer.from(text);
+  const made = { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
   const oldest = kept.keys().next();
   if (kept.size >= MAX_KEPT && !oldest.done) kept.delete(oldest.value);
   kept.set(key, made);

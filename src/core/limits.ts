@@ -34,6 +34,8 @@ export interface Limits {
   readonly maxReferences: number;
   /** Extensions one request may ask for. Default 32. */
   readonly maxExtensions: number;
+  /** Cards whose signatures are kept, one for each content: extended cards may differ from caller to caller. Default 256. */
+  readonly maxSignedCards: number;
   /** Calls in one JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
   /** Bytes of the answers to one JSON-RPC batch; members beyond them are answered by an error. Default 64 MiB. */
@@ -187,6 +189,7 @@ export const defaultLimits: Limits = {
   maxEventValues: 50_000,
   maxReferences: 100,
   maxExtensions: 32,
+  maxSignedCards: 256,
   maxBatch: 100,
   maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,

@@ -1,17 +1,24 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
-import { createCardAnswers, WELL_KNOWN_PATH } from "../card/well-known.js";
+import type { CardSigner } from "../card/signing/signer.js";
+import { type Conditions, cardText, createDocuments, JWKS_PATH, WELL_KNOWN_PATH } from "../card/well-known.js";
+import type { Logger } from "../core/log.js";
 import { forwardedHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
+import type { HttpResponse } from "../http/response.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
 /** The card of the first agent at the well-known path, and that of each agent below its tenant (specification 8.2, 8.6). */
-export function createCardRoute(settings: Settings, address: PublicAddress): StaticRoute {
-  const answer = createCardAnswers({
+export function createCardRoute(
+  settings: Settings,
+  address: PublicAddress,
+  signer: CardSigner | undefined,
+): StaticRoute {
+  const documents = createDocuments("application/json", {
     maxAgeSeconds: settings.cardMaxAgeSeconds,
     since: new Date(),
     vary: settings.trust === undefined ? [] : forwardedHeaders,
@@ -22,11 +29,33 @@ export function createCardRoute(settings: Settings, address: PublicAddress): Sta
     if (served === undefined) return undefined;
     const origin = originOf(request, mount);
     const key = JSON.stringify(address.endpoints(served.tenant, origin));
-    return answer(key, () => cardAt(served, address, origin), {
-      ifNoneMatch: request.header("if-none-match"),
-      ifModifiedSince: request.header("if-modified-since"),
-    });
+    const conditions = conditionsOf(request);
+    if (signer === undefined) return documents.now(key, () => cardText(cardAt(served, address, origin)), conditions);
+    const make = async (): Promise<string> => cardText(await signer.sign(cardAt(served, address, origin)));
+    return answered(documents.later(key, make, conditions), settings.logger);
   };
+}
+
+/** The public keys that all cards of the server are signed by. */
+export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, signer: CardSigner): StaticRoute {
+  const caching = { maxAgeSeconds: cardMaxAgeSeconds, since: new Date(), vary: [] };
+  const documents = createDocuments("application/jwk-set+json", caching);
+  const make = async (): Promise<string> => JSON.stringify(await signer.publicKeys());
+  return (request) =>
+    request.target.path === JWKS_PATH ? answered(documents.later("", make, conditionsOf(request)), logger) : undefined;
+}
+
+/** An answer that cannot be made is an error of the server. It never rejects: not everybody who asks for an answer uses it. */
+function answered(answer: HttpResponse | Promise<HttpResponse>, logger: Logger): HttpResponse | Promise<HttpResponse> {
+  if (!(answer instanceof Promise)) return answer;
+  return answer.catch((error: unknown) => {
+    logger.error({ err: error }, "cards cannot be signed");
+    return { status: 500 };
+  });
+}
+
+function conditionsOf(request: HttpRequest): Conditions {
+  return { ifNoneMatch: request.header("if-none-match"), ifModifiedSince: request.header("if-modified-since") };
 }
 
 /** The card of an agent, with the interface addresses that work for a request of this origin. */

@@ -7,6 +7,8 @@ import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
+import { CardSigner } from "../card/signing/signer.js";
+import { JWKS_PATH } from "../card/well-known.js";
 import type { Call } from "../core/call.js";
 import { createEngine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
@@ -17,7 +19,7 @@ import type { RequestOrigin } from "../http/request-origin.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
-import { cardAt, createCardRoute } from "./card-route.js";
+import { cardAt, createCardRoute, createKeysRoute } from "./card-route.js";
 import { createDispatch, type StaticRoute } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
@@ -55,8 +57,10 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const { agents, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
   const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
-  const lifecycle = new Lifecycle({ engine, store, limits, logger });
   const address = new PublicAddress(settings);
+  const signer = signerOf(settings, address);
+  const prepare = signer && (() => signPublicCards(signer, settings, address));
+  const lifecycle = new Lifecycle({ engine, store, limits, logger, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
@@ -72,6 +76,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     versions,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
+    signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
@@ -82,12 +87,13 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
   const rest = createRestBinding(binding);
   const jsonRpc = createJsonRpcBinding(binding);
-  const card = createCardRoute(settings, address);
+  const cards = [createCardRoute(settings, address, signer)];
+  if (signer !== undefined && settings.cardSigning?.jwks !== false) cards.push(createKeysRoute(settings, signer));
   const page = settings.page ? [createPageRoute(settings, address)] : [];
   const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
     const answering = createDispatch({
       hosts: createHostCheck({ allowed: settings.allowedHosts }),
-      routes: [...routes, card, createResourceRoute(settings, address), ...page],
+      routes: [...routes, ...cards, createResourceRoute(settings, address), ...page],
       bindings: [connect, jsonRpc, rest],
       fallback: {
         notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
@@ -108,11 +114,37 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     card: (call) => {
       // A server always has at least one agent.
       const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
-      return cardAt(served, address, call === undefined ? undefined : originOf(call));
+      const card = cardAt(served, address, call === undefined ? undefined : originOf(call));
+      return signer === undefined ? card : signer.signedNow(card);
     },
     lifecycle,
     address,
   };
+}
+
+function signerOf({ cardSigning, limits }: Settings, address: PublicAddress): CardSigner | undefined {
+  if (cardSigning === undefined) return undefined;
+  // A key that is fetched without TLS may be anybody's (specification 8.4.3).
+  const ownJku = (): string | undefined => {
+    const url = address.url();
+    return url.startsWith("https:") && cardSigning.jwks !== false ? `${url}${JWKS_PATH}` : undefined;
+  };
+  return new CardSigner({ signing: cardSigning, ownJku, maxKept: limits.maxSignedCards });
+}
+
+async function signPublicCards(
+  signer: CardSigner,
+  { agents, logger }: Settings,
+  address: PublicAddress,
+): Promise<void> {
+  const doubtful = await signer.prepare(agents.all.map((served) => cardAt(served, address)));
+  for (const name of doubtful) {
+    logger.warn(
+      {},
+      `the card of ${name} has empty values, without which some libraries verify it: they will find no valid signature ` +
+        "unless cardSigning has alsoWithoutEmpty",
+    );
+  }
 }
 
 /** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */

@@ -37,7 +37,10 @@ export interface A2A {
   readonly grpc: GrpcBinding;
   /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
-  /** The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. */
+  /**
+   * The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. Where cards
+   * are signed it has its signatures once `start` has resolved.
+   */
   card(call?: Call): AgentCard;
   /** How many tasks are being executed in this process. */
   readonly running: number;

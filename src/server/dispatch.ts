@@ -6,8 +6,8 @@ import type { HostCheck } from "../http/hosts.js";
 import type { HttpRequest, RequestTarget } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 
-/** Answers a path without a binding; undefined for other paths. */
-export type StaticRoute = (request: HttpRequest) => HttpResponse | undefined;
+/** Answers a path without a binding; undefined for other paths. An answer that takes time never rejects. */
+export type StaticRoute = (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined;
 
 /** Answers requests that no route or binding matches. */
 export interface Fallback {

@@ -16,6 +16,8 @@ export interface LifecycleOptions {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs" | "closeTimeoutMs">;
   readonly logger: Logger;
+  /** What has to be ready before the first call. When it fails the start does. */
+  readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -68,10 +70,16 @@ export class Lifecycle {
   /** Starts the engine, once. It rejects after `close`: a closed instance does not start again. */
   start(): Promise<void> {
     if (this.#phase === "draining") return Promise.reject(new Error(CLOSED));
-    this.#started ??= this.#engine.start().then(() => {
+    this.#started ??= this.#begin().then(() => {
       if (this.#phase === "starting") this.#enter("ready");
     });
     return this.#started;
+  }
+
+  async #begin(): Promise<void> {
+    const { prepare } = this.#options;
+    if (prepare !== undefined) await prepare();
+    await this.#engine.start();
   }
 
   #enter(phase: Exclude<Readiness, "unavailable">): void {

@@ -1,3 +1,4 @@
+import { cardSigningFaults } from "../card/signing/faults.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { unknownNames } from "../core/unknown-names.js";
 import * as checks from "./option-checks.js";
@@ -126,6 +127,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     help: "origins whose scripts may call, separated by commas; without a value, every origin",
   },
   cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "how long clients may cache a card" },
+  cardSigning: { kind: codeOnly(cardSigningFaults), otherwise: "cards are not signed" },
   page: {
     kind: onOff,
     help: "show browsers a page at /, with a box to talk to the agent",

@@ -2,6 +2,7 @@ import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
+import type { CardSigning } from "../card/signing/signer.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
@@ -91,6 +92,11 @@ export interface A2AOptions extends AgentsInput {
   readonly page?: boolean;
   /** How long clients may cache a card, in seconds. Default 300. */
   readonly cardMaxAgeSeconds?: number;
+  /**
+   * Signs the cards of all agents, extended ones too, and serves the public keys at `/.well-known/jwks.json` (specification 8.4).
+   * An embedded handler, and a server behind a trusted proxy, need `publicUrl` for it. Default: cards are not signed.
+   */
+  readonly cardSigning?: CardSigning;
   /** Path that requests begin with, where the framework that mounts the handler does not remove it. */
   readonly basePath?: string;
 }
@@ -129,6 +135,7 @@ export interface Settings {
   readonly grpcPublicUrl: string | undefined;
   readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
+  readonly cardSigning: CardSigning | undefined;
   readonly page: boolean;
   readonly basePath: string;
   readonly host: string;
@@ -148,7 +155,7 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
     throw new ConfigurationError("Invalid options", ["there are none: at least an agent and a store are needed"]);
   }
   const all = { ...defaultOptions, ...given(options) };
-  const faults = [...nameFaults(options, listens), ...valueFaults(all)];
+  const faults = [...nameFaults(options, listens), ...valueFaults(all), ...signingFaults(all, listens)];
   const { agents, faults: agentFaults } = agentsOf(all);
   if (agents === undefined || faults.length > 0) {
     throw new ConfigurationError(faults.length > 0 ? "Invalid options" : "Invalid agent", [...faults, ...agentFaults]);
@@ -181,6 +188,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     grpcPublicUrl: all.grpcPublicUrl,
     cardGrpc: all.cardGrpc,
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
+    cardSigning: all.cardSigning,
     page: all.page ?? listens,
     basePath: all.basePath,
     host: all.host,
@@ -217,6 +225,18 @@ function valueFaults(options: WithDefaults): readonly string[] {
     faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which there is no gRPC`);
   }
   return faults;
+}
+
+/**
+ * Where the caller's own words decide which addresses a card names, a signature would vouch for whatever address a caller
+ * thinks of.
+ */
+function signingFaults({ cardSigning, publicUrl, trustProxy }: WithDefaults, listens: boolean): string[] {
+  const trusts = Array.isArray(trustProxy) ? trustProxy.length > 0 : trustProxy !== false && trustProxy !== "";
+  if (cardSigning === undefined || publicUrl !== undefined || (listens && !trusts)) return [];
+  return [
+    "cardSigning needs publicUrl: without it cards name the address that their reader names, and would be signed for it",
+  ];
 }
 
 /** The options that were set. */

@@ -1,4 +1,4 @@
-import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory } from "../card/agents.js";
 import type { Call } from "../core/call.js";
@@ -30,6 +30,8 @@ export interface ServiceOptions {
   readonly interfaces: (tenant: string, call: Call) => AgentInterface[];
   /** URL of the metadata of an agent as a protected resource, as this caller can reach it (RFC 9728). */
   readonly resourceMetadata: (tenant: string, call: Call) => string;
+  /** Adds the signatures to a card. Undefined where cards are not signed. */
+  readonly signCard?: ((card: AgentCard) => Promise<AgentCard>) | undefined;
   /** True from the moment the server drains: new calls are refused as unavailable. */
   readonly draining: () => boolean;
 }

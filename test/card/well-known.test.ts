@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { buildCard } from "../../src/card/build.js";
 import { interfacesOf, withInterfaces } from "../../src/card/interfaces.js";
-import { type CardAnswer, type CardCaching, createCardAnswers } from "../../src/card/well-known.js";
+import { type Caching, cardText, createDocuments, type DocumentAnswer } from "../../src/card/well-known.js";
 
 const since = new Date("2026-01-02T03:04:05.678Z");
 const card = (name = "Probe"): AgentCard =>
@@ -12,15 +12,15 @@ const card = (name = "Probe"): AgentCard =>
     { pushNotifications: false, extendedAgentCard: false, extensions: [] },
   );
 
-function ask(conditions: Record<string, string> = {}, caching: Partial<CardCaching> = {}): CardAnswer {
-  const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [], ...caching });
+function ask(conditions: Record<string, string> = {}, caching: Partial<Caching> = {}): DocumentAnswer {
+  const { now: answer } = createDocuments("application/json", { maxAgeSeconds: 300, since, vary: [], ...caching });
   const { ifNoneMatch, ifModifiedSince } = conditions;
-  return answer("k", () => card(), { ifNoneMatch, ifModifiedSince });
+  return answer("k", () => cardText(card()), { ifNoneMatch, ifModifiedSince });
 }
 
-const tagOf = ({ headers }: CardAnswer): string | undefined => new Map(headers).get("etag");
+const tagOf = ({ headers }: DocumentAnswer): string | undefined => new Map(headers).get("etag");
 
-describe("createCardAnswers()", () => {
+describe("createDocuments()", () => {
   it("answers with the JSON of the card, REQUIRED fields and all, and how long it may be kept", () => {
     const { status, type, headers, body } = ask();
     expect([status, type]).toEqual([200, "application/json"]);
@@ -43,20 +43,20 @@ describe("createCardAnswers()", () => {
   });
 
   it("has one tag for one content", () => {
-    const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
+    const { now: answer } = createDocuments("application/json", { maxAgeSeconds: 300, since, vary: [] });
     const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
-    const tag = (key: string, name: string): unknown => tagOf(answer(key, () => card(name), none));
+    const tag = (key: string, name: string): unknown => tagOf(answer(key, () => cardText(card(name)), none));
     expect(tag("a", "A")).toBe(tag("b", "A"));
     expect(tag("c", "C")).not.toBe(tag("a", "A"));
   });
 
   it("renders a card once, and does not keep more of them than it needs", () => {
-    const answer = createCardAnswers({ maxAgeSeconds: 300, since, vary: [] });
+    const { now: answer } = createDocuments("application/json", { maxAgeSeconds: 300, since, vary: [] });
     const none = { ifNoneMatch: undefined, ifModifiedSince: undefined };
     let made = 0;
-    const make = (): AgentCard => {
+    const make = (): string => {
       made++;
-      return card();
+      return cardText(card());
     };
     const get = (key: string): unknown => answer(key, make, none);
     get("first");

@@ -25,7 +25,8 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
       const card = served.extendedCard(call.caller);
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
       call.responseHeaders.set("cache-control", "private, no-cache");
-      return withInterfaces(card, options.interfaces(served.tenant, call));
+      const complete = withInterfaces(card, options.interfaces(served.tenant, call));
+      return options.signCard === undefined ? complete : options.signCard(complete);
     },
   };
 }

@@ -1,0 +1,121 @@
+import { clone } from "@bufbuild/protobuf";
+import type { JSONWebKeySet } from "jose";
+import { type AgentCard, AgentCardSchema, type AgentCardSignature } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { type CardKey, importCardKeys, publicKeySet, type SigningKey } from "./card-keys.js";
+import { hasEmptyValues, signaturesFor } from "./sign.js";
+
+/** How a server signs the cards of all its agents (specification 8.4). */
+export interface CardSigning {
+  /**
+   * Private keys, each of which adds a signature; at most 8. To change a key, serve with the new and the old one until every
+   * reader knows the new one, then with the new one alone.
+   */
+  readonly keys: readonly CardKey[];
+  /**
+   * URL of the JWKS with the public keys, which signatures name. Default: that of this server, `/.well-known/jwks.json`, where its
+   * URL is `https`. False: none is named.
+   */
+  readonly jku?: string | false;
+  /**
+   * Serves the public keys at `/.well-known/jwks.json`, those of all agents of this server. Default true; false where that path
+   * is another's.
+   */
+  readonly jwks?: boolean;
+  /**
+   * Adds a second signature for each key where a card has empty values, such as a security requirement without scopes: several
+   * libraries leave these out before they verify, against section 8.4.1, and would find no signature that fits. It does not say
+   * which empty values there were. Default false.
+   */
+  readonly alsoWithoutEmpty?: boolean;
+}
+
+/** What a signer is made with. */
+export interface SignerOptions {
+  readonly signing: CardSigning;
+  /** URL of the server's JWKS, as far as it is known when a card is signed. */
+  readonly ownJku: () => string | undefined;
+  /** Signed forms of cards that are kept. */
+  readonly maxKept: number;
+}
+
+/**
+ * Signs the cards of a server: each content once, as ES256 gives another signature each time, and a card has to keep its
+ * `ETag`. It loads what it needs for that when the first card is signed.
+ */
+export class CardSigner {
+  readonly #options: SignerOptions;
+  /** By the JSON of the card; the one that was asked for last stands last. */
+  readonly #kept = new Map<string, Promise<readonly AgentCardSignature[]>>();
+  /** Signatures of the public cards, for those who cannot wait. */
+  readonly #ready = new Map<string, readonly AgentCardSignature[]>();
+  #keys: Promise<readonly SigningKey[]> | undefined;
+
+  constructor(options: SignerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ConfigurationError for keys that cannot be used. */
+  #keysOnce(): Promise<readonly SigningKey[]> {
+    this.#keys ??= importCardKeys("cardSigning.keys", this.#options.signing.keys);
+    return this.#keys;
+  }
+
+  /** The card with its signatures. The card itself is not changed. @throws ConfigurationError for keys that cannot be used. */
+  async sign(card: AgentCard): Promise<AgentCard> {
+    return withSignatures(card, await this.#signatures(jsonWriter(AgentCardSchema)(card), card));
+  }
+
+  #signatures(json: string, card: AgentCard): Promise<readonly AgentCardSignature[]> {
+    const known = this.#kept.get(json);
+    this.#kept.delete(json);
+    const signatures = known ?? this.#make(card);
+    this.#kept.set(json, signatures);
+    if (known === undefined) {
+      const oldest = this.#kept.keys().next();
+      if (this.#kept.size > this.#options.maxKept && !oldest.done) this.#kept.delete(oldest.value);
+      // What failed is tried again by whoever asks next.
+      signatures.catch(() => this.#kept.delete(json));
+    }
+    return signatures;
+  }
+
+  async #make(card: AgentCard): Promise<readonly AgentCardSignature[]> {
+    const { signing, ownJku } = this.#options;
+    const jku = signing.jku === false ? undefined : (signing.jku ?? ownJku());
+    return signaturesFor(card, await this.#keysOnce(), { jku, alsoWithoutEmpty: signing.alsoWithoutEmpty });
+  }
+
+  /**
+   * Signs public cards before anybody asks for them, so that `signedNow` has them.
+   *
+   * @returns names of those whose signature some libraries cannot verify, because of their empty values.
+   * @throws ConfigurationError for keys that cannot be used.
+   */
+  async prepare(cards: readonly AgentCard[]): Promise<readonly string[]> {
+    const doubtful: string[] = [];
+    for (const card of cards) {
+      const json = jsonWriter(AgentCardSchema)(card);
+      this.#ready.set(json, await this.#signatures(json, card));
+      if (this.#options.signing.alsoWithoutEmpty !== true && (await hasEmptyValues(card))) doubtful.push(card.name);
+    }
+    return doubtful;
+  }
+
+  /** The card with its signatures where `prepare` has made them, otherwise as it is. */
+  signedNow(card: AgentCard): AgentCard {
+    const signatures = this.#ready.get(jsonWriter(AgentCardSchema)(card));
+    return signatures === undefined ? card : withSignatures(card, signatures);
+  }
+
+  /** The public keys. @throws ConfigurationError for keys that cannot be used. */
+  async publicKeys(): Promise<JSONWebKeySet> {
+    return publicKeySet(await this.#keysOnce());
+  }
+}
+
+function withSignatures(card: AgentCard, signatures: readonly AgentCardSignature[]): AgentCard {
+  const signed = clone(AgentCardSchema, card);
+  signed.signatures = [...signatures];
+  return signed;
+}
