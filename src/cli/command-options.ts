@@ -1,4 +1,4 @@
-import { choice, type OptionKind, text, yesNo } from "../server/option-kinds.js";
+import { choice, list, type OptionKind, text, yesNo } from "../server/option-kinds.js";
 import type { OptionRow } from "../server/option-table.js";
 import type { DriverName } from "../store/sqlite/driver/driver.js";
 
@@ -14,6 +14,12 @@ export interface CommandOptions {
   readonly tlsCert: string;
   /** File of the certificate's private key, as PEM, without a passphrase. */
   readonly tlsKey: string;
+  /**
+   * Files of the private keys that sign cards (PKCS #8 in PEM, or JWK), instead of those that the module has. See `cardSigning`.
+   */
+  readonly cardKey: readonly string[];
+  /** URL of the JWKS that signatures of cards name. Default: that of this server, where its URL is `https`. */
+  readonly cardJku: string;
   /** The lowest level that is logged to stderr. Default `info`. */
   readonly logLevel: LogLevel;
   /** Format of the log: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, otherwise `json`. */
@@ -42,6 +48,12 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   shared: { kind: yesNo, help: "let other servers use the file too, all of them with this option" },
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
   tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
+  cardKey: { kind: list("<files>", () => []), help: "private keys that sign cards (PEM or JWK), separated by commas" },
+  cardJku: {
+    kind: text("<url>", () => []),
+    help: "JWKS that signatures of cards name",
+    otherwise: "that of this server, where its URL is https",
+  },
   logLevel: {
     kind: choice(["debug", "info", "warn", "error", "silent"], "<level>"),
     help: "level of the log on stderr",

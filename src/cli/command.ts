@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { addCard } from "./card.js";
 import { exit } from "./exit.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
@@ -22,6 +23,7 @@ const program = new Command("parley")
 
 try {
   addServe(program);
+  addCard(program);
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { destination, pino } from "pino";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
+import { printable } from "./printable.js";
 
 /** The output of a log, usually stderr. */
 export interface LogStream {
@@ -73,8 +74,3 @@ const indented = (text: string): string =>
     .split("\n")
     .map((line) => `    ${printable(line)}\n`)
     .join("");
-
-/** Escapes control characters: text from clients must not affect the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{C}/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
-}

@@ -10,6 +10,7 @@ import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { loadAgentModule } from "./agent-module.js";
 import { greeting } from "./banner.js";
+import { cardSigningOf } from "./card-key-files.js";
 import { defaultCommandOptions } from "./command-options.js";
 import { exitProcess, noteUnexpectedEnd, RESTART_CODE } from "./exit.js";
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
@@ -50,7 +51,7 @@ async function serve(path: string, given: Given): Promise<void> {
   });
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
-  const options = optionsOf(module.options, given);
+  const options = optionsOf(module.options, given, logger);
   const store = storeOf(options.store, given, logger);
   noteUnexpectedEnd(store);
   let server: Server | undefined;
@@ -126,13 +127,15 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
 }
 
 /** The module's options; the command line and the environment win over them. */
-function optionsOf(module: Partial<ServerOptions>, given: Given): Partial<ServerOptions> {
+function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger): Partial<ServerOptions> {
   const { tlsCert, tlsKey } = given.command;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
   const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } };
   const options = { ...module, ...given.server, ...tls };
+  const cardSigning = cardSigningOf(module.cardSigning, given.command, (warning) => logger.warn({}, warning));
+  if (cardSigning !== undefined) options.cardSigning = cardSigning;
   if (Object.keys(given.limits).length > 0) options.limits = { ...module.limits, ...given.limits };
   return options;
 }

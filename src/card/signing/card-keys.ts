@@ -12,15 +12,12 @@ export interface CardKey {
    * PKCS #8 in PEM (`-----BEGIN PRIVATE KEY-----`), or a private JWK as object or as JSON. Of the kinds that `CardAlgorithm`
    * has. It never appears in a log, an error or an answer.
    */
-  readonly key: string | Uint8Array | JsonWebKey;
+  readonly key: string | Uint8Array | object;
   /** Names the key in signatures and in the JWKS. Default: the `kid` of the JWK, otherwise its thumbprint (RFC 7638). */
   readonly kid?: string;
   /** Default: the one that the key is for. */
   readonly alg?: CardAlgorithm;
 }
-
-/** The private members of a JWK are here as well. */
-type JsonWebKey = Readonly<Record<string, unknown>>;
 
 /** A key that is ready to sign. */
 export interface SigningKey {

@@ -5,7 +5,7 @@ import { parseJson } from "./card-json.js";
 import { isPem, jwkOfPem, publicPemFault } from "./pem.js";
 
 /** A public key that is trusted: PEM (`-----BEGIN PUBLIC KEY-----`), or a JWK as object or as JSON. */
-export type PublicCardKey = string | Readonly<Record<string, unknown>>;
+export type PublicCardKey = string | object;
 
 /** A public key that cannot be used; it says which, and what is wrong. */
 export class CardKeyError extends Error {

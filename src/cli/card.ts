@@ -1,0 +1,70 @@
+import type { Command } from "commander";
+
+/** What `parley card sign` is told. */
+export interface SignFlags {
+  readonly key: readonly string[];
+  readonly kid: readonly string[];
+  readonly jku?: string;
+  readonly add: boolean;
+  readonly alsoWithoutEmpty: boolean;
+}
+
+/** What `parley card verify` is told. */
+export interface VerifyFlags {
+  readonly key: readonly string[];
+  readonly jwks: readonly string[];
+  readonly jku: readonly string[];
+  readonly acceptWithoutEmpty: boolean;
+}
+
+const signHelp = `
+The signed card goes to stdout. Signatures that the card has are replaced, unless --add keeps them. Keys are P-256 (ES256), RSA of
+2,048 bits or more (RS256) or Ed25519 (EdDSA), as PKCS #8 in PEM or as private JWK:
+  openssl genpkey -algorithm ed25519 -out card-key.pem && chmod 600 card-key.pem
+`;
+
+const verifyHelp = `
+Nothing is trusted but what --key, --jwks and --jku name. Exit code 0: at least one signature is valid; 1: none is; 2: there is no
+card to verify. Of a URL without a path, the card at /.well-known/agent-card.json is taken. Cards and JWKS may have 1 MiB and
+have to come within 10 seconds; redirects are not followed.
+`;
+
+const several = (value: string, before: readonly string[]): string[] => [...before, value];
+
+/** Adds the commands that sign cards and verify them. What they need is loaded when one of them is run. */
+export function addCard(program: Command): void {
+  const card = program.command("card").description("sign agent cards, and verify their signatures");
+  card
+    .command("sign")
+    .description("sign the card in a file")
+    .argument("<file>", "JSON of the card; - for stdin")
+    .requiredOption("--key <file>", "private key; several add a signature each, as a rotation needs it", several, [])
+    .option(
+      "--kid <id>",
+      "id of the key; of several keys in their order (default: its own, or its thumbprint)",
+      several,
+      [],
+    )
+    .option("--jku <url>", "URL of the JWKS with the public key")
+    .option("--add", "keep the signatures that the card has", false)
+    .option("--also-without-empty", "sign it without its empty values too, for readers that leave these out", false)
+    .addHelpText("after", signHelp)
+    .action(async (file: string, flags: SignFlags) => (await import("./card-commands.js")).signCommand(file, flags));
+  card
+    .command("verify")
+    .description("verify the signatures of a card")
+    .argument("<file or url>", "JSON of the card; - for stdin")
+    .option("--key <file>", "public key that is trusted, as PEM or JWK; may be given again", several, [])
+    .option("--jwks <file or url>", "JWKS that is trusted; may be given again", several, [])
+    .option(
+      "--jku <url>",
+      "JWKS that is trusted, and fetched when a signature names it; may be given again",
+      several,
+      [],
+    )
+    .option("--accept-without-empty", "accept signatures over the card without its empty values", false)
+    .addHelpText("after", verifyHelp)
+    .action(async (from: string, flags: VerifyFlags) =>
+      (await import("./card-commands.js")).verifyCommand(from, flags),
+    );
+}
