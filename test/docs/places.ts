@@ -45,6 +45,11 @@ export const places = {
   install: { page: /^README\.md$/, has: begins("npm init -y "), test: "test/package/package.tools.ts" },
   programs: { page: /^README\.md$/, has: written("ts"), test: "test/package/package.tools.ts" },
   examples: { page: /^docs\/(embedding|security)\.md$/, has: written("ts"), test: "test/docs/embedding.test.ts" },
+  signing: {
+    page: /^docs\/card-signing\.md$/,
+    has: written("console", "js"),
+    test: "test/docs/card-signing.test.ts",
+  },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,
