@@ -108,8 +108,9 @@ function readMessage(desc: DescMessage, json: unknown, at: At): Json {
     // Null means that the field is not set (ProtoJSON).
     if (value === null || value === undefined) continue;
     const read = readField(field, value, here);
-    if (isRequired(field) || !hasImplicitPresence(field) || !isDefault(read)) present[field.jsonName] = read;
+    if (!hasImplicitPresence(field) || !isDefault(read)) present[field.jsonName] = read;
   }
+  // REQUIRED fields are there, whether they were written or not.
   for (const field of desc.fields) {
     if (isRequired(field) && hasImplicitPresence(field)) present[field.jsonName] ??= defaultOf(field);
   }
