@@ -9,3 +9,19 @@ if (asked !== undefined && asked !== "") useDriver(asked as DriverName);
 export function openDatabase(path: string, options?: OpenOptions): Database {
   return sqliteDriver().open(path, options);
 }
+
+/** Whether a connection has the table `dbstat`, which says what lies where in a file. SQLite of Node.js 22.13 was built without. */
+export function hasDbstat(): boolean {
+  const db = openDatabase(":memory:");
+  const options = db.values("SELECT compile_options FROM pragma_compile_options").all();
+  db.close();
+  return options.includes("ENABLE_DBSTAT_VTAB");
+}
+
+/** Tables and indexes whose rows are so long that SQLite keeps a part of them elsewhere; it takes `dbstat`. */
+export function spilling(path: string): unknown[] {
+  const db = openDatabase(path, { readonly: true });
+  const names = db.values("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow' ORDER BY 1").all();
+  db.close();
+  return names;
+}
