@@ -7,12 +7,13 @@
  * package-lock.json; they are installed when they are missing, or when the lock file is another one than at the last time.
  * Without a command it installs them and ends.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { npm } from "./npm.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const windows = process.platform === "win32";
@@ -33,7 +34,9 @@ async function install(folder) {
     process.stderr.write(`Installing what is needed in ${folder} …\n`);
     // No package here needs its install script, which only moves or checks what npm has put in place; peers are the project's.
     const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-    const { status } = npm(["ci", "--ignore-scripts", "--legacy-peer-deps", ...quiet], join(root, folder));
+    const { status } = npm(["ci", "--ignore-scripts", "--legacy-peer-deps", ...quiet], join(root, folder), {
+      stdio: ["ignore", 2, 2],
+    });
     if (status !== 0) throw new Error(`npm ci in ${folder} ended with ${status}`);
     writeFileSync(mark, wanted);
   } finally {
@@ -55,20 +58,6 @@ async function hold(path) {
       await setTimeout(200);
     }
   }
-}
-
-/** The npm that runs this, or the one in the PATH. */
-function npm(args, cwd) {
-  const program = process.env.npm_execpath;
-  const options = { cwd, stdio: ["ignore", 2, 2], env: withoutNpm(process.env) };
-  if (program?.endsWith(".js")) return spawnSync(process.execPath, [program, ...args], options);
-  return spawnSync("npm", args, { ...options, shell: windows });
-}
-
-/** The environment without what npm tells its scripts, which an npm in another folder would take for its own settings. */
-function withoutNpm(env) {
-  const own = /^npm_(config_(local_prefix|prefix|global_prefix|ignore_scripts)|package_.*|lifecycle_.*)$/i;
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !own.test(name)));
 }
 
 /** Runs the command with the programs of all folders in its PATH, and ends as it does. */

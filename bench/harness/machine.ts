@@ -1,13 +1,14 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { join } from "node:path";
+import { sqliteDriver } from "../../src/store/sqlite/driver/choose.js";
 import { median } from "./rates.js";
 
 /** Where packages are: the bench's own, or those of the project. */
 const FOLDERS = [join(import.meta.dirname, ".."), join(import.meta.dirname, "..", "..")];
 
 /** What is measured, or decides what it costs. */
-const PACKAGES = ["@a2a-js/sdk", "@bufbuild/protobuf", "@connectrpc/connect-node", "@grpc/grpc-js", "better-sqlite3"];
+const PACKAGES = ["@a2a-js/sdk", "@bufbuild/protobuf", "@connectrpc/connect-node", "@grpc/grpc-js"];
 
 /** What the figures depend on. */
 export interface Machine {
@@ -50,6 +51,7 @@ function measureFsync(directory: string): number {
 /** @param directory where the files of the bench are */
 export function describeMachine(directory: string): Machine {
   const [loadBefore = 0] = loadavg();
+  const sqlite = sqliteDriver();
   return {
     node: process.version,
     platform: `${process.platform} ${release()}`,
@@ -58,7 +60,10 @@ export function describeMachine(directory: string): Machine {
     memoryGb: Math.round(totalmem() / 1024 ** 3),
     loadBefore,
     fsyncMicros: measureFsync(directory),
-    versions: Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)])),
+    versions: {
+      ...Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)])),
+      SQLite: `${sqlite.version} (${sqlite.name})`,
+    },
   };
 }
 
