@@ -36,7 +36,8 @@ export function npmStart(args: readonly string[]): Run {
   return watch(spawn("npm", ["start", "--ignore-scripts", "--", ...args], { cwd: root }));
 }
 
-function watch(child: ChildProcess): Run {
+/** Collects what a process says. */
+export function watch(child: ChildProcess): Run {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk) => (stdout += String(chunk)));
   child.stderr?.on("data", (chunk) => (stderr += String(chunk)));

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ready, watch } from "../cli/cli.js";
+import { Clone, firstCommand, signalAll } from "./clone.js";
+import { isAsked, supported } from "./versions.js";
+
+/** What differs between one Node.js and another: connections, files, threads, processes, modules, and what stands on them. */
+const core = [
+  "test/conformance",
+  "test/engine",
+  "test/binding",
+  "test/http",
+  "test/fetch.test.ts",
+  "test/fastify.test.ts",
+  "test/server",
+  "test/agent",
+  "test/cli",
+  "test/store/memory",
+  "test/store/sqlite",
+  "test/e2e/restart.test.ts",
+];
+
+/** What npm says of the settings of a machine, which are none of ours. */
+const ofTheMachine = /Unknown (user|global|builtin|env|cli) config/;
+
+const json = { "content-type": "application/json" };
+const say = (text: string) => ({ messageId: text, role: "ROLE_USER", parts: [{ text }] });
+
+describe.each(supported)("Node.js $node with npm $npm", (version) => {
+  const asked = isAsked(version.node);
+
+  let clone: Clone;
+  let isInstalled = false;
+  beforeAll(() => {
+    if (asked) clone = new Clone(version);
+  }, 300_000);
+  afterAll(() => clone?.remove());
+
+  it.runIf(asked)(
+    "has a server by the first command of the README, without a warning, and Ctrl-C ends it",
+    async () => {
+      const run = watch(clone.run(firstCommand(), { PARLEY_PORT: "0", PARLEY_GRPC_PORT: "0" }));
+      const { url, grpcAddress } = await ready(run);
+      isInstalled = true;
+      const card = await fetch(`${url}/.well-known/agent-card.json`);
+      expect(await card.json()).toMatchObject({ name: expect.any(String), supportedInterfaces: expect.any(Array) });
+
+      const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: say("say over JSON-RPC") } };
+      const answer = await fetch(url, { method: "POST", headers: json, body: JSON.stringify(call) });
+      expect(await answer.json()).toMatchObject({ result: { message: { parts: [{ text: "over JSON-RPC" }] } } });
+
+      const transport = createGrpcTransport({ baseUrl: `http://${grpcAddress}` });
+      const { payload } = await createClient(A2AService, transport).sendMessage({
+        message: { messageId: "2", role: 1, parts: [{ content: { case: "text", value: "echo over gRPC" } }] },
+      });
+      expect(payload).toMatchObject({ case: "task", value: { status: { state: 3 } } });
+
+      signalAll(run.child, "SIGINT");
+      await run.exited;
+      await expect(fetch(url)).rejects.toThrow("fetch failed");
+      const warnings = `${run.stdout()}${run.stderr()}`.split("\n").filter((line) => /\bwarn/i.test(line));
+      expect(warnings.filter((line) => !ofTheMachine.test(line))).toEqual([]);
+    },
+    600_000,
+  );
+
+  it.runIf(asked)(
+    "passes the core of the tests",
+    async ({ skip }) => {
+      skip(!isInstalled, "it is not installed");
+      const options = "--reporter=dot --testTimeout=60000";
+      const child = clone.run(`node node_modules/vitest/vitest.mjs run ${core.join(" ")} ${options}`, {
+        NO_COLOR: "1",
+      });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
+      const [status] = await once(child, "close");
+      expect(status, output).toBe(0);
+      process.stdout.write(`Node.js ${version.node}: ${output.slice(output.lastIndexOf(" Test Files"))}`);
+    },
+    1_200_000,
+  );
+});
