@@ -24,7 +24,7 @@ class AppController {
 @Module({ controllers: [AppController] })
 class AppModule {
   configure(consumer: MiddlewareConsumer): void {
-    // What is for nobody here goes on to the controllers.
+    // Requests that are not for an agent go on to the controllers.
     consumer.apply(a2a.handler).forRoutes("{*splat}");
   }
 
