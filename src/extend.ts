@@ -1,5 +1,5 @@
-// `parley-a2a/extend`: for other libraries, what bindings and servers of their own are made of. Authors of agents and those who
-// embed them find what they need in `parley-a2a`.
+// `parley-a2a/extend`: the parts that other libraries need to write bindings and servers of their own. Authors of agents, and those
+// who embed them, need `parley-a2a` only.
 
 export type { BindingOptions, HttpBinding } from "./binding/binding.js";
 export type { GrpcBinding } from "./binding/grpc/embedded/binding.js";

@@ -1,4 +1,4 @@
-// `parley-a2a/fastify`: agents beside the routes of a Fastify app. What it needs of Fastify is its types alone.
+// `parley-a2a/fastify`: agents beside the routes of a Fastify app. It imports nothing of Fastify but its types.
 
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import type { A2A } from "./server/create-a2a.js";
@@ -10,9 +10,9 @@ export interface ParleyFastifyOptions {
 
 /**
  * Serves agents in a Fastify app: `app.register(parleyFastify, { a2a })`, below a path with `{ a2a, prefix: "/agents" }`.
- * The app's own routes win over it; what is for nobody here goes to the not-found handler of the app. The app's parsers
- * of bodies are left alone, and so are its other plugins: nothing that is set here is seen outside. Hooks of the app run
- * up to `preHandler`, and `onResponse`. Starting and closing `a2a` is its owner's part.
+ * The app's own routes win over it; requests that are not for an agent go to the app's not-found handler. The app's body
+ * parsers and other plugins are not affected. The app's hooks up to `preHandler` run, and `onResponse`. The app starts and
+ * closes `a2a` itself.
  *
  * @throws from `ready()` or `listen()`, where the prefix has parameters, or the app has a route of `/*` at the same place.
  */
@@ -30,7 +30,7 @@ export const parleyFastify: FastifyPluginCallback<ParleyFastifyOptions> = (scope
   done();
 };
 
-/** What a framework tells the handler of a path that it took away, as Express does. */
+/** How a framework such as Express tells a handler which path it removed from the URL. */
 interface Mounted {
   url?: string | undefined;
   originalUrl?: string;

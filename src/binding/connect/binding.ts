@@ -34,10 +34,10 @@ import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
 import { answer } from "./universal.js";
 
-/** Who answers the calls of a method. */
+/** What answers the calls of a method. */
 export interface ConnectMatch {
   readonly handler: UniversalHandler;
-  /** Answers those that are ordinary, where there is such a thing. */
+  /** Answers ordinary unary calls; absent for streaming methods. */
   readonly unary: OrdinaryUnary | undefined;
 }
 
@@ -47,11 +47,11 @@ export interface ConnectBinding extends HttpBinding<ConnectMatch> {
    * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
-  /** The answer to a call of gRPC to a method or service that nobody serves; undefined for every other request. */
+  /** The answer to a gRPC call to an unknown method or service; undefined for every other request. */
   readonly unserved: (request: HttpRequest) => HttpResponse | undefined;
 }
 
-/** What a Connect binding has beside what all have. */
+/** What a Connect binding has in addition to the options of all bindings. */
 export interface ConnectOptions {
   /** What clients may compress requests with, and be answered in. Default: nothing. */
   readonly compressions?: readonly Compression[];
@@ -81,7 +81,7 @@ export function createConnectBinding(
       }
     }
   };
-  // Registering is for the first call, and no part of a start: for a path with the package of a service in it.
+  // Methods are registered at the first call of a path with a service's package: at the start it would make that slower.
   const matches = lazy(() => {
     const router = createConnectRouter();
     routes(router);
@@ -175,7 +175,7 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
   return async (request, context) => {
     const call = begin(context, version);
     try {
-      // What has no time left is not begun.
+      // A call whose deadline has passed is not begun.
       context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }), call);
       // The descriptor says unary, so this is a message; anything else cannot be written.

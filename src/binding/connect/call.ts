@@ -7,7 +7,7 @@ import {
 } from "@connectrpc/connect";
 import type { Call, CallStart, Peer } from "../../core/call.js";
 
-/** What the request of a call tells beside its headers. */
+/** What a call needs of its request besides the headers. */
 interface Origin {
   readonly peer: Peer;
   readonly mount: string | undefined;
@@ -17,7 +17,7 @@ const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | unde
 
 const hasCalledKey: ContextKey<boolean> = createContextKey(false);
 
-/** Whether the library has come as far as a call with a request. */
+/** Whether Connect has made a call with its request by now. */
 export function hasCalled(values: ContextValues): boolean {
   return values.get(hasCalledKey);
 }

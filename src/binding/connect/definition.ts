@@ -19,7 +19,7 @@ import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
 /** A method as it is registered with Connect, and how its messages there become those of the service, and back. */
 export interface Registration {
   readonly method: DescMethod;
-  /** What every request has to pass before Connect decodes it. */
+  /** Checks every request before Connect decodes it. */
   readonly check: Check;
   readonly read: (message: Message) => Message;
   readonly write: (message: Message) => Message;
@@ -29,13 +29,13 @@ export interface Registration {
   readonly placeholder: Message;
 }
 
-/** Reads JSON of this binding: as generous as the codec, which decides about what it is given. */
+/** Reads JSON of this binding: accepts what the codec accepts, which checks it. */
 export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
   ignoreUnknownFields: true,
   recursionLimit: UNCHECKED_JSON_LEVELS,
 };
 
-/** The method for binary messages: Connect's own codec is the one that everybody has. */
+/** The method for binary messages, with Connect's own codec. */
 export function binaryRegistration(method: DescMethod, limits: Limits): Registration {
   const read = protobufRequest(method.input);
   return {

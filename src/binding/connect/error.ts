@@ -3,8 +3,8 @@ import { A2AError, toA2AError } from "../../core/error.js";
 import { detailsOf } from "../../wire/error-details.js";
 
 /**
- * An error as Connect writes it: the code of its reason, its text, its headers, its details with ErrorInfo first. Who
- * sees it on the way, such as an interceptor of a router that the service is mounted in, finds ours in `cause`.
+ * An error as Connect writes it: the code of its reason, its text, its headers, its details with ErrorInfo first. Code
+ * on the way, such as an interceptor of the host's router, finds the A2AError in `cause`.
  */
 export function connectErrorOf(error: A2AError): ConnectError {
   // Half a surrogate pair cannot be percent-encoded, and Connect throws at it.
@@ -15,7 +15,7 @@ export function connectErrorOf(error: A2AError): ConnectError {
   return made;
 }
 
-/** Anything thrown where Connect catches it: whatever is no error of its own is "unknown" there. */
+/** Anything thrown, for Connect, which reports all but its own errors as "unknown". */
 export function forConnect(thrown: unknown): unknown {
   return thrown instanceof A2AError ? connectErrorOf(toA2AError(thrown)) : thrown;
 }

@@ -10,7 +10,7 @@ import { forConnect } from "./error.js";
 
 /**
  * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
- * bytes that are no message for an error of its own. Its errors have no ErrorInfo, either.
+ * malformed bytes for an internal error. Its errors have no ErrorInfo either.
  *
  * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS.
  */
@@ -35,7 +35,7 @@ export function notTheMessage({ typeName }: DescMessage): A2AError {
   return invalid([{ field: "", description: `the request's bytes are not a ${typeName} message` }]);
 }
 
-/** Checks a message in JSON: Connect tells what is wrong with it in words that not every wire can carry. */
+/** Checks a message in JSON: Connect's own error text may have characters that not every protocol can carry. */
 export function jsonCheck(limits: Limits): Check {
   return (message) => {
     plainJson(message, limits);
@@ -49,7 +49,7 @@ export function plainJson(message: Uint8Array, limits: Limits): unknown {
   throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
 }
 
-/** The same compression, with what it gives checked. */
+/** The same compression, which checks the decompressed bytes. */
 export function checkedCompression(compression: Compression, check: Check): Compression {
   return {
     ...compression,
@@ -65,7 +65,7 @@ export function checkedCompression(compression: Compression, check: Check): Comp
   };
 }
 
-/** What cannot be decompressed is the client's mistake, whatever was the matter with it; what becomes too large is so. */
+/** The error for a body that cannot be decompressed, or becomes too large: it is the client's mistake. */
 function unreadable(thrown: unknown): never {
   const error = ConnectError.from(thrown);
   if (error.code === Code.ResourceExhausted) throw error;
@@ -73,8 +73,8 @@ function unreadable(thrown: unknown): never {
 }
 
 /**
- * The same request, with the messages in it checked that come without compression. A fault is thrown by the body, for
- * whoever reads it: Connect then writes it as the protocol at hand wants it.
+ * The same request, with the messages in it checked that come without compression. The body throws the
+ * error to its reader, which is Connect, and Connect writes it in the protocol of the call.
  */
 export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
   if (request.method === "GET") return checkedGet(request, rules.check);
@@ -93,7 +93,7 @@ export interface Rules {
   readonly check: Check;
   /** Largest message, in bytes. */
   readonly max: number;
-  /** Counts a request until it is here. */
+  /** Counts a request while it arrives. */
   readonly arrivals: Arrivals;
 }
 
@@ -110,7 +110,7 @@ async function* checkedBody(
 ): Body {
   const most = enveloped ? max + ENVELOPE_BYTES : max;
   const chunks: Uint8Array[] = [];
-  // A body that this folder reads is one piece; another adapter's may be many, and does not tell where it comes from.
+  // A body that this folder reads is one piece; another adapter's may be many, and does not say where it comes from.
   let account: Account | undefined;
   let size = 0;
   let bytes: Uint8Array;

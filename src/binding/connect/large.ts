@@ -5,7 +5,7 @@ import type { MeasuredPieces } from "../../wire/large/large.js";
 
 /** A large message that an implementation has put aside: an empty one goes through Connect in its place. */
 interface Aside extends MeasuredPieces {
-  /** When it is written, or never will be. */
+  /** Called when it is written, or will not be written any more. */
   readonly written?: (() => void) | undefined;
 }
 
@@ -19,7 +19,7 @@ export function putAside(values: ContextValues, large: Aside): void {
 
 /**
  * The same response, in which large messages are written piece by piece. Connect would make each of them as a whole, and
- * once more with its envelope, for every one of its readers. They are not compressed, which both sides can tell.
+ * once more with its envelope, for every one of its readers. They are sent uncompressed, which a flag in the envelope says.
  */
 export function withLarge(
   request: UniversalServerRequest,
@@ -52,7 +52,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
     this.#inner = body[Symbol.asyncIterator]();
     this.#values = values;
     this.#enveloped = enveloped;
-    // Whoever writes does not come back when the reader is gone.
+    // The writer does not call again when the reader is gone.
     signal.addEventListener("abort", () => this.#end(), { once: true });
   }
 
@@ -85,7 +85,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   };
 
   async #piece(): Promise<IteratorResult<Uint8Array>> {
-    // Others have their turn between two pieces, however quickly the reader takes them.
+    // Other work of the event loop runs between two pieces, however quickly the reader takes them.
     await nextRound();
     const piece = this.#large?.pieces.next();
     if (piece === undefined || piece.done === true) {

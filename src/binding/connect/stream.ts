@@ -12,8 +12,8 @@ export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<
 }
 
 /**
- * The answer to a call, unless the signal is aborted first. An answer that comes too late is left at once when it is
- * a stream: the service counts it as open until then.
+ * The answer to a call, unless the signal is aborted first. A stream that comes too late is closed at once:
+ * the service counts it as open until then.
  */
 export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>, call: Call): Promise<Answer> {
   try {
@@ -31,8 +31,8 @@ export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<A
 }
 
 /**
- * The same messages, until the signal is aborted: then `return()` of the iterable is called at once, and whoever waits
- * for a message is told the reason. Connect pulls at the pace of the client, and does not come back when the client
+ * The same messages, until the signal is aborted: then `return()` of the iterable is called at once, and the pending `next()`
+ * rejects with the reason. Connect pulls at the pace of the client, and does not come back when the client
  * is gone while a write waits for it; without this the iterable would be left open for ever.
  */
 export async function* untilAborted<T>(
@@ -61,6 +61,6 @@ export async function* untilAborted<T>(
 }
 
 function closeIterator(iterator: AsyncIterator<unknown>): void {
-  // Nobody is left to be told what goes wrong while the iterable cleans up.
+  // No caller is left that could be given an error of the iterable's cleanup.
   Promise.resolve(iterator.return?.()).catch(() => {});
 }

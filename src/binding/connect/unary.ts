@@ -31,7 +31,7 @@ const mediaType = /^application\/(?:json(?:; ?charset=utf-?8)?|proto)$/i;
 const PROTO_TYPE = "application/proto";
 const JSON_TYPE = "application/json";
 
-/** Answers from this size on are compressed for those who take that, in bytes: what Connect's handlers do. */
+/** Answers from this size on, in bytes, are compressed for clients that accept it, as Connect's handlers do. */
 const COMPRESS_MIN_BYTES = 1024;
 
 /** Reads requests and writes answers of one method in one format. */
@@ -142,7 +142,7 @@ export class OrdinaryUnary {
     return response ?? undefined;
   }
 
-  /** Without a usable one there is no URL, which Connect's handlers need. */
+  /** Connect's handlers need a URL, and so a usable host. */
   #isHost(host: string | undefined): boolean {
     if (host === undefined) return false;
     if (host !== this.#host && !URL.canParse(`http://${host}`)) return false;

@@ -52,7 +52,7 @@ export async function answer(
   }
 }
 
-/** What the library refused by itself. It says the reason in the body, unless HTTP has a status for it. */
+/** A request that Connect refused itself. The body has the reason, unless HTTP has a status for it. */
 function refusedWith(status: number, method: string): Refusal {
   return { binding: BINDING, method, ...(status === 415 && { reason: "MEDIA_TYPE_NOT_SUPPORTED" }) };
 }
@@ -69,7 +69,7 @@ const noTrailers = lazy(
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 
-/** What the time that a client gives its call means for it. */
+/** What the client's timeout means for its call. */
 function faultOf(request: HttpRequest): DeadlineFault {
   const grpc = isGrpc(request);
   const value = request.header(grpc ? GRPC_TIMEOUT : CONNECT_TIMEOUT);
@@ -101,7 +101,7 @@ function universalRequestOf(
   };
 }
 
-/** The body as one piece, read when somebody asks for it, with the limits of every other binding. */
+/** The body as one piece, read on demand, with the limits of every other binding. */
 async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
   try {
     yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
@@ -141,7 +141,7 @@ class IterableBody implements BodySource {
 
   async writeTo(writer: BodyWriter): Promise<boolean> {
     let forget = (): void => {};
-    // Whoever makes the next chunk may never come to an end when the client is gone.
+    // The source of the next chunk may never end when the client is gone.
     const gone = new Promise<void>((resolve) => {
       forget = this.#answering.request.onCancel(resolve);
     });
