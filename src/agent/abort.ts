@@ -1,9 +1,9 @@
 /**
  * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone,
- * another process took the task over, or an event could not be stored. Nothing more of the turn is stored after the
- * last two.
+ * another process took the task over, an event could not be stored, or the task has ended and the agent did not return
+ * within `agentCleanupMs`. Nothing more of the turn is stored after the last three.
  */
-export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed";
+export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "ended";
 
 /** Why a turn's signal fired. */
 export class AbortReason extends Error {

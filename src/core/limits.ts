@@ -120,8 +120,8 @@ export interface Limits {
   /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
   /**
-   * What an agent gets to return after the last event of its task, in milliseconds; then its execution ends without it.
-   * Default 30 seconds.
+   * What an agent gets to return after the last event of its task, in milliseconds; then its `signal` fires, and its execution
+   * ends without it. Default 30 seconds.
    */
   readonly agentCleanupMs: number;
   /**

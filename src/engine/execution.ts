@@ -262,6 +262,7 @@ export class Execution {
     if (await within(limits.agentCleanupMs, Promise.race([cleanup, this.done]))) return;
     const { taskId } = this.log;
     logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
+    this.#aborter.abort("ended");
   }
 
   #start(request: TurnRequest): Pick<PendingTurn, "iterator" | "turn"> {

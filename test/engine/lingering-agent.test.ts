@@ -74,6 +74,23 @@ describe("an agent that never returns after its last event", () => {
     expect(await bench.store.leasesOf({ holder: "", after: "", limit: 10 })).toEqual([]);
   });
 
+  it("is told by its signal, which may end what it still waits for", async () => {
+    const causes: unknown[] = [];
+    const bench = new Bench(
+      {
+        async *execute({ signal }) {
+          yield completed();
+          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+          causes.push((signal.reason as Error).cause);
+        },
+      },
+      { limits },
+    );
+    await story(await bench.send("x"));
+    await expect.poll(() => causes).toEqual(["ended"]);
+    expect([bench.engine.executions, letGo(bench)]).toEqual([0, 1]);
+  });
+
   it("is waited for as long as it may take", async () => {
     let done = false;
     const bench = new Bench(
