@@ -1,5 +1,5 @@
 import type { Limits } from "../core/limits.js";
-import { issuerJson, issuerUnavailable, issuerUrlFaults } from "./issuer.js";
+import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "./issuer.js";
 import { Refusal, type SchemeParts } from "./scheme.js";
 import type { Verified } from "./verifier.js";
 
@@ -19,6 +19,9 @@ export interface Introspected {
   readonly introspection: Introspection;
 }
 
+/** Statuses that concern the request alone: bad, too large, not processable. */
+const ofToken: ReadonlySet<number> = new Set([400, 413, 414, 422]);
+
 /** Asks the authorization server for each token that is not remembered. */
 export function createIntrospector(
   { issuer, audience, introspection }: Introspected,
@@ -35,6 +38,8 @@ export function createIntrospector(
       if (typeof answer?.active !== "boolean")
         throw new Error(`${introspection.url} does not say whether it is active`);
     } catch (error) {
+      // It takes offence at this very token, which anybody may send: those of others are asked about all the same.
+      if (error instanceof IssuerStatus && ofToken.has(error.status)) return new Refusal("The token is not active.");
       restsUntil = performance.now() + issuerCooldownMs;
       parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
       throw issuerUnavailable(issuerCooldownMs, error);

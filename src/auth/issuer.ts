@@ -1,6 +1,16 @@
 import { A2AError } from "../core/error.js";
 import type { SchemeParts } from "./scheme.js";
 
+/** An issuer answered with a status that is not 200. */
+export class IssuerStatus extends Error {
+  readonly status: number;
+
+  constructor(url: string, status: number) {
+    super(`${url} answered with the status ${status}`);
+    this.status = status;
+  }
+}
+
 /** Asks an issuer of tokens for JSON, within the limits of time and size. Redirects are not followed. */
 export async function issuerJson(
   url: string,
@@ -12,7 +22,7 @@ export async function issuerJson(
   const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`${url} answered with the status ${response.status}`);
+    throw new IssuerStatus(url, response.status);
   }
   return JSON.parse(await boundedText(response, url, limits.maxIssuerBytes));
 }

@@ -23,8 +23,8 @@ export class TestIssuer {
   asked = 0;
   /** What its metadata say beside or instead of the truth. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** What it says of opaque tokens (RFC 7662), and how often it was asked. */
-  readonly opaque = new Map<string, object>();
+  /** What it says of opaque tokens (RFC 7662), or the status that it has for them, and how often it was asked. */
+  readonly opaque = new Map<string, object | number>();
   introspected = 0;
   /** Every token that it made. */
   readonly made: string[] = [];
@@ -109,7 +109,9 @@ export class TestIssuer {
     if (request.method !== "POST" || request.headers.authorization !== basic || this.mood !== "well") {
       return void response.writeHead(this.mood === "well" ? 401 : 500).end();
     }
-    response.end(JSON.stringify(this.opaque.get(body.get("token") ?? "") ?? { active: false }));
+    const said = this.opaque.get(body.get("token") ?? "") ?? { active: false };
+    if (typeof said === "number") response.writeHead(said).end();
+    else response.end(JSON.stringify(said));
   }
 
   async #keySet(response: ServerResponse): Promise<void> {

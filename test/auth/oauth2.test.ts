@@ -77,6 +77,23 @@ describe("introspection", () => {
   });
 });
 
+describe("a token that the authorization server takes offence at", () => {
+  it("is refused, and keeps nobody else out", async () => {
+    const { issuer, world } = await start(({ url }) => ({
+      it: oauth2({
+        issuer: url,
+        audience: "agents",
+        flows,
+        introspection: { url: `${url}/introspect`, clientId: "parley", clientSecret: "client secret" },
+      }),
+    }));
+    issuer.opaque.set("odd", 400);
+    issuer.opaque.set("good", { active: true, sub: "alice", aud: "agents" });
+    expect((await call(world, "odd")).error?.reason).toBe("UNAUTHENTICATED");
+    expect((await call(world, "good")).error).toBeUndefined();
+  });
+});
+
 describe("metadata of the protected resource (RFC 9728)", () => {
   it("are named in WWW-Authenticate on every binding, and served", async () => {
     const { issuer, world } = await start(({ url }) => ({ it: oauth2({ issuer: url, audience: "agents", flows }) }));
