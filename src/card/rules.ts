@@ -23,7 +23,7 @@ export function valueFaults(card: AgentCard): string[] {
     ...requirementFaults(card, card.securityRequirements, "securityRequirements"),
     ...schemeFaults(card),
     ...(card.signatures.length > 0
-      ? ["signatures cannot be given: the server completes the card, so no earlier signature would fit it"]
+      ? ["signatures cannot be given: the server completes the card, then signs it where cardSigning says so"]
       : []),
   ];
 }

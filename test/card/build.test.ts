@@ -154,7 +154,7 @@ describe("checkCard()", () => {
     [
       "a signature over something else",
       { signatures: [{ protected: "e30", signature: "AA" }] },
-      ["signatures cannot be given: the server completes the card, so no earlier signature would fit it"],
+      ["signatures cannot be given: the server completes the card, then signs it where cardSigning says so"],
     ],
   ];
   it.each(cases)("finds %s", (_what, input, faults) => {
