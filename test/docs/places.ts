@@ -40,7 +40,7 @@ export const places = {
   clone: {
     page: /^README\.md$/,
     has: begins("npm ci && npm start\n"),
-    reason: "whoever runs a test has run it; CI runs both commands in a fresh clone",
+    test: "test/nodes/supported.nodes.ts",
   },
   install: { page: /^README\.md$/, has: begins("npm init -y "), test: "test/package/package.tools.ts" },
   programs: { page: /^README\.md$/, has: written("ts"), test: "test/package/package.tools.ts" },

@@ -33,6 +33,11 @@ describe("links and paths", () => {
     expect(linksOf(page).filter((path) => !isThere(path))).toEqual([]);
   });
 
+  it("of the README lead to every page of docs", () => {
+    const linked = linksOf("README.md");
+    expect(pages.filter((page) => page.startsWith("docs/") && !linked.includes(page))).toEqual([]);
+  });
+
   it("to a heading of a page find it", () => {
     const wrong = pages.flatMap((page) =>
       [...proseOf(page).matchAll(/\]\(([^)\s:]*)#([^)\s]+)\)/g)].filter(([, path = "", heading = ""]) => {
