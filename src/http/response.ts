@@ -1,4 +1,4 @@
-import type { Reason } from "../core/error.js";
+import type { Reason, StatusName } from "../core/error.js";
 
 /** Header names and values; of several values for one name the last one wins. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
@@ -8,8 +8,8 @@ export interface Refusal {
   readonly binding: string;
   /** Name of the method, when it came that far. */
   readonly method?: string | undefined;
-  /** Undefined where a library has refused it. */
-  readonly reason?: Reason;
+  /** Where a library has refused it the name of a status, or undefined. */
+  readonly reason?: Reason | StatusName | undefined;
 }
 
 /** An HTTP answer as a value: bindings make it, and one adapter for each runtime writes it. */

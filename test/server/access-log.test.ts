@@ -140,7 +140,23 @@ const refused: [what: string, send: () => Promise<Response>, line: object][] = [
   [
     "a stream of Connect with a request that is none",
     () => post(`${service}/SubscribeToTask`, "xxxxxxx", { "content-type": "application/connect+json" }),
-    { method: "SubscribeToTask", binding: "connect", code: "-", status: 200, path: `${service}/SubscribeToTask` },
+    {
+      method: "SubscribeToTask",
+      binding: "connect",
+      code: "INVALID_ARGUMENT",
+      status: 200,
+      path: `${service}/SubscribeToTask`,
+    },
+  ],
+  [
+    "a call of gRPC-Web with a request that is none",
+    () => post(`${service}/GetTask`, "xxxxxxx", { "content-type": "application/grpc-web+proto" }),
+    { method: "GetTask", binding: "connect", code: "INVALID_ARGUMENT", status: 200, path: `${service}/GetTask` },
+  ],
+  [
+    "a call of Connect with a deadline and a request that is none",
+    () => post(`${service}/GetTask`, "{", { ...json, "connect-timeout-ms": "5000" }),
+    { method: "GetTask", binding: "connect", code: "INVALID_ARGUMENT", status: 400, path: `${service}/GetTask` },
   ],
 ];
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { A2AError } from "../../core/error.js";
+import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
@@ -44,17 +44,23 @@ export async function answer(
   };
   try {
     const answering = { request, failed, stalledMs: options.limits.stalledReaderMs };
-    const response = await responseOf(await handler(universal), answering);
-    return hasCalled(values) ? response : { ...response, refusals: [refusedWith(response.status, method)] };
+    const [response, first] = await responseOf(await handler(universal), answering);
+    if (options.refused === undefined || hasCalled(values)) return response;
+    return { ...response, refusals: [{ binding: BINDING, method, reason: reasonOf(response.status, first) }] };
   } catch (error) {
     failed(error);
     return { status: 500 };
   }
 }
 
-/** A request that Connect refused itself. The body has the reason, unless HTTP has a status for it. */
-function refusedWith(status: number, method: string): Refusal {
-  return { binding: BINDING, method, ...(status === 415 && { reason: "MEDIA_TYPE_NOT_SUPPORTED" }) };
+/** Why Connect refused a call itself: HTTP has a status for it, or the one piece of the body has the reason. */
+function reasonOf(status: number, body: Uint8Array | undefined): Refusal["reason"] {
+  if (status === 415) return "MEDIA_TYPE_NOT_SUPPORTED";
+  const text = new TextDecoder().decode(body?.subarray(0, 1024));
+  const code = /"code":"([a-z_]+)"/.exec(text)?.[1]?.toUpperCase();
+  const number = Number(/grpc-status: *(\d+)/i.exec(text)?.[1]);
+  const names = Object.keys(StatusCode) as StatusName[];
+  return names.find((name) => name === code || StatusCode[name] === number);
 }
 
 /** gRPC proper, not gRPC-Web. */
@@ -119,12 +125,15 @@ interface Answering {
 }
 
 /** Headers are final when the first chunk is there: implementations may set some until then. */
-async function responseOf(response: UniversalServerResponse, answering: Answering): Promise<HttpResponse> {
-  const { status, header, body, trailer } = response;
-  if (body === undefined) return { status, headers: header ?? [], trailers: trailer };
+async function responseOf(
+  { status, header, body, trailer }: UniversalServerResponse,
+  answering: Answering,
+): Promise<[response: HttpResponse, first: Uint8Array | undefined]> {
+  const head = { status, headers: header ?? [], trailers: trailer };
+  if (body === undefined) return [head, undefined];
   const iterator = body[Symbol.asyncIterator]();
-  const source = new IterableBody(iterator, await iterator.next(), answering);
-  return { status, headers: header ?? [], body: source, trailers: trailer };
+  const first = await iterator.next();
+  return [{ ...head, body: new IterableBody(iterator, first, answering) }, first.done ? undefined : first.value];
 }
 
 /** What one of Connect's handlers answers, chunk by chunk. */
