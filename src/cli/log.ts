@@ -1,5 +1,4 @@
 import { inspect } from "node:util";
-import { destination, pino } from "pino";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
 import { printable } from "./printable.js";
@@ -18,9 +17,11 @@ export function isPretty(format: LogFormat, stream: LogStream): boolean {
 }
 
 /** A log on stderr with entries of at least this level, for people or as one JSON object per line. */
-export function createLog(level: LogLevel, format: LogFormat): Logger {
+export async function createLog(level: LogLevel, format: LogFormat): Promise<Logger> {
   if (isPretty(format, process.stderr)) return prettyLog(level, process.stderr);
-  return pino({ level }, destination({ dest: 2, sync: true }));
+  // Only loaded where it is used.
+  const { jsonLog } = await import("./json-log.js");
+  return jsonLog(level);
 }
 
 const levels = ["debug", "info", "warn", "error"] as const;

@@ -44,7 +44,7 @@ export function addServe(program: Command): void {
 
 async function serve(path: string, given: Given): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
-  const logger = createLog(command.logLevel, command.logFormat);
+  const logger = await createLog(command.logLevel, command.logFormat);
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);
