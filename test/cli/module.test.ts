@@ -108,7 +108,7 @@ describe("parley serve and what is hardly meant", { timeout: 60_000 }, () => {
     const { stderr } = await served("agent.mjs", text, { args: ["--host", "0.0.0.0"], env: { PARLEY_PROT: "1" } });
     expect(stderr()).toContain("the variable PARLEY_PROT is not known: did you mean PARLEY_PORT?");
     expect(stderr()).toContain("the cards name localhost");
-    expect(stderr()).toContain("without an authenticator anyone can read and cancel every task");
+    expect(stderr()).toContain("anyone can read and cancel every task");
     expect(stderr()).toContain("no caller can get the extendedCard");
   });
 
