@@ -37,7 +37,8 @@ export interface Agent {
    * Looks at a message before anything of it is stored, and may refuse it: an `A2AError` that it throws reaches the caller
    * as it is over every binding, and there is no task, or nothing more in the task that the message was for. Use
    * CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS with violations (a context that cannot be taken: specification 3.4.1),
-   * PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one. A message that a retry under
+   * PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one, and so is returning false or an
+   * error. A message that a retry under
    * the same idempotency key sends again is not looked at again.
    */
   accept?(request: AcceptRequest, caller: Caller): void | Promise<void>;

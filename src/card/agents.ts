@@ -141,7 +141,8 @@ function agentFaults(agent: Agent): string[] {
   if (!["task", "message", "either"].includes(responds)) {
     faults.push(`responds is ${JSON.stringify(responds)}, not "task", "message" or "either"`);
   }
-  const { extendedCard } = agent;
+  const { extendedCard, accept } = agent;
+  if (accept !== undefined && typeof accept !== "function") faults.push("accept is no function");
   if (extendedCard !== undefined && (extendedCard === null || !["object", "function"].includes(typeof extendedCard))) {
     faults.push("extendedCard is neither a card nor a function");
   }

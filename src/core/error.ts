@@ -177,9 +177,10 @@ export class A2AError extends Error {
     Object.defineProperty(A2AError.prototype, brand, { value: true });
   }
 
-  /** @throws TypeError for headers that HTTP does not allow. */
+  /** @throws TypeError for a reason that there is not, and for headers that HTTP does not allow. */
   constructor(reason: Reason, message: string, options: A2AErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (!Object.hasOwn(reasons, reason)) throw new TypeError(`${String(reason)} is no reason of an A2AError`);
     const { metadata = {}, violations = [], retryAfterMs = -1 } = options;
     this.reason = reason;
     this.metadata = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, text(value)]));

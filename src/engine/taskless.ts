@@ -61,12 +61,26 @@ export async function askToAccept(
   if (agent.accept === undefined) return;
   const aborter = new LazyAbortController(client);
   try {
-    await agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller);
+    checkAccepted(await agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller));
   } catch (error) {
     const text = (): string => failureText(error, logger, turn.message.taskId);
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
   } finally {
     aborter.unfollow();
+  }
+}
+
+/**
+ * What `accept` returns means nothing, but for what is meant as a refusal or never ran: that must not let a message in.
+ *
+ * @throws TypeError
+ */
+function checkAccepted(said: unknown): void {
+  if (said === undefined) return;
+  const isGenerator = typeof said === "object" && said !== null && "next" in said && "throw" in said;
+  if (said === false || said instanceof Error || isGenerator) {
+    const what = isGenerator ? "is a generator, which nobody runs" : "returned instead of throwing";
+    throw new TypeError(`accept() refuses a message by throwing an A2AError; it ${what}`);
   }
 }
 

@@ -58,6 +58,8 @@ describe("registerAgents()", () => {
         "agents.c: the agent has no function execute",
     );
     expect(() => registerAgents({}, wired)).toThrow("agent is missing");
+    const deaf = { ...agent("A"), accept: 5 } as unknown as Agent;
+    expect(() => registerAgents({ agent: deaf }, wired)).toThrow("accept is no function");
     expect(() => registerAgents({ agent: agent("A"), agents: { b: agent("B") } }, wired)).toThrow("exclude each other");
   });
 });

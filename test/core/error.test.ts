@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { A2AError, invalid, type Reason, reasons, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
+import { A2AError, invalid, reasons, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
 
 /** The same class once more, as an agent has it whose folder has a node_modules of its own. */
 // @ts-expect-error: the query, which makes it another module, is nothing that the compiler knows.
@@ -41,6 +41,12 @@ describe("A2AError", () => {
     expect(new Special("INTERNAL", "x") instanceof A2AError && new Special("INTERNAL", "x") instanceof Special).toBe(
       true,
     );
+  });
+
+  it("has one of the reasons", () => {
+    for (const reason of ["FORBIDDEN", "", "toString", undefined]) {
+      expect(() => new A2AError(reason as never, "x")).toThrow(/is no reason of an A2AError/);
+    }
   });
 
   it("looks at anything without harm", () => {
@@ -117,7 +123,8 @@ describe("toA2AError()", () => {
     );
     expect(error.cause).toBe(foreign);
     // One of a later version may have reasons that are not known here.
-    expect(toA2AError(new copy.A2AError("OF_TOMORROW" as Reason, "no")).reason).toBe("INTERNAL");
+    const later = Object.assign(new copy.A2AError("INTERNAL", "no"), { reason: "OF_TOMORROW" });
+    expect(toA2AError(later).reason).toBe("INTERNAL");
   });
 });
 

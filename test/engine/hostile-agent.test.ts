@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, AgentError } from "../../src/agent/agent.js";
-import { artifact, inputRequired, working } from "../../src/agent/event.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { A2AError } from "../../src/core/error.js";
 import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -186,5 +187,36 @@ describe("a cancel at an awkward moment", () => {
     await bench.engine.cancel(scope, held.accepted!.task.id);
     stuck.open();
     await cleaned.opened;
+  });
+});
+
+describe("what accept() returns", () => {
+  const refusals: [what: string, accept: () => unknown][] = [
+    ["false", () => false],
+    ["a promise of false", async () => false],
+    ["an error", () => new A2AError("PERMISSION_DENIED", "No.")],
+    ["a generator, which never runs", async function* () {}],
+  ];
+
+  it.each(refusals)("lets no message in that it is meant to refuse: %s", async (_what, accept) => {
+    let runs = 0;
+    const agent = {
+      accept,
+      async *execute() {
+        runs++;
+        yield completed();
+      },
+    } as unknown as Omit<Agent, "card">;
+    const bench = new Bench(agent);
+    await expect(bench.send("x")).rejects.toMatchObject({ reason: "INTERNAL" });
+    expect([runs, (await bench.engine.list({ ...scope, limit: 10 }, {})).total]).toEqual([0, 0]);
+    expect(bench.logged).toContainEqual(
+      expect.objectContaining({ facts: expect.objectContaining({ err: expect.any(TypeError) }) }),
+    );
+  });
+
+  it("means nothing else", async () => {
+    const bench = new Bench({ accept: () => true as never, async *execute() {} });
+    expect(await settle(await bench.send("x"))).toBe("COMPLETED");
   });
 });
