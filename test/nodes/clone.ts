@@ -15,7 +15,7 @@ export class Clone {
 
   constructor(version: Version) {
     const names = Object.entries(process.env).filter(
-      ([name]) => !/^(npm_|node_|vitest|vite_|no_color|path$)/i.test(name),
+      ([name]) => !/^(npm_|node_(env|options|path)$|vitest|vite_|no_color|path$)/i.test(name),
     );
     const path = [...pathOf(version), process.env.PATH].join(delimiter);
     this.#env = { ...Object.fromEntries(names), PATH: path };
