@@ -16,13 +16,16 @@ const out = join(root, "dist");
 /** What a program that embeds Parley may give to it, or get from it, has to be the one that the program imports itself. */
 const external = ["@grpc/grpc-js", "better-sqlite3", "fastify"];
 
-/** Packages in CommonJS ask for the modules of Node.js when they run; the bundle has no `require` for that. */
+/**
+ * Packages in CommonJS ask for the modules of Node.js when they run; the bundle has no `require` for that. HTTP is never imported:
+ * Node.js 22 and later then read all that it exports, and so load their Fetch API (8 to 17 MB at rest).
+ */
 const builtins = {
   name: "builtins",
   setup({ onResolve, onLoad }) {
     const names = new RegExp(`^(node:)?(${builtinModules.join("|")})$`);
     onResolve({ filter: names }, ({ kind, path }) =>
-      kind === "require-call" ? { path, namespace: "builtin" } : undefined,
+      kind === "require-call" || /^(node:)?http$/.test(path) ? { path, namespace: "builtin" } : undefined,
     );
     onLoad({ filter: /./, namespace: "builtin" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
