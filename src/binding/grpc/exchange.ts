@@ -61,7 +61,6 @@ export class Exchange implements CallStart, Cancellation {
     this.impliedVersion = impliedVersion;
     this.#headers = headers;
     (stream as OwnStream)[exchangeKey] = this;
-    stream.on("error", ignore);
     stream.on("close", onClose);
   }
 
@@ -238,5 +237,3 @@ export function dropRest(stream: ServerHttp2Stream): void {
 }
 
 function nothing(): void {}
-
-function ignore(): void {}

@@ -122,8 +122,9 @@ class Calls {
   begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {
     try {
       if (this.#refused !== undefined) watchStream(stream, headers, { peer, refused: this.#refused });
-      if (stream.destroyed) return;
-      if (!isGrpc(stream, headers)) return;
+      // An error without a listener would end the process.
+      stream.on("error", ignore);
+      if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;
       const method = this.#methods.get(headers[":path"] ?? "");
       const exchange = new Exchange({ stream, headers, peer, impliedVersion: method?.version ?? "" });
       if (method === undefined) return exchange.fail(unknownMethod(headers[":path"]));
@@ -134,7 +135,7 @@ class Calls {
       method.begin(exchange, this.#incoming);
     } catch (error) {
       this.#logger.error({ err: error }, "a call of gRPC could not be begun");
-      stream.on("error", () => {}).close(constants.NGHTTP2_INTERNAL_ERROR);
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
   }
 }
@@ -143,7 +144,6 @@ class Calls {
 function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
   const isPost = headers[":method"] === "POST";
   if (isPost && MEDIA_TYPE.test(headers["content-type"] ?? "")) return true;
-  stream.on("error", () => {});
   stream.respond(isPost ? { ":status": 415 } : { ":status": 405, allow: "POST" }, { endStream: true });
   setImmediate(dropRest, stream);
   return false;
@@ -171,3 +171,5 @@ function unknownEncoding(): GrpcStatus {
     headers: [["grpc-accept-encoding", ACCEPTED]],
   };
 }
+
+function ignore(): void {}

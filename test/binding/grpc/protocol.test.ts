@@ -5,6 +5,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
+import { connect as connectTcp } from "node:net";
 import { deflateSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
@@ -19,7 +20,8 @@ import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
 import { markWeight } from "../../../src/wire/weight.js";
-import { cleanup, requestFor, serve, streaming, taskEvent, unary, until } from "./support.js";
+import { begun, frame, RST_STREAM, request } from "../../network/frames.js";
+import { callUnary, cleanup, requestFor, serve, streaming, taskEvent, unary, until } from "./support.js";
 
 /** The corners of gRPC over HTTP/2 (PROTOCOL-HTTP2), as bytes on the wire. */
 
@@ -339,6 +341,21 @@ describe("a client that resets its stream", () => {
     }
     await server.drain(3_600_000);
     expect(asked).toEqual([]);
+  });
+});
+
+describe("a stream that is reset as it begins", () => {
+  it.each([0, 1, 2, 3, 5, 7, 8, 11])("ends nothing else, with code %i", async (code) => {
+    const { port, client } = await serving();
+    const socket = connectTcp(port, "127.0.0.1").on("error", () => {});
+    cleanup(() => socket.destroy());
+    const head = { ":path": pathOf(unary), "content-type": "application/grpc", te: "trailers" };
+    const reset = Buffer.from([0, 0, 0, code]);
+    const bodies = [undefined, envelope(message), Buffer.from([0, 0, 0])];
+    const streams = bodies.map((body, i) => [request(1 + 2 * i, head, body), frame(RST_STREAM, 0, 1 + 2 * i, reset)]);
+    socket.write(Buffer.concat([begun, ...streams.flat()]));
+    await new Promise((resolve) => socket.once("data", resolve));
+    expect((await callUnary(client, message)).error).toBeNull();
   });
 });
 
