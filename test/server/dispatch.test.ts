@@ -70,6 +70,20 @@ async function nameAt(url: string, init?: RequestInit): Promise<string> {
   return ((await (await fetch(url, init)).json()) as { name: string }).name;
 }
 
+describe("a request", () => {
+  it.each(["GET", "HEAD", "POST", "PUT"])("asks each binding once whether it is for it: %s", async (method) => {
+    const asked: string[] = [];
+    const counted = binding("counted", (verb, path) => {
+      asked.push(`${verb} ${path}`);
+      return path === "/tasks";
+    });
+    const url = await serve(dispatcher({ bindings: [counted] }));
+    await (await fetch(`${url}/tasks`, { method })).text();
+    await (await fetch(`${url}/nowhere`, { method })).text();
+    expect(asked).toEqual([`${method} /tasks`, `${method} /nowhere`]);
+  });
+});
+
 describe("createDispatch()", () => {
   it("finds the route or binding by path and method, in order", async () => {
     const url = await serve(dispatcher());
