@@ -38,6 +38,7 @@ export { type BasicOptions, type BasicUser, httpBasic } from "./auth/http-basic.
 export { type BearerOptions, type BearerToken, httpBearer } from "./auth/http-bearer.js";
 export type { Introspection } from "./auth/introspection.js";
 export { type JsonWebKeySet, type JwtOptions, jwt } from "./auth/jwt.js";
+export { type MutualTlsOptions, mutualTls } from "./auth/mutual-tls.js";
 export { type OAuth2Options, type OpenIdConnectOptions, oauth2, openIdConnect } from "./auth/oauth2.js";
 export { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./auth/scheme.js";
 export type {
@@ -55,7 +56,7 @@ export { ConfigurationError } from "./card/faults.js";
 export type { CardAlgorithm } from "./card/signing/algorithms.js";
 export type { CardKey } from "./card/signing/card-keys.js";
 export type { CardSigning } from "./card/signing/signer.js";
-export { Call, type CallStart, type Peer } from "./core/call.js";
+export { Call, type CallStart, type ClientCertificate, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
 export {
   A2AError,

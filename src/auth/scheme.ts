@@ -7,7 +7,7 @@ import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
  * One way to authenticate, as a value: what the card says of it, and how it is checked. `jwt`, `oauth2`, `openIdConnect`,
- * `apiKey`, `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
+ * `mutualTls`, `apiKey`, `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
  */
 export interface SecurityScheme {
   /** What cards say of it, as in the specification's JSON. */

@@ -14,6 +14,8 @@ export interface CommandOptions {
   readonly tlsCert: string;
   /** File of the certificate's private key, as PEM, without a passphrase. */
   readonly tlsKey: string;
+  /** File of the authorities of client certificates, as PEM: clients are asked for one. Default: they are not. */
+  readonly tlsCa: string;
   /**
    * Files of the private keys that sign cards (PKCS #8 in PEM, or JWK), instead of those that the module has. See `cardSigning`.
    */
@@ -48,6 +50,7 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   shared: { kind: yesNo, help: "let other servers use the file too, all of them with this option" },
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
   tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
+  tlsCa: { kind: file, help: "authorities of client certificates (PEM)", otherwise: "none" },
   cardKey: { kind: list("<files>", () => []), help: "private keys that sign cards (PEM or JWK), separated by commas" },
   cardJku: {
     kind: text("<url>", () => []),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import type { TlsFiles } from "../http/node/listen.js";
 import { createServer, type Server } from "../server/create-server.js";
 import type { ServerOptions } from "../server/options.js";
 import { memoryStore } from "../store/memory/index.js";
@@ -128,11 +129,14 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
 
 /** The module's options; the command line and the environment win over them. */
 function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger): Partial<ServerOptions> {
-  const { tlsCert, tlsKey } = given.command;
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+  const { tlsCert, tlsKey, tlsCa } = given.command;
+  if ((tlsCert === undefined) !== (tlsKey === undefined) || (tlsCa !== undefined && tlsCert === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
-  const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: pem(tlsCert), key: pem(tlsKey) } };
+  const files = (cert: string, key: string): TlsFiles => {
+    return { cert: pem(cert), key: pem(key), ...(tlsCa !== undefined && { ca: pem(tlsCa) }) };
+  };
+  const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: files(tlsCert, tlsKey) };
   const options = { ...module, ...given.server, ...tls };
   const cardSigning = cardSigningOf(module.cardSigning, given.command, (warning) => logger.warn({}, warning));
   if (cardSigning !== undefined) options.cardSigning = cardSigning;

@@ -13,6 +13,21 @@ export interface Peer {
    * is the other end: its connections carry the calls of many clients.
    */
   readonly port?: number;
+  /**
+   * The certificate that the client has shown, where the server asks for one and an authority of its own has signed it
+   * (`tls.ca`). Undefined behind a trusted proxy: that one's certificate is not the client's.
+   */
+  readonly certificate?: ClientCertificate;
+}
+
+/** The certificate of a client, verified by the server's TLS. */
+export interface ClientCertificate {
+  /** Subject, its parts in the order of the certificate: `O=Example,CN=nightly`. Commas in values have a backslash before them. */
+  readonly subject: string;
+  /** Subject alternative names as Node.js writes them, such as `DNS:a.example` and `URI:spiffe://example/nightly`. */
+  readonly names: readonly string[];
+  /** SHA-256 of the certificate, as `AB:CD:…`. */
+  readonly fingerprint: string;
 }
 
 /** What a binding knows about a call before the interceptors run. */

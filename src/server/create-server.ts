@@ -64,6 +64,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const infrastructure = new InternalServices({
     service: native.grpc,
     others: all.slice(1).flatMap(({ grpc }) => grpc ?? []),
+    reflection: settings.reflection,
   });
   infrastructure.setServing(false);
   const components = composeNode(settings, {

@@ -51,6 +51,7 @@ export const defaultOptions: Required<
     | "port"
     | "grpcPort"
     | "host"
+    | "reflection"
   >
 > = {
   strictVersion: false,
@@ -66,6 +67,7 @@ export const defaultOptions: Required<
   port: 8080,
   grpcPort: 50_051,
   host: "127.0.0.1",
+  reflection: true,
 };
 
 /** Every option of `createA2A` and `createServer`: a missing or an unknown field does not compile. */
@@ -140,6 +142,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   port: { kind: portNumber, help: "HTTP port; 0 for any free port", needsPorts: true },
   grpcPort: { kind: portOrOff, help: "gRPC port; 0 for any free port, off for none", needsPorts: true },
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
+  reflection: { kind: onOff, help: "describe the service to clients of gRPC that ask", needsPorts: true },
   tls: { kind: codeOnly(checks.tls), needsPorts: true },
 };
 

@@ -109,6 +109,8 @@ export interface ServerOptions extends A2AOptions {
   readonly grpcPort?: number | false;
   /** Address or name to listen on. Default 127.0.0.1, which only this machine reaches. */
   readonly host?: string;
+  /** Describes the service to whoever asks over gRPC, on both ports, as grpcurl does. Default true. */
+  readonly reflection?: boolean;
   /** Makes both ports speak TLS, 1.2 or later. Default: cleartext. */
   readonly tls?: TlsFiles;
 }
@@ -142,6 +144,7 @@ export interface Settings {
   readonly port: number;
   readonly grpcPort: number | undefined;
   readonly tls: TlsFiles | undefined;
+  readonly reflection: boolean;
 }
 
 /**
@@ -195,6 +198,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     port: all.port,
     grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
     tls: all.tls,
+    reflection: all.reflection,
   };
 }
 
@@ -284,6 +288,12 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
       "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
     );
   }
+  const wantsCertificates = agents.all.some(({ card }) =>
+    Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),
+  );
+  if (listens && wantsCertificates && tls?.ca === undefined) {
+    warnings.push("no caller can show a certificate for mutualTls: the server has no authorities for them (tls.ca)");
+  }
   const undeclared = agents.all.filter(({ agent }) => agent.security === undefined);
   if (service.authenticator !== undefined) {
     const silent = undeclared.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
@@ -296,7 +306,7 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
   }
   if (isPublic && undeclared.length > 0) {
     warnings.push(
-      `other machines can reach the server at ${host}, and without security of the agent or an authenticator anyone can read and cancel every task`,
+      `other machines can reach the server at ${host}, and with neither security on the agent nor an authenticator anyone can read and cancel every task`,
     );
   }
   if (undeclared.some(({ extendedCard }) => extendedCard !== undefined)) {

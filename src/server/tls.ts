@@ -7,7 +7,7 @@ import type { TlsFiles } from "../http/node/listen.js";
  * another certificate is reported here, because every handshake would fail silently.
  */
 export function tlsFaults(given: unknown): string[] {
-  const { key, cert } = (given ?? {}) as Partial<TlsFiles>;
+  const { key, cert, ca } = (given ?? {}) as Partial<TlsFiles>;
   if (!key || !cert) return ["tls needs both key and cert"];
   const [keyText, certText] = [String(key), String(cert)];
   if (isKey(certText) && !isCertificate(certText) && isCertificate(keyText) && !isKey(keyText)) {
@@ -19,10 +19,18 @@ export function tlsFaults(given: unknown): string[] {
     const certificate = new X509Certificate(certText);
     if (!certificate.checkPrivateKey(privateKey(keyText))) return [otherKey(certText, keyText, certificate)];
     createSecureContext({ key, cert });
-    return [];
+    return ca === undefined ? [] : authorityFaults(String(ca));
   } catch (error) {
     return [`tls: key and cert cannot be used (${(error as Error).message})`];
   }
+}
+
+/** Node.js ignores what is no certificate among authorities: no client would be let in, and nobody would know why. */
+function authorityFaults(ca: string): string[] {
+  const all = certificatesIn(ca);
+  if (all.length === 0) return ["tls: ca has no certificate in PEM"];
+  for (const pem of all) new X509Certificate(pem);
+  return [];
 }
 
 /** What may be intended but is worth a warning: a certificate that is not valid at this time. */
@@ -46,9 +54,12 @@ function privateKey(text: string): KeyObject {
   return createPrivateKey(pem);
 }
 
+const certificatesIn = (pem: string): readonly string[] =>
+  pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+
 /** A chain whose first certificate is not the server's looks like a key that does not fit. */
 function otherKey(chain: string, key: string, first: X509Certificate): string {
-  const all = chain.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+  const all = certificatesIn(chain);
   const fits = all.findIndex((pem) => new X509Certificate(pem).checkPrivateKey(privateKey(key)));
   const { subject } = datesOf(first);
   if (fits > 0)

@@ -142,6 +142,7 @@ describe("parley serve, when something is wrong,", () => {
     [["serve", probe], "from env 'PARLEY_GRPC_PORT'", { PARLEY_GRPC_PORT: "65536" }],
     [["serve", probe, "--log-level", "loud"], "Allowed choices are"],
     [["serve", probe, "--tls-cert", "x"], "TLS needs both --tls-cert and --tls-key"],
+    [["serve", probe, "--tls-ca", "x"], "TLS needs both --tls-cert and --tls-key"],
     [["serve", probe, "--tls-cert", "x", "--tls-key", "y"], "cannot read x"],
     [
       ["serve", probe, "--cors", "example.org", "--trust-proxy", "nobody", "--public-url", "x", ...quiet],

@@ -63,6 +63,14 @@ describe.each([["port"], ["grpcPort"]] as const)("health and reflection, on the 
     await quiet(served);
   });
 
+  it.each(reflectionVersions)("are not described by %s where that is switched off", async (_name, method) => {
+    const served = await serve({ reflection: false });
+    const asked = ask(clientOf(served[port]), method, [{ listServices: "*" }]);
+    await expect(asked).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+    expect(await check(clientOf(served[port]), "")).toBe("SERVING");
+    await quiet(served);
+  });
+
   it("say how the server is", async () => {
     const served = await serve();
     const client = clientOf(served[port]);

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import * as tls from "node:tls";
+import { secureOptions, type TlsFiles } from "../../http/node/listen.js";
 
 export interface PortOptions {
   /** Name or address to listen on, such as `0.0.0.0` or `::`. */
@@ -7,7 +8,7 @@ export interface PortOptions {
   /** 0 takes any free port. */
   readonly port: number;
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly tls?: TlsFiles | undefined;
   /** Says whether there is room for a new connection; it closes those for which there is none. Default: always. */
   readonly admit?: ((socket: Socket) => boolean) | undefined;
 }
@@ -49,8 +50,7 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
 
 function serverOf(options: PortOptions, handshakeTimeout: number, serve: (socket: Socket) => void): Server {
   if (options.tls === undefined) return createServer(serve);
-  const { cert, key } = options.tls;
-  const secure = { cert, key, handshakeTimeout, minVersion: "TLSv1.2", ALPNProtocols: ["h2"] } as const;
+  const secure = { ...secureOptions(options.tls), handshakeTimeout, ALPNProtocols: ["h2"] };
   return tls.createServer(secure, (socket) => serve(socket));
 }
 

@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { TransientSet } from "../../core/transient.js";
@@ -14,6 +14,11 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 export interface TlsFiles {
   readonly key: string | Buffer;
   readonly cert: string | Buffer;
+  /**
+   * Authorities of client certificates, as PEM. With them the server asks clients for a certificate, on both ports; clients without
+   * one of theirs are still served, as far as agents let them (`mutualTls`). Default: clients are not asked.
+   */
+  readonly ca?: string | Buffer;
 }
 
 export interface ListenOptions {
@@ -115,13 +120,17 @@ function createHttp1(
   if (tls === undefined) return http.createServer(times, handler);
   const secure: https.ServerOptions = {
     ...times,
-    key: tls.key,
-    cert: tls.cert,
-    minVersion: "TLSv1.2",
+    ...secureOptions(tls),
     ALPNProtocols: ["h2", "http/1.1"],
     handshakeTimeout: requestTimeoutMs,
   };
   return https.createServer(secure, handler);
+}
+
+/** What every TLS port has of the files. Who shows no certificate, or one of another authority, is judged by each agent. */
+export function secureOptions({ key, cert, ca }: TlsFiles): SecureContextOptions & TlsOptions {
+  const asking = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
+  return { key, cert, minVersion: "TLSv1.2", ...asking };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import type { Peer } from "../../core/call.js";
+import type { TLSSocket } from "node:tls";
+import type { ClientCertificate, Peer } from "../../core/call.js";
 import type { NodeServerRequest } from "./types.js";
 
 /** Where a connection keeps the address of its other end: every call needs it, and Node would ask the system each time. */
@@ -18,5 +19,23 @@ function readPeer(socket: Socket): Peer {
     address: address.startsWith("::ffff:") ? address.slice(7) : address,
     encrypted: "encrypted" in socket && socket.encrypted === true,
     ...(socket.remotePort !== undefined && { port: socket.remotePort }),
+    ...("authorized" in socket && socket.authorized === true && certificateOf(socket as TLSSocket)),
   });
+}
+
+/** The certificate of a client whose chain TLS has verified. */
+function certificateOf(socket: TLSSocket): { certificate: ClientCertificate } | undefined {
+  const { subject, subjectaltname = "", fingerprint256 } = socket.getPeerCertificate();
+  if (fingerprint256 === undefined) return undefined;
+  const parts = Object.entries(subject ?? {}).flatMap(([name, value]) =>
+    [value ?? ""].flat().map((each) => `${name}=${each.replace(/[\\,]/g, "\\$&")}`),
+  );
+  // A name with a comma in it is quoted there.
+  const names = subjectaltname.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
+  const certificate = {
+    subject: parts.join(","),
+    names: Object.freeze(names.map((name) => name.trim())),
+    fingerprint: fingerprint256,
+  };
+  return { certificate: Object.freeze(certificate) };
 }

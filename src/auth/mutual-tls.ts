@@ -1,0 +1,35 @@
+import type { ClientCertificate } from "../core/call.js";
+import { Refusal, type SecurityScheme } from "./scheme.js";
+
+/** Options of `mutualTls`. */
+export interface MutualTlsOptions {
+  /** Owner of what the caller creates, by its certificate; undefined refuses it. Default: the subject. */
+  readonly owner?: (certificate: ClientCertificate) => string | undefined;
+  /** The caller's scopes. Default: none. */
+  readonly scopes?: (certificate: ClientCertificate) => readonly string[];
+  /** For people to read, in the card. */
+  readonly description?: string;
+}
+
+/**
+ * TLS in which the client shows a certificate of an authority of the server's (`tls.ca`), on both ports (specification 4.5.6).
+ * The caller's `claims.certificate` has subject, names and fingerprint. Behind a trusted proxy no certificate is the client's. There
+ * is no registered challenge for it: `WWW-Authenticate` names it as `MutualTLS`.
+ */
+export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {}): SecurityScheme {
+  return {
+    card: { mtlsSecurityScheme: { ...(description !== undefined && { description }) } },
+    challenge: { scheme: "MutualTLS" },
+    faults: Object.entries({ owner, scopes }).flatMap(([name, value]) =>
+      value === undefined || typeof value === "function" ? [] : [`${name} is no function`],
+    ),
+    open: () => ({
+      check: ({ peer: { certificate } }) => {
+        if (certificate === undefined) return undefined;
+        const name = owner === undefined ? certificate.subject : owner(certificate);
+        if (typeof name !== "string" || name === "") return new Refusal("The certificate is not accepted.");
+        return { owner: name, authenticated: true, scopes: scopes?.(certificate) ?? [], claims: { certificate } };
+      },
+    }),
+  };
+}

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Throttle } from "../../src/auth/throttle.js";
+import { TokenMemory } from "../../src/auth/token-memory.js";
+import { defaultLimits } from "../../src/core/limits.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const inSeconds = (seconds: number): number => Date.now() / 1000 + seconds;
+
+describe("TokenMemory", () => {
+  const limits = { ...defaultLimits, maxRememberedCredentials: 2, credentialMemoryMs: 10_000 };
+
+  it("forgets after a time, and earlier where the token ends", () => {
+    const memory = new TokenMemory(limits);
+    memory.set("long", { owner: "a" }, inSeconds(600));
+    memory.set("short", { owner: "b" }, inSeconds(4));
+    expect([memory.get("long")?.owner, memory.get("short")?.owner]).toEqual(["a", "b"]);
+    vi.advanceTimersByTime(5_000);
+    expect([memory.get("long")?.owner, memory.get("short")]).toEqual(["a", undefined]);
+    vi.advanceTimersByTime(5_000);
+    expect(memory.get("long")).toBeUndefined();
+  });
+
+  it("does not remember longer when the clock is set back", () => {
+    const memory = new TokenMemory(limits);
+    memory.set("t", { owner: "a" }, inSeconds(5));
+    vi.advanceTimersByTime(10_000);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(memory.get("t")).toBeUndefined();
+  });
+
+  it("keeps a bounded number, the newest", () => {
+    const memory = new TokenMemory(limits);
+    for (const token of ["1", "2", "3"]) memory.set(token, { owner: token }, inSeconds(600));
+    expect(["1", "2", "3"].map((token) => memory.get(token)?.owner)).toEqual([undefined, "2", "3"]);
+  });
+});
+
+describe("Throttle", () => {
+  const limits = { ...defaultLimits, maxFailedAttempts: 2, failedAttemptMs: 1_000, maxFailedAddresses: 2 };
+  const failed = (throttle: Throttle, address: string, times: number): void => {
+    for (let i = 0; i < times; i++) throttle.fail(address);
+  };
+
+  it("gives an address one more attempt after each while, and all of them in the end", () => {
+    const throttle = new Throttle(limits);
+    failed(throttle, "192.0.2.1", 2);
+    expect(throttle.retryAfterMs("192.0.2.1")).toBe(1_000);
+    vi.advanceTimersByTime(400);
+    expect(throttle.retryAfterMs("192.0.2.1")).toBe(600);
+    vi.advanceTimersByTime(600);
+    expect(throttle.retryAfterMs("192.0.2.1")).toBeUndefined();
+    throttle.fail("192.0.2.1");
+    expect(throttle.retryAfterMs("192.0.2.1")).toBe(1_000);
+    vi.advanceTimersByTime(2_000);
+    throttle.fail("192.0.2.1");
+    expect(throttle.retryAfterMs("192.0.2.1")).toBeUndefined();
+  });
+
+  it("counts networks of IPv6, and others by themselves", () => {
+    const throttle = new Throttle(limits);
+    throttle.fail("2001:db8::1");
+    throttle.fail("2001:db8::2");
+    expect(throttle.retryAfterMs("2001:db8::3")).toBeDefined();
+    expect(throttle.retryAfterMs("2001:db8:0:1::3")).toBeUndefined();
+  });
+
+  it("keeps a bounded number of addresses, the newest", () => {
+    const throttle = new Throttle(limits);
+    for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) failed(throttle, address, 2);
+    expect(throttle.retryAfterMs("192.0.2.1")).toBeUndefined();
+    expect(throttle.retryAfterMs("192.0.2.2")).toBeDefined();
+    expect(throttle.retryAfterMs("192.0.2.3")).toBeDefined();
+  });
+});
