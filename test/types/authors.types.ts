@@ -12,6 +12,7 @@ import {
   type Agent,
   type AgentCardInput,
   type AgentEvent,
+  apiKey,
   artifact,
   type Caller,
   type CallerInput,
@@ -19,6 +20,9 @@ import {
   createA2A,
   createServer,
   inputRequired,
+  jwt,
+  mutualTls,
+  openIdConnect,
   type Reason,
   reply,
   type Server,
@@ -135,6 +139,29 @@ export const authenticated: A2AOptions = {
     authenticate: (call) => (call.header("authorization") === undefined ? undefined : { owner: "ann" }),
   },
 };
+
+// Who may call is declared on the agent: schemes by their names, and requirements with scopes.
+const issuer = { issuer: "https://example.org", audience: "agents" };
+export const guarded: Agent = {
+  ...agent,
+  security: {
+    schemes: {
+      bearer: jwt({ ...issuer, jwks: "https://example.org/jwks" }),
+      openId: openIdConnect({ ...issuer, owner: (claims) => String(claims.email) }),
+      key: apiKey({
+        in: "header",
+        name: "x-key",
+        keys: [{ owner: "nightly", sha256: "0".repeat(64), scopes: ["run"] }],
+      }),
+      tls: mutualTls(),
+    },
+    require: [{ bearer: ["read"], key: [] }, "openId", "tls"],
+  },
+};
+// @ts-expect-error tokens are for somebody
+jwt({ issuer: "https://example.org", jwks: "https://example.org/jwks" });
+// @ts-expect-error a key is in a place that the specification knows
+apiKey({ in: "body", name: "x-key", keys: [] });
 
 // Options: a store, and an agent or several; what listens is the server's alone.
 expectTypeOf(createServer).parameter(0).toEqualTypeOf<ServerOptions>();
