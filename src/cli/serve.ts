@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -50,6 +51,8 @@ async function serve(path: string, given: Given): Promise<void> {
     logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);
   });
+  // As V8 has it by itself: see main.ts.
+  setFlagsFromString("--semi-space-growth-factor=2");
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const options = optionsOf(module.options, given, logger);

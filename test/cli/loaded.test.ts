@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
-import { probe, ready, workplaces } from "./cli.js";
+import { fixture, probe, ready, workplaces } from "./cli.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -70,4 +70,12 @@ it("a start loads the packages that it needs and no others", async () => {
   // The Fetch API of Node.js is loaded by the first error, whose headers are of it, and by an import of node:http (tools/build.mjs).
   expect(lines.filter((line) => line.includes("internal/deps/undici"))).toEqual([]);
   expect(sources.filter((path) => path.includes("src/testing/"))).toEqual([]);
+});
+
+it("a start leaves V8 little room for young objects, and lets it grow before an agent is loaded", async () => {
+  const file = join(place.path, "room.json");
+  await ready(place.run(["serve", fixture("young"), "--port", "0", "--grpc-port", "0"], { PARLEY_TEST_ROOM: file }));
+  const { loaded, later } = JSON.parse(readFileSync(file, "utf8")) as { loaded: number; later: number };
+  expect(loaded).toBeLessThan(4.5 * 1024 ** 2);
+  expect(later).toBeGreaterThan(2 * loaded);
 });
