@@ -1,4 +1,5 @@
 import type { ClientCertificate } from "../core/call.js";
+import type { CallerInput } from "../core/caller.js";
 import { Refusal, type SecurityScheme } from "./scheme.js";
 
 /** Options of `mutualTls`. */
@@ -23,13 +24,18 @@ export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {})
     faults: Object.entries({ owner, scopes }).flatMap(([name, value]) =>
       value === undefined || typeof value === "function" ? [] : [`${name} is no function`],
     ),
-    open: () => ({
-      check: ({ peer: { certificate } }) => {
-        if (certificate === undefined) return undefined;
+    open: () => {
+      const callerOf = (certificate: ClientCertificate): CallerInput | undefined => {
         const name = owner === undefined ? certificate.subject : owner(certificate);
-        if (typeof name !== "string" || name === "") return new Refusal("The certificate is not accepted.");
+        if (typeof name !== "string" || name === "") return undefined;
         return { owner: name, authenticated: true, scopes: scopes?.(certificate) ?? [], claims: { certificate } };
-      },
-    }),
+      };
+      return {
+        check: ({ peer: { certificate } }) =>
+          certificate && (callerOf(certificate) ?? new Refusal("The certificate is not accepted.")),
+        // TLS has verified it: it is no guess.
+        recall: ({ peer: { certificate } }) => certificate && callerOf(certificate),
+      };
+    },
   };
 }

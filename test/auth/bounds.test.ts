@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Guards } from "../../src/auth/guard.js";
+import { httpBasic } from "../../src/auth/http-basic.js";
+import { mutualTls } from "../../src/auth/mutual-tls.js";
 import { Throttle } from "../../src/auth/throttle.js";
 import { TokenMemory } from "../../src/auth/token-memory.js";
+import { Call } from "../../src/core/call.js";
 import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -76,5 +81,28 @@ describe("Throttle", () => {
     expect(throttle.retryAfterMs("192.0.2.1")).toBeUndefined();
     expect(throttle.retryAfterMs("192.0.2.2")).toBeDefined();
     expect(throttle.retryAfterMs("192.0.2.3")).toBeDefined();
+  });
+});
+
+describe("an address that has failed too often", () => {
+  const certificate = { subject: "CN=nightly", names: [], fingerprint: "AB" };
+  const call = (headers: Record<string, string>, more: object = {}): Call =>
+    new Call({
+      binding: "test",
+      header: (name) => headers[name],
+      peer: { address: "192.0.2.1", encrypted: true, ...more },
+      signal: new AbortController().signal,
+    });
+
+  it("is let in by its certificate, which nobody can guess, and not by a password", async () => {
+    const limits = { ...defaultLimits, maxFailedAttempts: 1 };
+    const basic = httpBasic({ users: [{ name: "a", password: "b" }] });
+    const guards = new Guards({ limits, logger: silentLogger });
+    const guard = guards.ofAgent({ schemes: { basic, tls: mutualTls() } }, () => "");
+    const named = (password: string) => ({ authorization: `Basic ${Buffer.from(`a:${password}`).toString("base64")}` });
+    const admit = async (asked: Call): Promise<unknown> => guard.admit(asked);
+    await expect(admit(call(named("x")))).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
+    await expect(admit(call(named("b")))).rejects.toMatchObject({ reason: "TOO_MANY_REQUESTS" });
+    await expect(admit(call({}, { certificate }))).resolves.toMatchObject({ owner: "CN=nightly" });
   });
 });
