@@ -7,5 +7,7 @@ export default defineConfig({
     // One after the other: each of them takes all processors.
     fileParallelism: false,
     testTimeout: 60_000,
+    // Clones are written and removed.
+    hookTimeout: 300_000,
   },
 });

@@ -36,7 +36,7 @@ describe.each(supported)("Node.js $node with npm $npm", (version) => {
   let isInstalled = false;
   beforeAll(() => {
     if (asked) clone = new Clone(version);
-  }, 300_000);
+  });
   afterAll(() => clone?.remove());
 
   it.runIf(asked)(
