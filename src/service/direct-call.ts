@@ -85,7 +85,9 @@ export class DirectSend implements Client, DirectCall, Deferred {
 
   #end(): void {
     this.#isOver = true;
-    this.#removeListener?.();
+    // It did not begin where its agent answered at once.
+    if (this.#removeListener === undefined) return;
+    this.#removeListener();
     this.#open.end(this);
   }
 }

@@ -26,7 +26,7 @@ export function sendOperations({
   const { limits } = options;
   return {
     async sendMessage(request, context) {
-      const sent = await send(options, commandOf(options, request, context), context);
+      const sent = await send(options, request, context);
       const response = create(SendMessageResponseSchema);
       if (sent.kind === "message") {
         response.payload = { case: "message", value: sent.message };
@@ -49,11 +49,7 @@ export function sendOperations({
 
     async *sendStreamingMessage(request, context) {
       const { call } = context;
-      const sent = await send(
-        options,
-        { ...commandOf(options, request, context), capture: sendView(request) },
-        context,
-      );
+      const sent = await send(options, request, context, sendView(request));
       if (sent.kind === "message") {
         const response = create(StreamResponseSchema);
         response.payload = { case: "message", value: sent.message };
@@ -82,14 +78,27 @@ function sendView(request: SendMessageRequest): View {
 }
 
 /** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
-function send({ engine }: ServiceOptions, command: SendCommand, { call, served }: Context): Promise<SendResult> {
-  const { responds = "task", accept } = served.agent;
-  if (responds === "task" && accept === undefined) return engine.send(command);
-  const direct = new DirectSend(call, engine.directCalls);
-  return direct.result(engine.send({ ...command, client: direct }));
+function send(
+  options: ServiceOptions,
+  request: SendMessageRequest,
+  context: Context,
+  capture?: View,
+): Promise<SendResult> {
+  const { engine } = options;
+  const { responds = "task", accept } = context.served.agent;
+  if (responds === "task" && accept === undefined) {
+    return engine.send(commandOf(options, request, context, { client: context.call, capture }));
+  }
+  const direct = new DirectSend(context.call, engine.directCalls);
+  return direct.result(engine.send(commandOf(options, request, context, { client: direct, capture })));
 }
 
-function commandOf(options: ServiceOptions, request: SendMessageRequest, { call, served }: Context): SendCommand {
+function commandOf(
+  options: ServiceOptions,
+  request: SendMessageRequest,
+  { call, served }: Context,
+  { client, capture }: Pick<SendCommand, "client" | "capture">,
+): SendCommand {
   if (request.configuration?.taskPushNotificationConfig !== undefined) {
     // Section 3.3.2 names this error for every use of push notifications; a send has none of its own.
     throw pushNotSupported();
@@ -102,7 +111,8 @@ function commandOf(options: ServiceOptions, request: SendMessageRequest, { call,
     tenant: call.tenant,
     extensions: call.extensions,
     traceParent: call.traceParent,
-    client: call,
+    client,
+    capture,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
   };
