@@ -6,7 +6,7 @@ import type { A2AError } from "../../core/error.js";
 import { departureOf } from "./departure.js";
 import { type GrpcStatus, headersOf, statusOf, trailersOf } from "./error.js";
 
-/** Where a stream keeps its exchange: listeners without a closure of their own find it there. */
+/** Where a stream keeps its exchange, so that listeners find it without a closure. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
 type OwnStream = ServerHttp2Stream & { [exchangeKey]?: Exchange | undefined };
@@ -34,14 +34,14 @@ export interface ExchangeStart {
 
 /**
  * One call on the gRPC port: what gRPC tells about it, and what it is answered with (specification 10, PROTOCOL-HTTP2).
- * Cheap to make: everything but its fields comes into being only when somebody asks for it.
+ * Cheap to make: everything but its fields is made on demand.
  */
 export class Exchange implements CallStart, Cancellation {
   readonly binding = "grpc";
   readonly impliedVersion: string;
   readonly peer: Peer;
   readonly stream: ServerHttp2Stream;
-  /** Told when the stream is over, however that came. */
+  /** Called when the stream is over, for whatever reason. */
   onOver: (() => void) | undefined;
   readonly #headers: IncomingHttpHeaders;
   #isAnswered = false;
@@ -190,7 +190,7 @@ export class Exchange implements CallStart, Cancellation {
     if (callbacks !== undefined) callAll([...callbacks]);
   }
 
-  /** The time of the client is over. */
+  /** The client's deadline has passed. */
   late(): void {
     this.#cancel();
     // No status may stand behind half a message.

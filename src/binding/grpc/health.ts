@@ -20,7 +20,7 @@ export class Health {
     this.#status = new Map(names.map((name) => [name, Serving.SERVING]));
   }
 
-  /** Says the same of all, and tells those who watch what is new to them. */
+  /** Sets the status of all services, and reports it to watchers for whom it is new. */
   setServing(serving: boolean): void {
     const status = serving ? Serving.SERVING : Serving.NOT_SERVING;
     for (const [name, before] of this.#status) {

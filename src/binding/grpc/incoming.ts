@@ -33,7 +33,7 @@ const PIECE_BYTES = 128;
 
 /**
  * Reads the one message of a request. Most are here as a whole, with the end of their stream, in the round of the event
- * loop in which they begin: they are taken in one go, without the listener that every piece would be told to. Only the
+ * loop in which they begin: they are read at once, without a listener for each piece. Only the
  * others are counted and watched.
  */
 export function readRequest(exchange: Exchange, request: Request, incoming: Incoming): void {
@@ -76,7 +76,7 @@ class SingleRequest implements Arriving {
     const piece: Buffer | null = this.#size === 0 ? stream.read() : null;
     if (piece === null) return this.#watch();
     this.take(piece);
-    // The end of the stream is told right behind what was read before it, if it is here.
+    // The end of the stream is reported right after the bytes before it, if it has arrived.
     this.#incoming.arrivals.begin(this);
   }
 
@@ -154,7 +154,7 @@ class SingleRequest implements Arriving {
     this.#exchange.fail(status);
   }
 
-  /** It is here, or nobody waits for it any more. */
+  /** It has arrived, or is not needed any more. */
   over(): void {
     this.#isOver = true;
     this.#account?.close();

@@ -9,7 +9,7 @@ export type InternalMethod =
     }
   | {
       readonly kind: "server_streaming";
-      /** Tells the state of things now and whenever it changes, until what it returns is called. */
+      /** Reports the present state, and every change of it, until the returned function is called. */
       watch(request: Message, tell: (answer: Message) => void): () => void;
     }
   | {

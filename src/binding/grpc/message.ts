@@ -8,7 +8,7 @@ import { binaryPieces } from "../../wire/large/large.js";
 import { protobufRequest } from "../../wire/page-size.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 
-/** Reads requests of a type. What it returns throws A2AError at bytes that are none, or have too many values. */
+/** Reads requests of a type. What it returns throws A2AError for malformed bytes, and for too many values. */
 export function requestReader(
   desc: DescMessage,
   { maxRequestValues }: Pick<Limits, "maxRequestValues">,

@@ -109,7 +109,7 @@ class CallMethod implements ServedMethod, Request {
       const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
       exchange.fail(statusOf(failureOf(thrown, context)), call.responseHeaders);
     } catch (fault) {
-      // Nobody hears of a rejection: it would end the process.
+      // No caller handles a rejection: it would end the process.
       logger.error({ err: fault }, "a call of gRPC could not be answered");
       exchange.breakOff();
     }

@@ -9,11 +9,11 @@ export interface PortOptions {
   readonly port: number;
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: TlsFiles | undefined;
-  /** Says whether there is room for a new connection; it closes those for which there is none. Default: always. */
+  /** Whether there is room for a new connection; the function closes those for which there is none. Default: always. */
   readonly admit?: ((socket: Socket) => boolean) | undefined;
 }
 
-/** A port whose connections somebody else serves. */
+/** A port that accepts connections for a server. */
 export interface Port {
   /** Gives the port. Rejects when it cannot be had; `code` says why, as in node:net. */
   listen(): Promise<number>;

@@ -13,7 +13,7 @@ export function noteCalled(stream: Marked): void {
   stream[calledKey] = true;
 }
 
-/** Where a stream comes from, and who is told. */
+/** Where a stream comes from, and where its refusal is reported. */
 export interface Watcher {
   readonly peer: Peer;
   readonly refused: RefusalLog;

@@ -51,7 +51,7 @@ export interface GrpcServer {
 /** Characters of an unknown path that are repeated in the answer. */
 const MAX_PATH = 200;
 
-/** How long a client that was pinged may stay silent before its connection is given up. */
+/** How long a client may leave a ping unanswered before its connection is closed. */
 const PING_TIMEOUT_MS = 20_000;
 
 /** Creates the server; it serves the services, the standard health service, and reflection. */
@@ -67,10 +67,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       const peer = peerOf({ socket });
       session.on("stream", (stream, headers) => calls.begin(stream, headers, peer));
     },
-    // Finds out about clients that vanished without a word.
+    // Detects clients that vanished without closing their connection.
     keepAliveMs: limits.keepAliveMs,
     requestTimeoutMs: Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
-    // As on the HTTP port: whoever says nothing for so long comes again when there is something to say.
+    // As on the HTTP port: a connection that is idle for so long is closed, and its client opens another one when needed.
     idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),
     maxStreams: limits.maxStreamsPerConnection,
     limits,

@@ -31,7 +31,7 @@ export interface Writing {
 export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSink): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
-    // Nobody is left to be told what goes wrong while the iterable cleans up.
+    // No caller is left that could be given an error of the iterable's cleanup.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
   const forget = sink.exchange.onCancel(stop);
@@ -98,7 +98,7 @@ export class MessageSink {
     this.exchange.end(this.#headers);
   }
 
-  /** A reader that does not take what was written is cut off; its end is then what every client's going is. */
+  /** A reader that does not take what was written is cut off, and then treated as a client that has left. */
   #waitForDrain(): Promise<void> {
     this.flush();
     return this.#writer.isBlocked

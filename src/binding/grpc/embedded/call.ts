@@ -84,7 +84,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
 
 /**
  * The address in what `getPeer()` says: `1.2.3.4:5`, `ipv4:1.2.3.4:5`, `ipv6:[::1]:5`, or `::1:5`, where the port is
- * what follows the last colon. An IPv4 address in IPv6 dress is given as IPv4. Empty when there is none.
+ * what follows the last colon. An IPv4-mapped IPv6 address is given as IPv4. Empty when there is none.
  */
 export function addressOf(peer: string): string {
   if (peer === "unknown" || peer.startsWith("unix:")) return "";

@@ -6,7 +6,7 @@ import { binaryWriter } from "../../../wire/binary-writer.js";
 import { requestReader } from "../message.js";
 
 /**
- * What a handler of the definition is given: the request, or the error that stands for bytes which are none.
+ * What a handler of the definition is given: the request, or the error for malformed bytes.
  * It is handed over and not thrown, because grpc-js answers a throwing decoder with a bare INTERNAL status, and bytes
  * that cannot be read are the client's mistake.
  */

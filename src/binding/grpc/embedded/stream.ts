@@ -25,7 +25,7 @@ export interface Writing<T> {
 export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, writing: Writing<T>): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
-    // Nobody is left to be told what goes wrong while the iterable cleans up.
+    // No caller is left that could be given an error of the iterable's cleanup.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
   if (grpc.cancelled) return stop();
@@ -101,7 +101,7 @@ class Sink {
     return this.#until(() => {});
   }
 
-  /** Its end is then what every client's going is. */
+  /** It is then treated as a client that has left. */
   #cutOff(): void {
     const stream = streamOf(this.#grpc);
     if (stream === undefined) this.#grpc.destroy();
