@@ -1,11 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { build, root } from "../e2e/support/build.js";
 
-const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+const { exports: entries, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   exports: Record<string, string | { default: string }>;
+  peerDependencies: Record<string, string>;
 };
 
 /** What a program in the project's folder prints, which imports the package by its name. */
@@ -58,6 +60,18 @@ describe("what is built", () => {
     expect(Object.keys(lists)).toEqual(specifiers);
     for (const exported of Object.values(lists)) expect(exported).not.toEqual([]);
     expect(lists["parley-a2a"]).toEqual(expect.arrayContaining(["A2AError", "createServer", "text", "turnWith"]));
+  });
+
+  it("asks at run time for no package but those that are installed with it", () => {
+    const names = /^(?:import .*|\} from )"([^"]+)";$|(?:import|require|Require\([^()]*\))\("([^"]+)"\)/gm;
+    const asked = [...filesBuilt().keys()].flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(names)]
+        .map(([, name, other = ""]) => name ?? other)
+        .filter((name) => !name.startsWith(".") && !isBuiltin(name))
+        .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/")),
+    );
+    expect([...new Set(asked)].toSorted()).toEqual(["better-sqlite3"]);
+    expect(peerDependencies).toHaveProperty("better-sqlite3");
   });
 
   it("takes and gives what a program makes with protobuf of its own", () => {
