@@ -1,7 +1,8 @@
 /**
- * Installs better-sqlite3 where this Node.js has no SQLite of its own, at the end of the first install. It is no dependency of
+ * Installs better-sqlite3 where this Node.js has no SQLite of its own, before the first build. It is no dependency of
  * the first install, because npm 10 runs the install script of every package: who has a newer Node.js would wait for a
- * compiler, or fail without one. It stays in a folder of its own, so that the next install does not build it again.
+ * compiler, or fail without one. Nor is this a script of the install: npm would warn of it who installs the package. It
+ * stays in a folder of its own, so that the next install does not build it again.
  */
 import { lstatSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";

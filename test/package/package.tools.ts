@@ -34,6 +34,15 @@ describe("the package", () => {
     expect(installed.bytes).toBeLessThan(MOST.package);
   });
 
+  it("needs no script of the install, of its own or of what it depends on: npm would warn, or not run it", () => {
+    const read = (path: string): unknown => JSON.parse(readFileSync(join(installed.folder, path), "utf8"));
+    const { packages } = read("node_modules/.package-lock.json") as { packages: Record<string, object> };
+    expect(Object.keys(packages)).toContain("node_modules/jose");
+    expect(Object.keys(packages).filter((name) => "hasInstallScript" in (packages[name] ?? {}))).toEqual([]);
+    const { scripts } = read("node_modules/parley-a2a/package.json") as { scripts: Record<string, string> };
+    expect(Object.keys(scripts).filter((name) => /^((pre|post)?install|(pre|post)?prepare)$/.test(name))).toEqual([]);
+  });
+
   it("has every file that its README refers to", () => {
     const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, path = ""]) => path);
     expect(links.length).toBeGreaterThan(5);

@@ -3,6 +3,7 @@
  * type, or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
  */
 import { create } from "@bufbuild/protobuf";
+import type { Server as GrpcJsServer } from "@grpc/grpc-js";
 import { expectTypeOf } from "vitest";
 import { AgentCardSchema, SecuritySchemeSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
@@ -173,3 +174,7 @@ createA2A({ agent });
 createA2A({ agent, store: memoryStore(), port: 8080 });
 // @ts-expect-error limits are known by name
 createA2A({ agent, store: memoryStore(), limits: { maxTaskByte: 1 } });
+
+// What a server of grpc-js takes, in types of our own: nobody needs grpc-js who does not use it.
+expectTypeOf<A2A["grpc"]["definition"]>().toExtend<Parameters<GrpcJsServer["addService"]>[0]>();
+expectTypeOf<A2A["grpc"]["implementation"]>().toExtend<Parameters<GrpcJsServer["addService"]>[1]>();

@@ -1,11 +1,6 @@
 import { constants } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type {
-  handleServerStreamingCall,
-  handleUnaryCall,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import { Call } from "../../../core/call.js";
 import { A2AError, StatusCode } from "../../../core/error.js";
 import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
@@ -18,7 +13,7 @@ import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall } from "./call.js";
-import { bufferOf, grpcServiceDefinition, type Incoming } from "./definition.js";
+import { bufferOf, type GrpcDefinition, grpcServiceDefinition, type Incoming } from "./definition.js";
 import { streamOf } from "./http2-stream.js";
 import { writeLarge } from "./large.js";
 import { type Writing, writeAll } from "./stream.js";
@@ -30,10 +25,14 @@ export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrival
   readonly encrypted?: boolean | undefined;
 }
 
+type UnaryHandler = handleUnaryCall<Incoming, Buffer>;
+type StreamHandler = handleServerStreamingCall<Incoming, Buffer>;
+
 /** The two arguments of grpc-js's `server.addService()`. */
 export interface GrpcBinding {
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
+  readonly definition: GrpcDefinition;
+  /** A handler of grpc-js for each method, which takes the call and, of a unary method, the callback. */
+  readonly implementation: Readonly<Record<string, (call: unknown, callback: unknown) => void>>;
 }
 
 /**
@@ -42,15 +41,18 @@ export interface GrpcBinding {
  * UNIMPLEMENTED.
  */
 export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
-  const implementation: UntypedServiceImplementation = {};
+  const implementation: Record<string, UnaryHandler | StreamHandler> = {};
   for (const method of options.service.methods) {
     if (method.methodKind === "unary") implementation[method.name] = unary(method, options);
     if (method.methodKind === "server_streaming") implementation[method.name] = serverStreaming(method, options);
   }
-  return { definition: grpcServiceDefinition(options.service, options.limits), implementation };
+  return {
+    definition: grpcServiceDefinition(options.service, options.limits),
+    implementation: implementation as GrpcBinding["implementation"],
+  };
 }
 
-function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall<Incoming, Buffer> {
+function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
   const write = envelopeWriter(method.output);
   return async (grpc, callback) => {
     try {
@@ -78,7 +80,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): handleUnaryCall
   };
 }
 
-function serverStreaming(method: DescMethod, options: GrpcBindingOptions): handleServerStreamingCall<Incoming, Buffer> {
+function serverStreaming(method: DescMethod, options: GrpcBindingOptions): StreamHandler {
   return async (grpc) => {
     try {
       const { start, call } = begin(grpc, options);

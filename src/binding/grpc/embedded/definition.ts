@@ -1,5 +1,4 @@
 import { type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
-import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { type A2AError, toA2AError } from "../../../core/error.js";
 import { defaultLimits, type Limits } from "../../../core/limits.js";
 import { binaryWriter } from "../../../wire/binary-writer.js";
@@ -12,11 +11,29 @@ import { requestReader } from "../message.js";
  */
 export type Incoming = Message | A2AError;
 
+/** A method as grpc-js wants it described: its `MethodDefinition`. */
+export interface GrpcMethod {
+  readonly path: string;
+  readonly originalName: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  requestSerialize(message: Message): Buffer;
+  requestDeserialize(bytes: Buffer): Message;
+  responseSerialize(message: Message): Buffer;
+  responseDeserialize(bytes: Buffer): Message;
+}
+
+/**
+ * A service as grpc-js wants it described: its `ServiceDefinition`. Said here, so that nobody has to install grpc-js who does
+ * not use it; test/types compares the two.
+ */
+export type GrpcDefinition = Readonly<Record<string, GrpcMethod>>;
+
 /**
  * A service as grpc-js wants it described, read from the protobuf descriptor: for `server.addService()` together with
  * this folder's implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
  */
-export function grpcServiceDefinition(service: DescService, limits: Limits = defaultLimits): ServiceDefinition {
+export function grpcServiceDefinition(service: DescService, limits: Limits = defaultLimits): GrpcDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
 }
 
@@ -25,11 +42,7 @@ export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function methodDefinition(
-  service: DescService,
-  method: DescMethod,
-  limits: Limits,
-): MethodDefinition<Message, Message> {
+function methodDefinition(service: DescService, method: DescMethod, limits: Limits): GrpcMethod {
   const kind = method.methodKind;
   const writeInput = binaryWriter(method.input);
   const writeOutput = binaryWriter(method.output);
