@@ -1,3 +1,4 @@
+import { spawn, spawnSync } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { start } from "../../examples/secured/server.js";
 
@@ -32,4 +33,25 @@ it("it refuses callers without a token, or without the scope", async () => {
   const other = await call("books.write");
   expect(other.status).toBe(403);
   expect(await other.text()).toContain("The caller lacks the scope books.read.");
+});
+
+/** Minimal systems have no curl, and Windows has no bash. CI has to have both. */
+const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
+
+it.skipIf(!hasShell)("its calls answer as it says, pasted into a shell", async () => {
+  const env = { ...process.env, PORT: "0" };
+  const child = spawn(process.execPath, ["--import", "tsx", "examples/secured/main.ts"], { env });
+  try {
+    let printed = "";
+    for await (const text of child.stdout) {
+      printed += String(text);
+      if (printed.includes("Ctrl-C")) break;
+    }
+    const commands = printed.split("\n").filter((line) => line.startsWith("  "));
+    const { stdout } = spawnSync("bash", ["-c", commands.join("\n")], { encoding: "utf8" });
+    expect(stdout).toContain("The books of alice.");
+    expect(stdout).toContain("The books of nightly.");
+  } finally {
+    child.kill("SIGINT");
+  }
 });
