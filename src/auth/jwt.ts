@@ -3,26 +3,14 @@ import { httpCredentials } from "./credentials.js";
 import { issuerUrlFaults } from "./issuer.js";
 import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { TokenMemory } from "./token-memory.js";
-import { createVerifier, type JsonWebKeySet, type Verified } from "./verifier.js";
+import { createVerifier, type JsonWebKeySet, type Verified, type VerifierOptions } from "./verifier.js";
 
 export type { JsonWebKeySet };
 
 /** Options of `jwt`. */
-export interface JwtOptions {
+export interface JwtOptions extends VerifierOptions {
   /** The issuer's keys: the URL of its JWKS (https, except on this machine), or the set itself. RFC 7517. */
   readonly jwks: string | URL | JsonWebKeySet;
-  /** Exactly what the claim `iss` has to be. */
-  readonly issuer: string;
-  /** What the claim `aud` has to name; one of several is enough. */
-  readonly audience: string | readonly string[];
-  /** Signature algorithms that are accepted. Default: RS, PS and ES with SHA-256 to SHA-512, and EdDSA. Never HS or `none`. */
-  readonly algorithms?: readonly string[];
-  /** How far clocks may be apart, in seconds. Default 5. */
-  readonly clockTolerance?: number;
-  /** What the header `typ` has to be, such as `at+jwt` (RFC 9068). Default: anything. */
-  readonly typ?: string;
-  /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
-  readonly maxTokenAge?: number;
   /** Owner of what the caller creates, by the claims; undefined refuses the token. Default: the claim `sub`. */
   readonly owner?: (claims: Readonly<Record<string, unknown>>) => string | undefined;
   /** The caller's scopes. Default: the claims `scope` (words) and `scp` (words or a list). */

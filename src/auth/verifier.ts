@@ -7,15 +7,21 @@ export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What tokens are verified by; see `JwtOptions`. */
+/** What tokens are verified by. */
 export interface VerifierOptions {
-  /** A function tells where the keys are. */
+  /** The issuer's keys; a function tells where they are. */
   readonly jwks: string | URL | JsonWebKeySet | (() => Promise<string>);
+  /** Exactly what the claim `iss` has to be. */
   readonly issuer: string;
+  /** What the claim `aud` has to name; one of several is enough. */
   readonly audience: string | readonly string[];
+  /** Signature algorithms that are accepted. Default: RS, PS and ES with SHA-256 to SHA-512, and EdDSA. Never HS or `none`. */
   readonly algorithms?: readonly string[];
+  /** How far clocks may be apart, in seconds. Default 5. */
   readonly clockTolerance?: number;
+  /** What the header `typ` has to be, such as `at+jwt` (RFC 9068). Default: anything. */
   readonly typ?: string;
+  /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
   readonly maxTokenAge?: number;
 }
 

@@ -7,11 +7,12 @@ import {
   type ServerInterceptor,
   type ServerOptions,
 } from "@grpc/grpc-js";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { A2AService, TaskSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createGrpcBinding } from "../../../../src/binding/grpc/embedded/binding.js";
 import { defaultLimits } from "../../../../src/core/limits.js";
 import type { Invoke } from "../../../../src/service/invoke.js";
+import { uncaughtFaults } from "../../../support/faults.js";
 import {
   callStream,
   callUnary,
@@ -26,13 +27,7 @@ import {
 
 /** A fault while one call is handled is the end of this call: never of the process, and never of its connection. */
 
-const faults: unknown[] = [];
-const note = (error: unknown): void => void faults.push(error);
-beforeEach(() => {
-  faults.length = 0;
-  process.on("uncaughtException", note).on("unhandledRejection", note);
-});
-afterEach(() => void process.off("uncaughtException", note).off("unhandledRejection", note));
+const faults = uncaughtFaults();
 
 const thrower = (): never => {
   throw new Error("a fault");
