@@ -71,7 +71,7 @@ describe.each(supported)("Node.js $node with npm $npm", (version) => {
     "passes the core of the tests",
     async ({ skip }) => {
       skip(!isInstalled, "it is not installed");
-      const options = "--reporter=dot --testTimeout=60000";
+      const options = "--reporter=dot --testTimeout=60000 --maxWorkers=2";
       const child = clone.run(`node node_modules/vitest/vitest.mjs run ${core.join(" ")} ${options}`, {
         NO_COLOR: "1",
       });
