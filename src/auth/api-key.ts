@@ -37,14 +37,12 @@ export function apiKey(options: ApiKeyOptions): SecurityScheme {
     open: ({ limits }) => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);
       const find = check ?? known;
-      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
       return {
         check: (call) => {
           const key = keyOf(call, options);
           if (key === undefined) return undefined;
           if (key.length > limits.maxCredentialLength) return refused;
-          const caller = find(key, call);
-          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+          return refused.unless(find(key, call));
         },
       };
     },

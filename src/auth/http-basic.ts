@@ -39,15 +39,13 @@ export function httpBasic(options: BasicOptions): SecurityScheme {
       const entries = users.map((user) => ({ ...user, owner: user.owner ?? user.name }));
       const known = knownSecrets(entries, ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
-      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
       return {
         check: (call) => {
           const credentials = httpCredentials(call, "basic");
           if (credentials === undefined) return undefined;
           const given = credentials.length > limits.maxCredentialLength ? undefined : nameAndPassword(credentials);
           if (given === undefined) return refused;
-          const caller = find(given.name, given.password, call);
-          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+          return refused.unless(find(given.name, given.password, call));
         },
       };
     },

@@ -38,14 +38,12 @@ export function httpBearer(options: BearerOptions): SecurityScheme {
     faults: faultsOf(options),
     open: ({ limits }) => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);
-      const judge = (caller: CallerInput | undefined): CallerInput | Refusal => caller ?? refused;
       return {
         check: (call) => {
           const token = httpCredentials(call, "bearer");
           if (token === undefined) return undefined;
           if (token === "" || token.length > limits.maxCredentialLength) return refused;
-          const caller = find(token, call);
-          return caller instanceof Promise ? caller.then(judge) : judge(caller);
+          return refused.unless(find(token, call));
         },
       };
     },

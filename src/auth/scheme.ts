@@ -46,11 +46,18 @@ export interface SchemeCheck {
   recall?(call: Call): CallerInput | undefined;
 }
 
+type FoundCaller = CallerInput | undefined;
+
 /** Credentials that are not accepted. The text goes to the client: it names what is wrong, and never the credentials. */
 export class Refusal {
   readonly description: string;
 
   constructor(description: string) {
     this.description = description;
+  }
+
+  /** The caller that was found, or this where there is none. */
+  unless(found: FoundCaller | Promise<FoundCaller>): CallerInput | Refusal | Promise<CallerInput | Refusal> {
+    return found instanceof Promise ? found.then((caller) => caller ?? this) : (found ?? this);
   }
 }
