@@ -1,4 +1,5 @@
 import type { Limits } from "../core/limits.js";
+import { makeRoom } from "../core/make-room.js";
 import { sourceOf } from "../core/source.js";
 
 interface Failures {
@@ -32,8 +33,7 @@ export class Throttle {
     const source = sourceOf(address);
     const left = Math.max(0, this.#left(source) - 1);
     this.#failures.delete(source);
-    const oldest = this.#failures.keys().next();
-    if (this.#failures.size >= this.#limits.maxFailedAddresses && !oldest.done) this.#failures.delete(oldest.value);
+    makeRoom(this.#failures, this.#limits.maxFailedAddresses);
     this.#failures.set(source, { left, at: performance.now() });
   }
 

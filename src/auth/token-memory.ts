@@ -1,6 +1,7 @@
 import * as crypto from "node:crypto";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
+import { makeRoom } from "../core/make-room.js";
 
 interface Remembered {
   readonly caller: CallerInput;
@@ -37,8 +38,7 @@ export class TokenMemory {
     const { credentialMemoryMs, maxRememberedCredentials } = this.#limits;
     const key = digest(token);
     this.#callers.delete(key);
-    const oldest = this.#callers.keys().next();
-    if (this.#callers.size >= maxRememberedCredentials && !oldest.done) this.#callers.delete(oldest.value);
+    makeRoom(this.#callers, maxRememberedCredentials);
     this.#callers.set(key, { caller, forgetAt: performance.now() + credentialMemoryMs, endsAt: endsAt * 1000 });
   }
 }

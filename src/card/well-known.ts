@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { makeRoom } from "../core/make-room.js";
 import { jsonWriter } from "../wire/json-writer.js";
 
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
@@ -80,8 +81,7 @@ export function cardText(card: AgentCard): string {
 function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered {
   const body = Buffer.from(text);
   const made = { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
-  const oldest = kept.keys().next();
-  if (kept.size >= MAX_KEPT && !oldest.done) kept.delete(oldest.value);
+  makeRoom(kept, MAX_KEPT);
   kept.set(key, made);
   return made;
 }
