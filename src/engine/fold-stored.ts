@@ -1,5 +1,6 @@
 import { nextRound } from "../core/rounds.js";
-import { type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import { isOf } from "../store/check.js";
+import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { SnapshotReader, TaskFold } from "../task/fold.js";
 
@@ -22,12 +23,13 @@ export interface FoldedTask {
 }
 
 /**
- * Reads and folds one task, as of the moment that it is first looked at; undefined when there is none. A small one is
- * one read; a large one comes in pieces, and the event loop goes on between them.
+ * Reads and folds one task, as of the moment that it is first looked at; undefined when there is none, or none of the scope. A
+ * small one is one read; a large one comes in pieces, and the event loop goes on between them.
  */
-export async function foldStored(store: TaskStore, taskId: string): Promise<FoldedTask | undefined> {
-  const loaded = await store.load({ taskId });
-  return loaded && (foldSmall(loaded) ?? foldLarge(store, loaded));
+export async function foldStored(store: TaskStore, taskId: string, of?: TaskScope): Promise<FoldedTask | undefined> {
+  const loaded = await store.load({ taskId, of });
+  if (loaded === undefined || (of !== undefined && !isOf(loaded.head, of))) return undefined;
+  return foldSmall(loaded) ?? foldLarge(store, loaded);
 }
 
 /** Folds what came as a whole and is quick to fold; undefined for what is not. */

@@ -1,5 +1,6 @@
 import { TransientMap } from "../core/transient.js";
-import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { isOf } from "../store/check.js";
+import type { TaskHead, TaskScope, TaskStore } from "../store/task-store.js";
 import { TaskFold } from "../task/fold.js";
 import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
@@ -31,10 +32,18 @@ export class TaskLogCache {
     return this.#logs.values();
   }
 
-  /** A task's log, kept in memory until `release`; it is read when needed. Undefined when there is no such task. */
-  async acquire(taskId: string): Promise<TaskLog | undefined> {
-    const log = this.#logs.get(taskId) ?? (await this.#load(taskId));
-    if (log === undefined) return undefined;
+  /**
+   * A task's log, kept in memory until `release`; it is read when needed. Undefined when there is no such task, or none of
+   * the scope: both are found out by the same read, wherever the task is.
+   * @param of left out: whoever has it
+   */
+  async acquire(taskId: string, of?: TaskScope): Promise<TaskLog | undefined> {
+    const known = this.#logs.get(taskId);
+    const isSeen = known !== undefined && (of === undefined || isOf(known.head, of));
+    const loaded = isSeen ? known : await this.#load(taskId, of);
+    if (loaded === undefined) return undefined;
+    // Another load may have ended first: there is one log for a task.
+    const log = this.#logs.get(taskId) ?? loaded;
     log.retain();
     this.#logs.set(taskId, log);
     return log;
@@ -63,17 +72,19 @@ export class TaskLogCache {
     } else void log.stored().then(() => this.evict(log));
   }
 
-  #load(taskId: string): Promise<TaskLog | undefined> {
-    let loading = this.#loading.get(taskId);
+  #load(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
+    // Of another scope it is another question.
+    const key = of === undefined ? taskId : JSON.stringify([taskId, of.tenant, of.owner]);
+    let loading = this.#loading.get(key);
     if (loading === undefined) {
-      loading = this.#read(taskId).finally(() => this.#loading.delete(taskId));
-      this.#loading.set(taskId, loading);
+      loading = this.#read(taskId, of).finally(() => this.#loading.delete(key));
+      this.#loading.set(key, loading);
     }
     return loading;
   }
 
-  async #read(taskId: string): Promise<TaskLog | undefined> {
-    const folded = await foldStored(this.#store, taskId);
+  async #read(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
+    const folded = await foldStored(this.#store, taskId, of);
     if (folded === undefined) return undefined;
     const known = this.#logs.get(taskId);
     return known ?? new TaskLog({ store: this.#store, ...folded });

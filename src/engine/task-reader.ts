@@ -1,7 +1,15 @@
 import { background } from "../core/background.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { type ListRequest, type LoadedTask, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
+import { isOf } from "../store/check.js";
+import {
+  type ListRequest,
+  type LoadedTask,
+  StoreError,
+  type TaskHead,
+  type TaskScope,
+  type TaskStore,
+} from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "./fold-stored.js";
@@ -72,14 +80,15 @@ export class TaskReader {
   }
 
   /**
-   * One task; undefined when there is none.
+   * One task; undefined when the scope has none. Of a task of another scope no more is read than of one that is not there,
+   * also where it is in memory.
    * @throws StoreError; A2AError TASK_DAMAGED
    */
-  async get(taskId: string): Promise<ReadTask | undefined> {
+  async get(taskId: string, scope: TaskScope): Promise<ReadTask | undefined> {
     const live = this.#options.live(taskId, 1);
-    if (live !== undefined) return live;
+    if (live !== undefined && isOf(live.head, scope)) return live;
     try {
-      return await this.#read(taskId);
+      return await this.#read(taskId, scope);
     } catch (error) {
       if (isTrouble(error)) throw error;
       this.#options.logger.error({ err: error, taskId }, "a task cannot be read");
@@ -193,9 +202,10 @@ export class TaskReader {
     }
   }
 
-  async #read(taskId: string): Promise<ReadTask | undefined> {
-    const loaded = await this.#options.store.load({ taskId });
-    return loaded && (foldSmall(loaded) ?? this.#liveOrLarge(loaded));
+  async #read(taskId: string, of: TaskScope): Promise<ReadTask | undefined> {
+    const loaded = await this.#options.store.load({ taskId, of });
+    if (loaded === undefined || !isOf(loaded.head, of)) return undefined;
+    return foldSmall(loaded) ?? this.#liveOrLarge(loaded);
   }
 
   async #liveOrLarge(loaded: LoadedTask): Promise<ReadTask | undefined> {

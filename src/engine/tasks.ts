@@ -2,7 +2,7 @@ import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../agent/turn.js";
 import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import type { ListRequest, TaskHead, TaskStore } from "../store/task-store.js";
+import type { ListRequest, TaskScope, TaskStore } from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import type { CursorSource } from "./cursor/reader.js";
 import { toCallerError } from "./outage.js";
@@ -13,10 +13,7 @@ import { TaskLogCache } from "./task-log-cache.js";
 import { type TaskPage, TaskReader } from "./task-reader.js";
 
 /** The tasks that a call may see. All others do not exist for it (specification 13.1). */
-export interface Scope {
-  readonly tenant: string;
-  readonly owner: string;
-}
+export type Scope = TaskScope;
 
 /** What the tasks of an engine are read with. */
 export interface TasksSource {
@@ -78,13 +75,13 @@ export class Tasks {
   async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
     let log: TaskLog | undefined;
     try {
-      log = await this.logs.acquire(taskId);
+      log = await this.logs.acquire(taskId, scope);
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read in the store what this process has not been notified of yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
       else if (this.#source.store.shared || log.uncertain) await log.refresh();
       // A log without a stored entry belongs to a task that no client knows of yet.
-      if (log.fold.position > 0 && isOf(log.head, scope)) return log;
+      if (log.fold.position > 0) return log;
       throw taskNotFound(taskId);
     } catch (error) {
       if (log !== undefined) this.logs.release(log);
@@ -103,8 +100,8 @@ export class Tasks {
 
   /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
   async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
-    const found = await this.#reader.get(taskId).catch(this.#fail);
-    if (found === undefined || found.fold.position === 0 || !isOf(found.head, scope)) throw taskNotFound(taskId);
+    const found = await this.#reader.get(taskId, scope).catch(this.#fail);
+    if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
     return found;
   }
 
@@ -130,10 +127,6 @@ export class Tasks {
   readonly #fail = (error: unknown): never => {
     throw toCallerError(this.#source.logger, error);
   };
-}
-
-function isOf(head: TaskHead, scope: Scope): boolean {
-  return head.tenant === scope.tenant && head.owner === scope.owner;
 }
 
 function nextChange(log: TaskLog): Promise<void> {

@@ -1,4 +1,4 @@
-import { type AppendRequest, type Fence, type IdempotencyRecord, StoreError } from "./task-store.js";
+import { type AppendRequest, type Fence, type IdempotencyRecord, StoreError, type TaskScope } from "./task-store.js";
 
 /** What a store knows of a task when an append arrives. */
 export interface StoredTask {
@@ -70,4 +70,9 @@ function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
 /** Whether a lease is the one that a fence names. */
 export function holds(fence: Fence, lease: Fence | null | undefined): boolean {
   return lease?.holder === fence.holder && lease.attempt === fence.attempt;
+}
+
+/** Whether a task is of a scope. */
+export function isOf(task: TaskScope, scope: TaskScope): boolean {
+  return task.tenant === scope.tenant && task.owner === scope.owner;
 }

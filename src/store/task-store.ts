@@ -40,7 +40,7 @@ export interface TaskStore {
    * What is needed to fold a task, as of one moment: its head, the newest snapshot, and the entries after that; or
    * undefined. What is large comes in pieces: further ones come from `readSnapshot` and `read`.
    */
-  load(request: { readonly taskId: string }): Promise<LoadedTask | undefined>;
+  load(request: LoadRequest): Promise<LoadedTask | undefined>;
 
   /**
    * `load` of many tasks at once, in the given order: perhaps of the first ones alone (it may be bounded by bytes), but
@@ -136,6 +136,22 @@ export interface TaskStore {
 
   /** Waits for what was appended, then lets go of every resource. Later calls fail with `closed`. */
   close(): Promise<void>;
+}
+
+/** Whose tasks: those of one owner under one tenant. */
+export interface TaskScope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** A task to be read. */
+export interface LoadRequest {
+  readonly taskId: string;
+  /**
+   * Only if it is of this scope: a task of anybody else is not there. No more of it is read than its head, so that the
+   * time says nothing of it either (specification 13.1). Default: whoever has it.
+   */
+  readonly of?: TaskScope | undefined;
 }
 
 /** What an append says of its task, for lists and filters. Times are milliseconds since the epoch. */

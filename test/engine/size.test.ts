@@ -257,7 +257,7 @@ describe("a large task", { timeout: 60_000 }, () => {
       caughtUp: never,
       maxPageBytes: 1,
     });
-    const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a")));
+    const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a", head)));
     expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
     expect(reads).toBeLessThanOrEqual(4);
     // What came meanwhile is seen by calls that ask afterwards.
@@ -267,7 +267,7 @@ describe("a large task", { timeout: 60_000 }, () => {
       event: { case: "artifact", value: { artifact: { artifactId: "y" } } },
     });
     await store.append({ head: { ...head, position: 5, generation: 5 }, expected: 4, entries: [encodeEntry(more)] });
-    expect((await reader.get("a"))?.fold.position).toBe(5);
+    expect((await reader.get("a", head))?.fold.position).toBe(5);
   });
 
   it("is not read while it is written: a list waits for the answer to what it has seen in the store", async () => {

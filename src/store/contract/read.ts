@@ -1,4 +1,15 @@
-import { bytesOf, countTo, create, follow, headOf, readAll, type StoreContract, scenario, textOf } from "./setup.js";
+import {
+  bytesOf,
+  countTo,
+  create,
+  follow,
+  headOf,
+  OWNER,
+  readAll,
+  type StoreContract,
+  scenario,
+  textOf,
+} from "./setup.js";
 
 /** `read`, `load` and `saveSnapshot`. */
 export function readContract(contract: StoreContract): void {
@@ -60,6 +71,22 @@ function reading(contract: StoreContract): void {
 
 function loading(contract: StoreContract): void {
   const { expect } = contract.suite;
+
+  scenario(contract, "knows a task of another owner or tenant as little as one that is not there", async (store) => {
+    await create(store, { taskId: "a" }, 3);
+    const whole = await store.load({ taskId: "a" });
+    expect(whole?.entries).toHaveLength(3);
+    expect(await store.load({ taskId: "a", of: OWNER })).toEqual(whole);
+    for (const of of [
+      { ...OWNER, owner: "other" },
+      { ...OWNER, owner: "" },
+      { ...OWNER, tenant: "other" },
+      { tenant: OWNER.owner, owner: OWNER.tenant },
+    ]) {
+      expect(await store.load({ taskId: "a", of })).toBeUndefined();
+    }
+    expect(await store.load({ taskId: "b", of: OWNER })).toBeUndefined();
+  });
 
   scenario(contract, "gives the whole log when there is no snapshot", async (store) => {
     const head = await follow(store, await create(store, { taskId: "a" }, 2), {}, 3);

@@ -1,5 +1,5 @@
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { checkRequest, holds, refusal } from "../check.js";
+import { checkRequest, holds, isOf, refusal } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
@@ -15,6 +15,7 @@ import {
   type ListPage,
   type ListRequest,
   type LoadedTask,
+  type LoadRequest,
   type PushConfigKey,
   type SnapshotPiece,
   type StoredPushConfig,
@@ -100,9 +101,9 @@ class MemoryStore implements TaskStore {
     return this.#task(taskId)?.head;
   }
 
-  async load({ taskId }: { readonly taskId: string }): Promise<LoadedTask | undefined> {
+  async load({ taskId, of }: LoadRequest): Promise<LoadedTask | undefined> {
     const task = this.#task(taskId);
-    if (task === undefined) return undefined;
+    if (task === undefined || (of !== undefined && !isOf(task.head, of))) return undefined;
     const { head, snapshot } = task;
     const whole = snapshot?.pieces === undefined;
     const entries = whole ? page(task.entries, snapshot?.position ?? 0, Number.POSITIVE_INFINITY) : [];

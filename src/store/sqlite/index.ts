@@ -140,7 +140,7 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
       return writer.append(request);
     },
     head: async ({ taskId }) => reader.head(taskId),
-    load: async ({ taskId }) => reader.load(taskId),
+    load: async (request) => reader.load(request),
     loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
     readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
     read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),

@@ -1,3 +1,4 @@
+import { isOf } from "../check.js";
 import {
   type HeldLease,
   type IdempotencyKey,
@@ -6,11 +7,13 @@ import {
   type ListPage,
   type ListRequest,
   type LoadedTask,
+  type LoadRequest,
   type PushConfigKey,
   type StoredPushConfig,
   type StoredSnapshot,
   StoreError,
   type TaskHead,
+  type TaskScope,
 } from "../task-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -88,8 +91,8 @@ export class Reader {
     });
   }
 
-  load(taskId: string): LoadedTask | undefined {
-    return this.#atOnce("load", () => this.#load(taskId, READ_BYTES));
+  load({ taskId, of }: LoadRequest): LoadedTask | undefined {
+    return this.#atOnce("load", () => this.#load(taskId, READ_BYTES, of));
   }
 
   loadMany(taskIds: readonly string[]): (LoadedTask | undefined)[] {
@@ -165,13 +168,15 @@ export class Reader {
     this.#db.close();
   }
 
-  #load(taskId: string, maxBytes: number): LoadedTask | undefined {
+  #load(taskId: string, maxBytes: number, of?: TaskScope): LoadedTask | undefined {
     const row = this.#head.get(taskId);
     if (row === undefined) return undefined;
+    const head = toHead(row);
+    if (of !== undefined && !isOf(head, of)) return undefined;
     const snapshot = this.#loadSnapshot(taskId);
     const whole = snapshot?.pieces === undefined;
     const entries = whole ? this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, maxBytes) : [];
-    return { head: toHead(row), snapshot, entries };
+    return { head, snapshot, entries };
   }
 
   #loadSnapshot(taskId: string): StoredSnapshot | undefined {
