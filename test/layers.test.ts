@@ -26,8 +26,12 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "agent", "auth", "version"],
     because: "a card describes agents; serving it is the server's part",
   },
+  push: {
+    may: ["core", "wire", "task", "store", "engine", "card"],
+    because: "notifications are cursors over the log; which calls ask for them is the service's business",
+  },
   service: {
-    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "version"],
+    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
   },
   http: {
@@ -53,6 +57,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "binding",
       "page",
       "version",
+      "push",
     ],
     because: "the composition root sees everything but the command line",
   },

@@ -100,7 +100,9 @@ function serve(
   if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
   const typos = agentFaults(agent);
   if (typos.length > 0) return { faults: typos };
-  const all: ServerCapabilities = { ...wired, extendedAgentCard: agent.extendedCard !== undefined };
+  // There is nothing to notify of where there are no tasks.
+  const pushNotifications = wired.pushNotifications && agent.responds !== "message";
+  const all: ServerCapabilities = { ...wired, pushNotifications, extendedAgentCard: agent.extendedCard !== undefined };
   const { extendedCard, security } = agent;
   const declared = securityFaultsOf(agent);
   if (declared.length > 0) return { faults: declared };

@@ -70,7 +70,9 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
 
 function claimFaults(claimed: AgentCapabilities, wired: ServerCapabilities): string[] {
   return claimed.pushNotifications === true && !wired.pushNotifications
-    ? ["capabilities.pushNotifications is true, but this server sends no push notifications"]
+    ? [
+        "capabilities.pushNotifications is true, but none are sent: they need the option push, and an agent that makes tasks",
+      ]
     : [];
 }
 

@@ -36,6 +36,14 @@ export interface Limits {
   readonly maxExtensions: number;
   /** Cards whose signatures are kept, one for each content: extended cards may differ from caller to caller. Default 256. */
   readonly maxSignedCards: number;
+  /** Push notification configurations of one task that is not over, or has notifications to deliver. Default 16. */
+  readonly maxPushConfigsPerTask: number;
+  /** The same of all tasks of one owner. Default 10,000. */
+  readonly maxPushConfigsPerOwner: number;
+  /** Characters of the URL of a push notification configuration. Default 2,048. */
+  readonly maxPushUrlLength: number;
+  /** Characters of its token, and of its credentials. Default 4,096. */
+  readonly maxPushSecretLength: number;
   /** Calls in one JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
   /** Bytes of the answers to one JSON-RPC batch; members beyond them are answered by an error. Default 64 MiB. */
@@ -190,6 +198,10 @@ export const defaultLimits: Limits = {
   maxReferences: 100,
   maxExtensions: 32,
   maxSignedCards: 256,
+  maxPushConfigsPerTask: 16,
+  maxPushConfigsPerOwner: 10_000,
+  maxPushUrlLength: 2_048,
+  maxPushSecretLength: 4_096,
   maxBatch: 100,
   maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,

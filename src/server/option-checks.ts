@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { isHost } from "../http/request-origin.js";
+import { pushFaults } from "../push/option-checks.js";
 import { shown } from "./option-kinds.js";
-import { tlsFaults } from "./tls.js";
+import { authorityFaults, tlsFaults } from "./tls.js";
 
 // Each function returns what is wrong with the value of an option, as sentences that begin with its name; empty when nothing
 // is. Options from plain JavaScript may have values of any type.
@@ -84,4 +85,20 @@ export function host(name: string, given: string): string[] {
 
 export function tls(_name: string, given: unknown): readonly string[] {
   return tlsFaults(given);
+}
+
+export function push(name: string, given: unknown): readonly string[] {
+  const { tls: used } = (given ?? {}) as { tls?: unknown };
+  const faults = pushFaults(name, given);
+  if (faults.length > 0 || used === undefined) return faults;
+  return clientTlsFaults(used as object).map((fault) => fault.replace(/^tls/, `${name}.tls`));
+}
+
+/** What is wrong with the TLS of a client, which may have authorities, a certificate, or both. */
+function clientTlsFaults({ ca, cert, key }: { ca?: unknown; cert?: unknown; key?: unknown }): string[] {
+  if ((cert === undefined) !== (key === undefined)) return ["tls needs both cert and key, or neither"];
+  return [
+    ...(cert === undefined ? [] : tlsFaults({ cert, key })),
+    ...[ca ?? []].flat().flatMap((each) => authorityFaults(String(each))),
+  ];
 }

@@ -130,6 +130,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   },
   cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "how long clients may cache a card" },
   cardSigning: { kind: codeOnly(cardSigningFaults), otherwise: "cards are not signed" },
+  push: {
+    kind: { ...yesNo, faults: checks.push, show: (push) => (push === false ? "off" : "on") },
+    help: "send push notifications to the webhooks that clients name",
+    otherwise: "off",
+  },
   page: {
     kind: onOff,
     help: "show browsers a page at /, with a box to talk to the agent",

@@ -10,6 +10,7 @@ import type { EngineOptions } from "../engine/engine.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { TlsFiles } from "../http/node/listen.js";
 import type { Trust } from "../http/request-origin.js";
+import type { PushOptions } from "../push/options.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
@@ -97,6 +98,12 @@ export interface A2AOptions extends AgentsInput {
    * An embedded handler, and a server behind a trusted proxy, need `publicUrl` for it. Default: cards are not signed.
    */
   readonly cardSigning?: CardSigning;
+  /**
+   * Sends push notifications (specification 3.5.3) to the webhooks that clients name, for every agent that makes tasks. True: to public
+   * addresses by https alone, every event, unsigned. An object says otherwise; each of its options has a docstring (`PushOptions`).
+   * Default: off, and cards say so.
+   */
+  readonly push?: boolean | PushOptions;
   /** Path that requests begin with, where the framework that mounts the handler does not remove it. */
   readonly basePath?: string;
 }
@@ -138,6 +145,8 @@ export interface Settings {
   readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
   readonly cardSigning: CardSigning | undefined;
+  /** Undefined where no push notifications are sent. */
+  readonly push: PushOptions | undefined;
   readonly page: boolean;
   readonly basePath: string;
   readonly host: string;
@@ -192,6 +201,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     cardGrpc: all.cardGrpc,
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
     cardSigning: all.cardSigning,
+    push: pushOf(all.push),
     page: all.page ?? listens,
     basePath: all.basePath,
     host: all.host,
@@ -249,9 +259,17 @@ function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], un
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function agentsOf(options: AgentsInput): { agents?: AgentDirectory; faults: readonly string[] } {
+function pushOf(push: A2AOptions["push"]): PushOptions | undefined {
+  return typeof push === "object" ? push : push === true ? {} : undefined;
+}
+
+function agentsOf(options: Pick<A2AOptions, keyof AgentsInput | "push">): {
+  agents?: AgentDirectory;
+  faults: readonly string[];
+} {
   try {
-    return { agents: registerAgents(options, { pushNotifications: false, extensions: [resumeExtension] }), faults: [] };
+    const pushNotifications = pushOf(options.push) !== undefined;
+    return { agents: registerAgents(options, { pushNotifications, extensions: [resumeExtension] }), faults: [] };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults };

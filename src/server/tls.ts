@@ -26,7 +26,7 @@ export function tlsFaults(given: unknown): string[] {
 }
 
 /** Node.js ignores what is no certificate among authorities: no client would be let in, and nobody would know why. */
-function authorityFaults(ca: string): string[] {
+export function authorityFaults(ca: string): string[] {
   const all = certificatesIn(ca);
   if (all.length === 0) return ["tls: ca has no certificate in PEM"];
   for (const pem of all) new X509Certificate(pem);

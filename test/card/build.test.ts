@@ -149,7 +149,9 @@ describe("checkCard()", () => {
     [
       "push notifications that nobody sends",
       { capabilities: { pushNotifications: true } },
-      ["capabilities.pushNotifications is true, but this server sends no push notifications"],
+      [
+        "capabilities.pushNotifications is true, but none are sent: they need the option push, and an agent that makes tasks",
+      ],
     ],
     [
       "a signature over something else",
