@@ -57,7 +57,7 @@ export type { CardAlgorithm } from "./card/signing/algorithms.js";
 export type { CardKey } from "./card/signing/card-keys.js";
 export type { CardSigning } from "./card/signing/signer.js";
 export { Call, type CallStart, type ClientCertificate, type Peer } from "./core/call.js";
-export { anonymous, type Caller, type CallerInput } from "./core/caller.js";
+export { anonymous, type Caller, type CallerInput, type OwnerOf } from "./core/caller.js";
 export {
   A2AError,
   type A2AErrorOptions,

@@ -1,3 +1,5 @@
+import { A2AError } from "./error.js";
+
 /** Who calls, as the authenticator found out. */
 export interface Caller {
   /** Owner of what the caller creates; tasks of other owners do not exist for it. Empty for the anonymous caller. */
@@ -6,6 +8,8 @@ export interface Caller {
   readonly authenticated: boolean;
   /** Scopes or roles granted to the caller, for the agent's own decisions. */
   readonly scopes: readonly string[];
+  /** The name that the authentication gave the caller, where the server's `ownerOf` made another owner of it. */
+  readonly subject?: string;
   /** Further facts for the agent, such as verified token claims. Never stored, never logged. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -20,3 +24,23 @@ export const anonymous: Caller = Object.freeze({
   scopes: Object.freeze([]),
   claims: Object.freeze({}),
 });
+
+/**
+ * Says to whom belongs what a caller creates, such as an organisation whose members see each other's tasks; undefined refuses the
+ * caller. `owner` is the name that the authentication gave it.
+ */
+export type OwnerOf = (caller: Caller) => string | undefined;
+
+/**
+ * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
+ * @throws A2AError PERMISSION_DENIED where it belongs to nobody
+ */
+export function withOwner(caller: Caller, ownerOf: OwnerOf | undefined): Caller {
+  if (ownerOf === undefined || !caller.authenticated) return caller;
+  const owner: unknown = ownerOf(caller);
+  // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers.
+  if (typeof owner !== "string" || owner === "") {
+    throw new A2AError("PERMISSION_DENIED", "The caller has no place on this server.");
+  }
+  return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };
+}

@@ -26,6 +26,10 @@ export function authenticator(name: string, value: unknown): string[] {
   return typeof given?.authenticate === "function" ? [] : [`${name} has no function authenticate`];
 }
 
+export function aFunction(name: string, value: unknown): string[] {
+  return typeof value === "function" ? [] : [`${name} is ${shown(value)}, not a function`];
+}
+
 export function interceptors(name: string, given: unknown): string[] {
   const areFunctions = Array.isArray(given) && given.every((each) => typeof each === "function");
   return areFunctions ? [] : [`${name} is not a list of functions (next) => (invocation) => next(invocation)`];

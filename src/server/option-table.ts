@@ -84,6 +84,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   limits: { kind: codeOnly(limitFaults) },
   logger: { kind: codeOnly(checks.logger) },
   authenticator: { kind: codeOnly(checks.authenticator) },
+  ownerOf: { kind: codeOnly(checks.aFunction) },
   interceptors: { kind: codeOnly(checks.interceptors) },
   strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
   idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },

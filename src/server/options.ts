@@ -3,6 +3,7 @@ import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import type { CardSigning } from "../card/signing/signer.js";
+import type { OwnerOf } from "../core/caller.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
@@ -35,6 +36,12 @@ export interface A2AOptions extends AgentsInput {
    * Default: every caller is anonymous.
    */
   readonly authenticator?: Authenticator;
+  /**
+   * Says to whom belongs what a caller creates, such as an organisation whose members see each other's tasks:
+   * `({ claims }) => claims.org`. It gets the caller as the authentication found it, once per call, and never an anonymous one;
+   * undefined refuses the caller (PERMISSION_DENIED). Its former name is then `caller.subject`. Default: that name.
+   */
+  readonly ownerOf?: OwnerOf;
   /**
    * Run around every call of every binding, after authentication, in the order given: for rate limits, audit or telemetry.
    * Each has the form `(next) => (invocation) => next(invocation)`, with code before or after. Default: none.
@@ -129,7 +136,7 @@ export interface Settings {
   /** Options of the service only. */
   readonly service: Pick<
     ServiceOptions,
-    "authenticator" | "ignoresSecurity" | "interceptors" | "strictVersion" | "idempotentMessageIds"
+    "authenticator" | "ownerOf" | "ignoresSecurity" | "interceptors" | "strictVersion" | "idempotentMessageIds"
   >;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
@@ -185,7 +192,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     service: {
       strictVersion,
       idempotentMessageIds,
-      ...given({ authenticator: all.authenticator, interceptors: all.interceptors }),
+      ...given({ authenticator: all.authenticator, interceptors: all.interceptors, ownerOf: all.ownerOf }),
     },
     agents,
     versions: servedVersions,

@@ -50,7 +50,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
 
 /** What finds the caller out. Servers without authentication have nothing of it in their chain. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
-  const { agents, authenticator, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
+  const { agents, authenticator, ownerOf, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
   if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {
     const mayMove = (options.interceptors ?? []).length > 0;
     const parts = {
@@ -59,12 +59,13 @@ function authenticationOf(options: ServiceOptions): { first: readonly Intercepto
       logger,
       mayMove,
       resourceMetadata,
+      ownerOf,
       ...(authenticator !== undefined && { authenticator }),
     };
     const { first, last } = enforceSecurity(parts);
     return { first: [first], last: [last] };
   }
-  return { first: authenticator === undefined ? [] : [authenticate(authenticator)], last: [] };
+  return { first: authenticator === undefined ? [] : [authenticate(authenticator, ownerOf)], last: [] };
 }
 
 /** The eleven operations of section 3.1. */

@@ -2,6 +2,7 @@ import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory } from "../card/agents.js";
 import type { Call } from "../core/call.js";
+import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
@@ -16,6 +17,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** For agents that declare no `security`. Without one their callers are anonymous, and each sees the tasks of all anonymous callers. */
   readonly authenticator?: Authenticator;
+  /** Whose is what a caller creates. Default: the name that the authentication gave it. */
+  readonly ownerOf?: OwnerOf;
   /** Lets the authenticator alone say who calls, whatever agents declare: for tests, which choose their callers. */
   readonly ignoresSecurity?: boolean;
   /** Run around every call, after authentication and before anything else looks at the call; the first is outermost. */

@@ -2,21 +2,21 @@ import type { Authenticator } from "../../auth/authenticator.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
 import type { Call } from "../../core/call.js";
-import type { CallerInput } from "../../core/caller.js";
+import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Interceptor, Invocation } from "../invoke.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
-export function authenticate(authenticator: Authenticator): Interceptor {
+export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): Interceptor {
   return (next) => async (invocation) => {
-    await identify(authenticator, invocation.call);
+    await identify(authenticator, invocation.call, ownerOf);
     return next(invocation);
   };
 }
 
-async function identify(authenticator: Authenticator, call: Call): Promise<void> {
+async function identify(authenticator: Authenticator, call: Call, ownerOf: OwnerOf | undefined): Promise<void> {
   const caller: unknown = await authenticator.authenticate(call);
   // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
   if (!isCaller(caller)) {
@@ -26,7 +26,7 @@ async function identify(authenticator: Authenticator, call: Call): Promise<void>
   }
   // Absent fields get the values of a caller of whom nothing more is known.
   const { owner, authenticated = true, scopes = [], claims = {} } = caller;
-  call.caller = { owner, authenticated, scopes, claims };
+  call.caller = withOwner({ owner, authenticated, scopes, claims }, ownerOf);
 }
 
 function isCaller(value: unknown): value is CallerInput {
@@ -38,6 +38,8 @@ export interface SecurityParts {
   readonly agents: AgentDirectory;
   /** For agents without a declaration. */
   readonly authenticator?: Authenticator;
+  /** See ServiceOptions. */
+  readonly ownerOf?: OwnerOf | undefined;
   readonly limits: Limits;
   readonly logger: Logger;
   /** Whether interceptors of the author's run in between, which may lead a call to another agent. */
@@ -58,7 +60,7 @@ interface GuardedAgent {
  * agent of the call is known for good, and looks at the skill.
  */
 export function enforceSecurity(parts: SecurityParts): { first: Interceptor; last: Interceptor } {
-  const { agents, authenticator, limits, logger, mayMove } = parts;
+  const { agents, authenticator, ownerOf, limits, logger, mayMove } = parts;
   const guards = new Guards({ limits, logger });
   const guarded = new Map<AgentRegistration, GuardedAgent>();
   for (const served of agents.all) {
@@ -75,14 +77,14 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
 
   const identifyFor = (served: AgentRegistration | undefined, call: Call): Promise<void> | undefined => {
     const guard = served === undefined ? undefined : guarded.get(served)?.guard;
-    if (guard === undefined) return authenticator === undefined ? undefined : identify(authenticator, call);
+    if (guard === undefined) return authenticator === undefined ? undefined : identify(authenticator, call, ownerOf);
     const caller = guard.admit(call);
     if (caller instanceof Promise) {
       return caller.then((known) => {
-        call.caller = known;
+        call.caller = withOwner(known, ownerOf);
       });
     }
-    call.caller = caller;
+    call.caller = withOwner(caller, ownerOf);
     return undefined;
   };
   return {
