@@ -8,7 +8,7 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
+import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../lf/a2a/v1/a2a_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNIn8KClB1c2hDb25maWcSNgoFcGxhaW4YASABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdIABIxCgZzZWFsZWQYAiABKAsyHy5wYXJsZXkubG9nLnYxLlNlYWxlZFB1c2hDb25maWdIAEIGCgRmb3JtIlUKEFNlYWxlZFB1c2hDb25maWcSDgoGb3JpZ2luGAEgASgJEg4KBmtleV9pZBgCIAEoCRINCgVub25jZRgDIAEoDBISCgpjaXBoZXJ0ZXh0GAQgASgMYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -212,4 +212,83 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
  */
 export const SnapshotSchema: GenMessage<Snapshot> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 2);
+
+/**
+ * A push notification configuration. Its ids are its row's.
+ *
+ * @generated from message parley.log.v1.PushConfig
+ */
+export type PushConfig = Message<"parley.log.v1.PushConfig"> & {
+  /**
+   * Either of two forms.
+   *
+   * @generated from oneof parley.log.v1.PushConfig.form
+   */
+  form: {
+    /**
+     * As its client gave it, without ids.
+     *
+     * @generated from field: lf.a2a.v1.TaskPushNotificationConfig plain = 1;
+     */
+    value: TaskPushNotificationConfig;
+    case: "plain";
+  } | {
+    /**
+     * The same, encrypted.
+     *
+     * @generated from field: parley.log.v1.SealedPushConfig sealed = 2;
+     */
+    value: SealedPushConfig;
+    case: "sealed";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message parley.log.v1.PushConfig.
+ * Use `create(PushConfigSchema)` to create a new message.
+ */
+export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 3);
+
+/**
+ * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. Ids and origin are authenticated with it, so that it cannot be moved.
+ *
+ * @generated from message parley.log.v1.SealedPushConfig
+ */
+export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
+  /**
+   * Scheme, host and port of its URL, readable without a key.
+   *
+   * @generated from field: string origin = 1;
+   */
+  origin: string;
+
+  /**
+   * Which key, by a digest of it.
+   *
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
+
+  /**
+   * Random, 12 bytes.
+   *
+   * @generated from field: bytes nonce = 3;
+   */
+  nonce: Uint8Array;
+
+  /**
+   * With the tag, 16 bytes, at the end.
+   *
+   * @generated from field: bytes ciphertext = 4;
+   */
+  ciphertext: Uint8Array;
+};
+
+/**
+ * Describes the message parley.log.v1.SealedPushConfig.
+ * Use `create(SealedPushConfigSchema)` to create a new message.
+ */
+export const SealedPushConfigSchema: GenMessage<SealedPushConfig> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 4);
 
