@@ -44,6 +44,34 @@ export interface Limits {
   readonly maxPushUrlLength: number;
   /** Characters of its token, and of its credentials. Default 4,096. */
   readonly maxPushSecretLength: number;
+  /** Push notification configurations that are delivered to at once. Default 256. */
+  readonly maxDeliveries: number;
+  /** The same of one host (scheme, name and port of the URL). Default 16. */
+  readonly maxDeliveriesPerHost: number;
+  /** Notifications that one host gets in a second, on average; a tenth of them may come at once. Default 100. */
+  readonly maxDeliveriesPerHostPerSecond: number;
+  /** How long a receiver may take for one notification, from the look-up of its name to the end of its answer, in milliseconds. Default 15 seconds. */
+  readonly pushTimeoutMs: number;
+  /** What is read of a receiver's answer, in bytes; of one that has more the connection is closed. Default 64 KiB. */
+  readonly maxPushAnswerBytes: number;
+  /**
+   * After the first failure a notification is tried again within this time, in milliseconds, and after each further one within
+   * twice as long; the moment in it is drawn by lot. Default 1 second.
+   */
+  readonly pushRetryMs: number;
+  /** The longest that such a time gets, in milliseconds, also where a receiver asks for more (`Retry-After`). Default 1 hour. */
+  readonly maxPushRetryMs: number;
+  /**
+   * A configuration whose notifications have failed for so long, in milliseconds, is given up: it becomes a dead letter. Default
+   * 24 hours.
+   */
+  readonly maxPushAgeMs: number;
+  /** Bytes of the notifications that are being sent at once, over all hosts; one that is larger goes alone. Default 64 MiB. */
+  readonly maxOutgoingPushBytes: number;
+  /** So many failures in a row, of whatever configuration, and a host rests. Default 5. */
+  readonly maxHostFailures: number;
+  /** The longest rest of a host between two tries, in milliseconds; the first one is `pushRetryMs`, each is twice the one before. Default 60 seconds. */
+  readonly maxHostRestMs: number;
   /** Calls in one JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
   /** Bytes of the answers to one JSON-RPC batch; members beyond them are answered by an error. Default 64 MiB. */
@@ -202,6 +230,17 @@ export const defaultLimits: Limits = {
   maxPushConfigsPerOwner: 10_000,
   maxPushUrlLength: 2_048,
   maxPushSecretLength: 4_096,
+  maxDeliveries: 256,
+  maxDeliveriesPerHost: 16,
+  maxDeliveriesPerHostPerSecond: 100,
+  pushTimeoutMs: 15_000,
+  maxPushAnswerBytes: 64 * 1024,
+  pushRetryMs: 1_000,
+  maxPushRetryMs: 3_600_000,
+  maxPushAgeMs: 24 * 3_600_000,
+  maxOutgoingPushBytes: 64 * 1024 * 1024,
+  maxHostFailures: 5,
+  maxHostRestMs: 60_000,
   maxBatch: 100,
   maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,
