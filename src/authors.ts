@@ -56,6 +56,8 @@ export { ConfigurationError } from "./card/faults.js";
 export type { CardAlgorithm } from "./card/signing/algorithms.js";
 export type { CardKey } from "./card/signing/card-keys.js";
 export type { CardSigning } from "./card/signing/signer.js";
+export type { AuditLog, AuditRecord } from "./core/audit.js";
+export { type AuditEvent, type AuditEventRow, type AuditOutcome, auditEvents } from "./core/audit-events.js";
 export { Call, type CallStart, type ClientCertificate, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput, type OwnerOf } from "./core/caller.js";
 export {

@@ -1,3 +1,4 @@
+import { forAudit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
@@ -133,17 +134,27 @@ export class Guard {
     const met = this.#requirements.find((parts) => parts.every((part) => meets(part, findings)));
     if (met !== undefined) return merged(met.map(({ named }) => findings.get(named) as CallerInput));
     if (retryAfterMs !== undefined) {
-      throw new A2AError("TOO_MANY_REQUESTS", "Too many attempts to authenticate have failed.", { retryAfterMs });
+      const refusal = new A2AError("TOO_MANY_REQUESTS", "Too many attempts to authenticate have failed.", {
+        retryAfterMs,
+      });
+      throw forAudit(refusal, { limit: "maxFailedAttempts" });
     }
     const all = [...findings.values()];
     if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;
     const lacking = this.#requirements.find((parts) => parts.every(({ named }) => isCaller(findings.get(named))));
     if (lacking !== undefined) throw denied(lacking, findings, (named) => this.#metadata(call, named));
     if (all.some((finding) => finding !== undefined && !isCaller(finding))) this.#throttle.fail(call.peer.address);
-    const refusal = all.find((finding) => finding instanceof Refusal);
-    throw new A2AError("UNAUTHENTICATED", refusal?.description ?? "Valid credentials are required.", {
-      headers: { "www-authenticate": this.#challenges(call, findings) },
-    });
+    throw this.#unknown(call, findings);
+  }
+
+  #unknown(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): A2AError {
+    const all = [...findings];
+    const [, refusal] = all.find(([, finding]) => finding instanceof Refusal) ?? [];
+    const [wrong] = all.find(([, finding]) => finding !== undefined && !isCaller(finding)) ?? [];
+    const description = (refusal as Refusal | undefined)?.description ?? "Valid credentials are required.";
+    const headers = { "www-authenticate": this.#challenges(call, findings) };
+    const note = wrong === undefined ? { reason: "missing" } : { reason: "refused", scheme: wrong.name };
+    return forAudit(new A2AError("UNAUTHENTICATED", description, { headers }), note);
   }
 
   #challenges(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): string {
@@ -245,8 +256,10 @@ function denied(
       ...(metadata !== undefined && { resource_metadata: metadata }),
     });
   });
-  return new A2AError("PERMISSION_DENIED", `The caller lacks the scope ${missing}.`, {
+  const refusal = new A2AError("PERMISSION_DENIED", `The caller lacks the scope ${missing}.`, {
     metadata: { scope: missing },
     headers: { "www-authenticate": challenges.join(", ") },
   });
+  const [first] = parts as [Part];
+  return forAudit(refusal, { scheme: first.named.name, owner: (findings.get(first.named) as CallerInput).owner });
 }

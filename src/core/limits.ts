@@ -194,6 +194,15 @@ export interface Limits {
   readonly failedAttemptMs: number;
   /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
   readonly maxFailedAddresses: number;
+  /**
+   * Records of one kind (event, reason and limit) from one address and owner that the audit log has at once in each
+   * `auditWindowMs`; more are joined to one with their count. Default 10.
+   */
+  readonly maxAuditRecordsPerSource: number;
+  /** The same in total, except for what the server does itself. Default 500. */
+  readonly maxAuditRecords: number;
+  /** For how long they are counted before the joined ones are written, in milliseconds. Default 10 seconds. */
+  readonly auditWindowMs: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
   /**
@@ -280,6 +289,9 @@ export const defaultLimits: Limits = {
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,
+  maxAuditRecordsPerSource: 10,
+  maxAuditRecords: 500,
+  auditWindowMs: 10_000,
   shutdownGraceMs: 10_000,
   closeTimeoutMs: 5_000,
 };

@@ -8,7 +8,11 @@ export interface Logger {
   warn(facts: object, message: string): void;
   /** What failed and needs somebody to look at it. */
   error(facts: object, message: string): void;
+  /** Makes a logger whose lines have these facts as well. Where there is one, the audit log has a logger of its own. */
+  child?(facts: object, options?: { readonly level?: string }): Logger;
 }
+
+type Level = Exclude<keyof Logger, "child">;
 
 const ignore = (): void => {};
 
@@ -17,7 +21,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 /** The logger, except that it never throws: facts may hold anything, also what throws when it is looked at. */
 export function guardedLogger(logger: Logger): Logger {
-  const guarded = (level: keyof Logger) => (facts: object, message: string) => {
+  const guarded = (level: Level) => (facts: object, message: string) => {
     try {
       logger[level](facts, message);
     } catch {
@@ -27,7 +31,7 @@ export function guardedLogger(logger: Logger): Logger {
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }
 
-function tell(logger: Logger, level: keyof Logger, message: string): void {
+function tell(logger: Logger, level: Level, message: string): void {
   try {
     logger[level]({}, `${message} (its facts could not be logged)`);
   } catch {

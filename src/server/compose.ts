@@ -60,7 +60,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const address = new PublicAddress(settings);
   const signer = signerOf(settings, address);
   const prepare = signer && (() => signPublicCards(signer, settings, address));
-  const lifecycle = new Lifecycle({ engine, store, limits, logger, prepare });
+  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
@@ -73,6 +73,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     engine,
     limits,
     logger,
+    audit: settings.audit,
     versions,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),

@@ -1,3 +1,4 @@
+import type { AuditRecorder } from "../core/audit.js";
 import { background } from "../core/background.js";
 import { callAll } from "../core/call-all.js";
 import { A2AError } from "../core/error.js";
@@ -16,6 +17,8 @@ export interface LifecycleOptions {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs" | "closeTimeoutMs">;
   readonly logger: Logger;
+  /** Is told of the start and the end, and writes what it has left at the end. */
+  readonly audit?: AuditRecorder | undefined;
   /** What has to be ready before the first call. When it fails the start does. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -80,6 +83,7 @@ export class Lifecycle {
     const { prepare } = this.#options;
     if (prepare !== undefined) await prepare();
     await this.#engine.start();
+    this.#options.audit?.record({ event: "server.started" });
   }
 
   #enter(phase: Exclude<Readiness, "unavailable">): void {
@@ -175,6 +179,9 @@ export class Lifecycle {
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
     clearTimeout(this.#giveUpTimer);
     this.#removeListener();
+    const { audit } = this.#options;
+    audit?.flush();
+    audit?.record({ event: "server.stopped", ...(errors.length > 0 && { outcome: "failure" }) });
     if (errors.length > 0) throw errors[0];
   }
 }

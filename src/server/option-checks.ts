@@ -21,6 +21,12 @@ export function logger(name: string, value: unknown): string[] {
   return missing.length === 0 ? [] : [`${name} has no function ${missing.join(", ")}`];
 }
 
+export function audit(name: string, value: unknown): string[] {
+  if (typeof value === "boolean") return [];
+  const given = value as { write?: unknown } | null;
+  return typeof given?.write === "function" ? [] : [`${name} is neither true, false nor has a function write`];
+}
+
 export function authenticator(name: string, value: unknown): string[] {
   const given = value as { authenticate?: unknown } | null;
   return typeof given?.authenticate === "function" ? [] : [`${name} has no function authenticate`];

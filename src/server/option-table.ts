@@ -42,6 +42,7 @@ export const defaultOptions: Required<
     | "idempotentMessageIds"
     | "maxRestarts"
     | "leaseMs"
+    | "audit"
     | "accessLog"
     | "cardGrpc"
     | "trustProxy"
@@ -58,6 +59,7 @@ export const defaultOptions: Required<
   idempotentMessageIds: false,
   maxRestarts: 3,
   leaseMs: 15_000,
+  audit: true,
   accessLog: false,
   cardGrpc: "address",
   trustProxy: false,
@@ -83,6 +85,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   store: { kind: codeOnly(checks.store) },
   limits: { kind: codeOnly(limitFaults) },
   logger: { kind: codeOnly(checks.logger) },
+  audit: { kind: codeOnly(checks.audit), otherwise: "to the logger" },
   authenticator: { kind: codeOnly(checks.authenticator) },
   ownerOf: { kind: codeOnly(checks.aFunction) },
   interceptors: { kind: codeOnly(checks.interceptors) },

@@ -3,6 +3,7 @@ import type { Authenticator } from "../auth/authenticator.js";
 import { type AgentDirectory, type AgentsInput, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import type { CardSigning } from "../card/signing/signer.js";
+import { type AuditLog, AuditRecorder, auditChannel } from "../core/audit.js";
 import type { OwnerOf } from "../core/caller.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
@@ -31,6 +32,12 @@ export interface A2AOptions extends AgentsInput {
   readonly limits?: Partial<Limits>;
   /** Gets the log; any pino logger fits. Default: nothing is logged. */
   readonly logger?: Logger;
+  /**
+   * Where the audit log goes: a record of each refused caller, limit that was hit, failed delivery, use of a key and act of the
+   * server (docs/security.md). True: to the logger, each with `channel: "audit"`, through its `child` where it has one. False:
+   * nowhere. Default true.
+   */
+  readonly audit?: boolean | AuditLog;
   /**
    * Identifies callers by their credentials, for agents that declare no `security`: the seam below it, for what no scheme says.
    * Default: every caller is anonymous.
@@ -143,6 +150,8 @@ export interface Settings {
   readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Undefined where nobody reads it. */
+  readonly audit: AuditRecorder | undefined;
   readonly accessLog: boolean;
   readonly trust: Trust | undefined;
   readonly allowedHosts: true | readonly string[];
@@ -186,6 +195,7 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
 
 /** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
+  const limits = { ...defaultLimits, ...given(all.limits ?? {}) };
   const { retentionMs, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
   return {
     engine: { maxRestarts, leaseMs, logsEnds: all.accessLog, ...(retentionMs !== undefined && { retentionMs }) },
@@ -197,8 +207,9 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     agents,
     versions: servedVersions,
     store: all.store,
-    limits: { ...defaultLimits, ...given(all.limits ?? {}) },
+    limits,
     logger: guardedLogger(all.logger ?? silentLogger),
+    audit: auditOf(all, limits),
     accessLog: all.accessLog,
     trust: trustOf(all.trustProxy),
     allowedHosts: hostsOf(all, listens),
@@ -217,6 +228,12 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     tls: all.tls,
     reflection: all.reflection,
   };
+}
+
+function auditOf({ audit, logger }: WithDefaults, limits: Limits): AuditRecorder | undefined {
+  if (typeof audit === "object") return new AuditRecorder(audit, limits);
+  if (!audit || logger === undefined || logger === silentLogger) return undefined;
+  return new AuditRecorder(auditChannel(logger), limits);
 }
 
 type WithDefaults = Omit<ServerOptions, keyof typeof defaultOptions> & typeof defaultOptions;

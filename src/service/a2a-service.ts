@@ -24,7 +24,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const authentication = authenticationOf(options);
   const interceptors = [
     trace,
-    admission(limits, draining),
+    admission({ limits, draining, audit: options.audit }),
     ...authentication.first,
     ...(options.interceptors ?? []),
     version(strictVersion, versions),

@@ -1,6 +1,7 @@
 import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory } from "../card/agents.js";
+import type { Audit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
@@ -15,6 +16,8 @@ export interface ServiceOptions {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Undefined: nobody reads it. */
+  readonly audit?: Audit | undefined;
   /** For agents that declare no `security`. Without one their callers are anonymous, and each sees the tasks of all anonymous callers. */
   readonly authenticator?: Authenticator;
   /** Whose is what a caller creates. Default: the name that the authentication gave it. */

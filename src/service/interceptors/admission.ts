@@ -1,30 +1,44 @@
 import type { Message } from "@bufbuild/protobuf";
+import { type Audit, auditOf, forAudit } from "../../core/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/transport-headers.js";
 import { weightOf } from "../../wire/weight.js";
-import { type Interceptor, isStream } from "../invoke.js";
+import { type Interceptor, type Invocation, isStream } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
 
 /** When a refused call may be tried again, in milliseconds. */
 const retryAfterMs = 1_000;
 
+/** What admission needs to know. */
+export interface AdmissionParts {
+  readonly limits: Limits;
+  readonly draining: () => boolean;
+  readonly audit?: Audit | undefined;
+}
+
 /**
  * Counts the open calls and streams and refuses those above the limits. It also turns every error into an A2AError, so
- * that an unexpected error is an "internal error" in every binding.
+ * that an unexpected error is an "internal error" in every binding, and tells the audit log of refusals.
  */
-export function admission(limits: Limits, draining: () => boolean): Interceptor {
+export function admission({ limits, draining, audit }: AdmissionParts): Interceptor {
+  const failed = (error: unknown, invocation: Invocation): A2AError => {
+    const known = wrapError(error, invocation.call);
+    if (audit !== undefined) recordRefusal(audit, known, invocation);
+    return known;
+  };
   const open = { calls: 0, streams: 0 };
   return (next) => async (invocation) => {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     const max = counter === "calls" ? limits.maxCalls : limits.maxStreams;
     if (draining()) {
-      throw wrapError(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation.call);
+      throw failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
     }
     if (open[counter] >= max) {
       const tooMany = `The server has too many ${counter} open.`;
-      throw wrapError(new A2AError("TOO_MANY_REQUESTS", tooMany, { retryAfterMs }), invocation.call);
+      const refusal = new A2AError("TOO_MANY_REQUESTS", tooMany, { retryAfterMs });
+      throw failed(forAudit(refusal, { limit: counter === "calls" ? "maxCalls" : "maxStreams" }), invocation);
     }
     open[counter]++;
     let streaming = false;
@@ -36,12 +50,13 @@ export function admission(limits: Limits, draining: () => boolean): Interceptor 
         return answer;
       }
       streaming = true;
-      return guardStream(answer, invocation.call, () => {
+      const end = (): void => {
         open[counter]--;
-      });
+      };
+      return guardStream(answer, end, (error) => failed(error, invocation));
     } catch (error) {
       dropAnswer(invocation.call);
-      throw wrapError(error, invocation.call);
+      throw failed(error, invocation);
     } finally {
       if (!streaming) open[counter]--;
     }
@@ -49,7 +64,11 @@ export function admission(limits: Limits, draining: () => boolean): Interceptor 
 }
 
 /** A stream that is never read must still be ended with `return()`; every binding does so. */
-function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void): AsyncIterable<Message> {
+function guardStream(
+  answer: AsyncIterable<Message>,
+  end: () => void,
+  failed: (error: unknown) => A2AError,
+): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator](): AsyncIterator<Message> {
       const inner = answer[Symbol.asyncIterator]();
@@ -66,7 +85,7 @@ function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void
             return result;
           } catch (error) {
             close();
-            throw wrapError(error, call);
+            throw failed(error);
           }
         },
         async return() {
@@ -77,6 +96,23 @@ function guardStream(answer: AsyncIterable<Message>, call: Call, end: () => void
       };
     },
   };
+}
+
+/** Tells of what an auditor wants to know: who was refused what, and why. */
+function recordRefusal(audit: Audit, error: A2AError, { call, method, request }: Invocation): void {
+  const note = auditOf(error);
+  if (note === undefined) return;
+  const { binding, caller, peer, requestId } = call;
+  const { tenant } = request as { tenant?: string };
+  audit.record({
+    owner: caller.owner,
+    address: peer.address,
+    tenant,
+    method: method.name,
+    binding,
+    requestId,
+    ...note,
+  });
 }
 
 /** The client gets the request id with a failure, which leads to the entries of the log. */

@@ -1,6 +1,7 @@
 import type { Authenticator } from "../../auth/authenticator.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
+import { forAudit } from "../../core/audit.js";
 import type { Call } from "../../core/call.js";
 import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
@@ -20,8 +21,10 @@ async function identify(authenticator: Authenticator, call: Call, ownerOf: Owner
   const caller: unknown = await authenticator.authenticate(call);
   // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
   if (!isCaller(caller)) {
-    throw new A2AError("UNAUTHENTICATED", "Valid credentials are required.", {
-      headers: { "www-authenticate": authenticator.challenge ?? "Bearer" },
+    const headers = { "www-authenticate": authenticator.challenge ?? "Bearer" };
+    // Whether there were any credentials, an authenticator does not say.
+    throw forAudit(new A2AError("UNAUTHENTICATED", "Valid credentials are required.", { headers }), {
+      reason: "refused",
     });
   }
   // Absent fields get the values of a caller of whom nothing more is known.

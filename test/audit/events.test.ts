@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AuditEvent, type AuditRecord, apiKey, auditEvents, createServer, type Server } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { obedient } from "../conformance/agents.js";
+
+/** Every event of the audit log, caused on a real server, or the test that causes it. */
+
+const records: AuditRecord[] = [];
+let server: Server;
+let second: Server;
+
+const keys = [
+  { owner: "alice", key: "key-of-alice-4711", scopes: ["read"] },
+  { owner: "bob", key: "key-of-bob-4712" },
+];
+
+beforeAll(async () => {
+  const options = {
+    agent: {
+      ...obedient("audited"),
+      security: { schemes: { key: apiKey({ in: "header", name: "X-Key", keys }) }, require: [{ key: ["read"] }] },
+    },
+    audit: { write: (record: AuditRecord) => void records.push(record) },
+    port: 0,
+    grpcPort: 0,
+    limits: { shutdownGraceMs: 50, maxFailedAttempts: 3, failedAttemptMs: 600_000 },
+  };
+  server = await createServer({ ...options, store: memoryStore() });
+  second = await createServer({ ...options, store: memoryStore() });
+});
+afterAll(async () => {
+  await server.close();
+  await second.close();
+});
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${server.url}${path}`, { headers: { "a2a-version": "1.0", ...headers } });
+
+/** The records that something leads to, without those of others. */
+async function recordsOf(cause: () => Promise<unknown>): Promise<Partial<AuditRecord>[]> {
+  const before = records.length;
+  await cause();
+  return records.slice(before).map(({ at, requestId, ...record }) => {
+    expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    return record;
+  });
+}
+
+const call = { address: "127.0.0.1", method: "ListTasks", binding: "rest" };
+
+/** What each event looks like; a file's name where another test causes it. */
+const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
+  "authentication.failed": async () => {
+    const denied = { event: "authentication.failed", outcome: "denied", ...call };
+    expect(await recordsOf(() => get("/tasks"))).toEqual([{ ...denied, reason: "missing" }]);
+    const wrong = { "x-key": "a-wrong-key-0815" };
+    expect(await recordsOf(() => get("/tasks", wrong))).toEqual([{ ...denied, reason: "refused", scheme: "key" }]);
+  },
+  "access.denied": async () => {
+    const denied = { event: "access.denied", outcome: "denied" };
+    expect(await recordsOf(() => get("/tasks", { "x-key": "key-of-bob-4712" }))).toEqual([
+      { ...denied, ...call, reason: "PERMISSION_DENIED", scheme: "key", owner: "bob" },
+    ]);
+    // Whose it is, or whether there is one, nobody is told here either.
+    expect(await recordsOf(() => get("/tasks/some-task", { "x-key": "key-of-alice-4711" }))).toEqual([
+      { ...denied, ...call, method: "GetTask", reason: "TASK_NOT_FOUND", owner: "alice" },
+    ]);
+  },
+  "limit.hit": async () => {
+    const wrong = { "x-key": "a-wrong-key-0815" };
+    while ((await get("/tasks", wrong)).status === 401);
+    expect(await recordsOf(() => get("/tasks", wrong))).toEqual([
+      { event: "limit.hit", outcome: "denied", ...call, reason: "TOO_MANY_REQUESTS", limit: "maxFailedAttempts" },
+    ]);
+  },
+  "server.started": async () => {
+    expect(records.filter(({ event }) => event === "server.started")).toHaveLength(2);
+  },
+  "server.stopped": async () => {
+    expect(await recordsOf(() => second.close())).toContainEqual({ event: "server.stopped", outcome: "success" });
+  },
+};
+
+/** Events that no part of the server reports yet. */
+const notYet: readonly AuditEvent[] = [
+  "authentication.expired",
+  "push.config-stored",
+  "push.config-deleted",
+  "push.target-refused",
+  "push.circuit-opened",
+  "push.dead-lettered",
+  "push.redriven",
+  "key.used",
+  "key.rotated",
+  "tls.reloaded",
+  "tls.reload-failed",
+  "tls.expiring",
+];
+
+/** Events whose tests are with those of their part. */
+const elsewhere: { readonly [E in AuditEvent]?: string } = {};
+
+const names = Object.keys(auditEvents) as AuditEvent[];
+
+describe("the audit log", () => {
+  it("has a test for each of its events", () => {
+    const tested = [...Object.keys(cases), ...Object.keys(elsewhere), ...notYet];
+    expect(tested.sort()).toEqual([...names].sort());
+  });
+
+  it.each(names.filter((name) => cases[name] !== undefined))("has a record of %s", async (name) => {
+    await cases[name]?.();
+  });
+
+  it.each(Object.entries(elsewhere))("has a record of %s, as %s shows", (name, file) => {
+    expect(readFileSync(file, "utf8")).toContain(`"${name}"`);
+  });
+
+  it("is told of nothing that has no test", () => {
+    const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
+      (file) => file.endsWith(".ts") && !file.includes("audit-events"),
+    );
+    const text = sources.map((file) => readFileSync(join("src", file), "utf8")).join("\n");
+    expect(notYet.filter((name) => text.includes(`"${name}"`))).toEqual([]);
+  });
+});
