@@ -188,6 +188,11 @@ export interface Limits {
    * fails. Default 600 seconds.
    */
   readonly issuerKeysMs: number;
+  /**
+   * How long the JWT that signs an attempt to deliver a notification is good, in milliseconds: what clocks may be apart, and
+   * what it may be on its way. Default 300 seconds.
+   */
+  readonly pushSignatureMs: number;
   /** Failed attempts to authenticate from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
   /** After these, one more attempt is checked each time so long, in milliseconds; others are refused. Default 1 second. */
@@ -286,6 +291,7 @@ export const defaultLimits: Limits = {
   issuerTimeoutMs: 5_000,
   issuerCooldownMs: 10_000,
   issuerKeysMs: 600_000,
+  pushSignatureMs: 300_000,
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,

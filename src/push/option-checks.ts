@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { unknownNames } from "../core/unknown-names.js";
 import { keyBytes } from "./encryption-key.js";
 import { type PushOptions, pushEvents } from "./options.js";
+import { pushSigningFaults } from "./signature/faults.js";
 
 // Servers without push notifications load this, too: nothing here may import what sends them.
 
@@ -17,7 +18,7 @@ const checks: { readonly [K in keyof PushOptions]-?: (place: string, value: unkn
   deny: listed(hostFault, true),
   // What is in it the server checks, as it does for its own TLS.
   tls: (place, value) => nestedFaults(place, value, ["ca", "cert", "key"]),
-  signing: (place, value) => nestedFaults(place, value, ["keys", "webhookSecrets"]),
+  signing: pushSigningFaults,
   encryptionKeys: keyFaults,
 };
 

@@ -27,18 +27,32 @@ export interface TargetTls {
   readonly key?: string | Uint8Array;
 }
 
-/** How push notifications are signed, so that receivers can tell what comes from this server. */
+/**
+ * How push notifications are signed, so that receivers can tell what comes from this server. Without any of these keys they are not: a
+ * key that the server made itself would be another one after each restart, and in each process, so that receivers could not tell
+ * it from a forger's.
+ */
 export interface PushSigningOptions {
   /**
-   * Private keys of JWTs in `Parley-Signature`, as of `cardSigning`. The first one signs; all are published at
-   * `/.well-known/jwks.json`, so that an old one is known until its last notification was verified.
+   * Private keys of JWTs in `Parley-Signature`, as of `cardSigning`; at most 8. The first one signs; all are published at
+   * `/.well-known/jwks.json`. To change one, add the new one behind it, put that first when receivers have fetched the keys again,
+   * and take the old one away when its last JWT has ended (`pushSignatureMs`). RSA takes ten times as long as the others.
    */
   readonly keys?: readonly CardKey[];
+  /** Publishes these keys. Default true; false where `/.well-known/jwks.json` is another's. */
+  readonly jwks?: boolean;
   /**
-   * Secrets of the Standard Webhooks headers: `whsec_…` (HMAC, shared with receivers) or `whsk_…` (Ed25519). Each adds a
-   * signature, so that one can be replaced. At most 8.
+   * Secrets of the Standard Webhooks headers: `whsec_` (HMAC, shared with receivers) with 24 to 64 bytes in base64 behind it, or
+   * `whsk_` (Ed25519) with the 32 bytes of the private key, and maybe the 32 of the public one. Each adds a signature, so that one
+   * can be replaced. At most 8.
    */
   readonly webhookSecrets?: readonly string[];
+  /**
+   * Whose a `whsec_` is. Default `token`: what signs is derived of it and of the configuration's token (`pushSecretOf` of
+   * `parley-a2a/push-receiver`), so that no receiver can forge what another one gets; a configuration without a token gets no such
+   * signature. `server`: the secret itself, where all receivers are one's own.
+   */
+  readonly secretPer?: "token" | "server";
 }
 
 /**

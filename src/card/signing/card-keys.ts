@@ -6,7 +6,7 @@ import { algorithmFor, type CardAlgorithm, signingAlgorithms, takes } from "./al
 import { CardFormError, parseJson } from "./card-json.js";
 import { isPem, jwkOfPem, privatePemFault } from "./pem.js";
 
-/** A private key that signs cards. */
+/** A private key that signs cards, or notifications. */
 export interface CardKey {
   /**
    * PKCS #8 in PEM (`-----BEGIN PRIVATE KEY-----`), or a private JWK as object or as JSON. Of the kinds that `CardAlgorithm`
@@ -19,14 +19,20 @@ export interface CardKey {
   readonly alg?: CardAlgorithm;
 }
 
-/** A key that is ready to sign. */
-export interface SigningKey {
+/** A key that was read, with what is said of it. */
+export interface ReadKey {
   readonly kid: string;
   readonly alg: CardAlgorithm;
-  /** Cannot be exported again. */
-  readonly key: CryptoKey;
+  /** The private key. It goes nowhere but to what imports it. */
+  readonly jwk: JWK;
   /** For the JWKS: without anything private. */
   readonly publicKey: JWK;
+}
+
+/** A key that is ready to sign. */
+export interface SigningKey extends Omit<ReadKey, "jwk"> {
+  /** Cannot be exported again. */
+  readonly key: CryptoKey;
 }
 
 /** What is wrong with the keys of an option, as far as it can be told without cryptography; each begins with its place. */
@@ -63,7 +69,7 @@ function formFault(key: unknown): string | undefined {
   try {
     const jwk = text === undefined ? key : parseJson(text);
     if (!isJsonObject(jwk) || typeof jwk.kty !== "string") return "is neither a private key in PEM nor a JWK";
-    if (jwk.kty === "oct") return "is a shared secret: cards are signed by private keys";
+    if (jwk.kty === "oct") return "is a shared secret, and no private key";
     return typeof jwk.d === "string" ? undefined : "is a public JWK: a private one is needed";
   } catch (error) {
     if (!(error instanceof CardFormError)) throw error;
@@ -83,27 +89,49 @@ function textOf(key: unknown): string | undefined {
  * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
  */
 export async function importCardKeys(place: string, keys: readonly CardKey[]): Promise<readonly SigningKey[]> {
+  const { importJWK } = await import("jose");
+  return importKeysWith(place, keys, async ({ jwk, ...key }) => {
+    return { ...key, key: (await importJWK(jwk, key.alg)) as CryptoKey };
+  });
+}
+
+/**
+ * Makes keys ready for whatever signs with them.
+ *
+ * @param ready imports one key, and throws when it is damaged.
+ * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ */
+export async function importKeysWith<T extends { readonly kid: string }>(
+  place: string,
+  keys: readonly CardKey[],
+  ready: (key: ReadKey) => T | Promise<T>,
+): Promise<readonly T[]> {
   const faults = cardKeyFaults(place, keys);
   if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
-  const read = await Promise.all(keys.map((key, i) => importKey(`${place}[${i}]`, key)));
-  const ready: SigningKey[] = [];
-  for (const each of read) {
+  const imported: T[] = [];
+  for (const [i, key] of keys.entries()) {
+    const each = await importKey(`${place}[${i}]`, key, ready);
     if (typeof each === "string") faults.push(each);
-    else if (ready.some(({ kid }) => kid === each.kid)) faults.push(`${place} has one key twice, or two with one kid`);
-    else ready.push(each);
+    else if (imported.some(({ kid }) => kid === each.kid))
+      faults.push(`${place} has one key twice, or two with one kid`);
+    else imported.push(each);
   }
   if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
-  return ready;
+  return imported;
 }
 
 /** The key, or what is wrong with it. */
-async function importKey(place: string, { key, kid, alg }: CardKey): Promise<SigningKey | string> {
-  const { calculateJwkThumbprint, importJWK } = await import("jose");
+async function importKey<T>(
+  place: string,
+  { key, kid, alg }: CardKey,
+  ready: (key: ReadKey) => T | Promise<T>,
+): Promise<T | string> {
+  const { calculateJwkThumbprint } = await import("jose");
   const text = textOf(key);
   const jwk = (text === undefined ? key : isPem(text) ? await jwkOfPem(text) : parseJson(text)) as JWK | undefined;
   const chosen = alg ?? (jwk && algorithmFor(jwk));
   if (jwk === undefined || chosen === undefined) {
-    return `${place}.key is of no kind that signs cards: P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
+    return `${place}.key is of no kind that signs: P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
   }
   if (!takes(chosen, jwk)) return `${place}.key is no key for ${chosen}`;
   const publicParts = publicPartsOf(jwk);
@@ -112,8 +140,8 @@ async function importKey(place: string, { key, kid, alg }: CardKey): Promise<Sig
     const named = kid ?? (typeof jwk.kid === "string" ? jwk.kid : undefined);
     const id = named ?? (await calculateJwkThumbprint(publicParts));
     const { alg: _alg, use: _use, key_ops: _ops, ext: _ext, ...parts } = jwk;
-    const ready = (await importJWK(parts as JWK, chosen)) as CryptoKey;
-    return { kid: id, alg: chosen, key: ready, publicKey: { ...publicParts, kid: id, alg: chosen, use: "sig" } };
+    const publicKey = { ...publicParts, kid: id, alg: chosen, use: "sig" };
+    return await ready({ kid: id, alg: chosen, jwk: parts as JWK, publicKey });
   } catch {
     // The cause may quote the key.
     return `${place}.key cannot be used: it is damaged`;
@@ -131,6 +159,6 @@ function bitsOf(modulus: unknown): number {
 }
 
 /** The public keys, as a JWKS (RFC 7517, 5). */
-export function publicKeySet(keys: readonly SigningKey[]): JSONWebKeySet {
+export function publicKeySet(keys: readonly Pick<SigningKey, "publicKey">[]): JSONWebKeySet {
   return { keys: keys.map(({ publicKey }) => publicKey) };
 }

@@ -1,0 +1,206 @@
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { ConfigurationError } from "../../card/faults.js";
+import { type CardKey, importKeysWith, publicKeySet, type ReadKey } from "../../card/signing/card-keys.js";
+import { utf8Of } from "../../core/bytes.js";
+import type { Limits } from "../../core/limits.js";
+import {
+  PUSH_JWT_TYPE,
+  PUSH_SECRET_BYTES,
+  PUSH_SIGNATURE,
+  pushAudience,
+  pushSecretInfo,
+  WEBHOOK_ID,
+  WEBHOOK_SIGNATURE,
+  WEBHOOK_TIMESTAMP,
+  webhookKeyBytes,
+  webhookPrefix,
+} from "../../wire/webhook.js";
+import type { PushSigningOptions } from "../options.js";
+import { pushSigningFaults } from "./faults.js";
+
+/** One attempt to deliver one event. */
+export interface SignedEvent {
+  /** The same in each attempt. */
+  readonly id: string;
+  readonly taskId: string;
+  readonly configId: string;
+  readonly generation: number;
+  /** When the attempt is made, in milliseconds since 1970: a receiver refuses what is old. */
+  readonly time: number;
+  /** The webhook. */
+  readonly url: string;
+  readonly body: Uint8Array | string;
+  /** That of the configuration; empty where it has none. */
+  readonly token: string;
+}
+
+/** Signs notifications. */
+export interface PushSigner {
+  /**
+   * The headers of one attempt: `webhook-id` and `webhook-timestamp` always, and a signature for each key. A promise only where
+   * an RSA key signs, which a thread of the pool does.
+   */
+  headers(event: SignedEvent): Promise<Record<string, string>> | Record<string, string>;
+  /** The public keys, as a JWKS (RFC 7517, 5). */
+  readonly jwks: () => { readonly keys: readonly object[] };
+}
+
+/** What a signer is made with. */
+export interface PushSignerOptions {
+  /** Default: nothing is signed. */
+  readonly signing?: PushSigningOptions | undefined;
+  /** The server's public URL, which is the `iss` of each JWT, as it is known when one is signed. */
+  readonly issuer: () => string;
+  readonly limits: Pick<Limits, "pushSignatureMs">;
+}
+
+/**
+ * Makes what signs notifications.
+ *
+ * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ */
+export async function createPushSigner({ signing = {}, issuer, limits }: PushSignerOptions): Promise<PushSigner> {
+  const { keys = [], webhookSecrets = [], secretPer = "token" } = signing;
+  const faults = pushSigningFaults("push.signing", signing);
+  if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
+  const read = await readKeys(keys);
+  const [first] = read;
+  const lifetime = Math.ceil(limits.pushSignatureMs / 1_000);
+  const jwt = first === undefined ? undefined : new JwtSigner(first, issuer, lifetime);
+  const webhook = webhookSecrets.map((secret, i) =>
+    secret.startsWith("whsec_")
+      ? hmacSigner(secret, secretPer === "token")
+      : ed25519Signer(secret, `push.signing.webhookSecrets[${i}]`),
+  );
+  const jwks = publicKeySet(read);
+  return {
+    jwks: () => jwks,
+    headers: (event) => {
+      const seconds = Math.floor(event.time / 1_000);
+      const headers: Record<string, string> = { [WEBHOOK_ID]: event.id, [WEBHOOK_TIMESTAMP]: String(seconds) };
+      if (webhook.length > 0) {
+        const signed = webhook.map((signer) => signer(event, seconds)).filter((each) => each !== "");
+        if (signed.length > 0) headers[WEBHOOK_SIGNATURE] = signed.join(" ");
+      }
+      const token = jwt?.sign(event, seconds);
+      if (token === undefined) return headers;
+      if (typeof token === "string") return { ...headers, [PUSH_SIGNATURE]: token };
+      return token.then((text) => ({ ...headers, [PUSH_SIGNATURE]: text }));
+    },
+  };
+}
+
+/** What a key signs before it signs anything else. */
+const trial = utf8Of("push");
+
+interface ReadyKey extends Omit<ReadKey, "jwk"> {
+  readonly key: KeyObject;
+}
+
+async function readKeys(keys: readonly CardKey[]): Promise<readonly ReadyKey[]> {
+  if (keys.length === 0) return [];
+  return importKeysWith("push.signing.keys", keys, ({ jwk, ...read }) => {
+    const key = createPrivateKey({ key: jwk as JsonWebKey, format: "jwk" });
+    const shown = createPublicKey({ key: read.publicKey as JsonWebKey, format: "jwk" });
+    // A JWK whose halves do not belong together would sign what nobody can verify.
+    const digest = read.alg === "EdDSA" ? null : "sha256";
+    if (!verify(digest, trial, shown, sign(digest, trial, key))) throw new Error("another public key");
+    return { ...read, key };
+  });
+}
+
+/**
+ * Makes JWTs (RFC 7519, in the compact form of RFC 7515). They are put together here, and signed by OpenSSL at once: WebCrypto
+ * would sign in another thread, and come back, for what takes 40 microseconds.
+ */
+class JwtSigner {
+  readonly #key: ReadyKey;
+  readonly #header: string;
+  readonly #issuer: () => string;
+  readonly #lifetime: number;
+
+  constructor(key: ReadyKey, issuer: () => string, lifetime: number) {
+    this.#key = key;
+    this.#header = `${base64url({ alg: key.alg, typ: PUSH_JWT_TYPE, kid: key.kid })}.`;
+    this.#issuer = issuer;
+    this.#lifetime = lifetime;
+  }
+
+  sign(event: SignedEvent, seconds: number): string | Promise<string> {
+    const claims = {
+      iss: this.#issuer(),
+      aud: pushAudience(event.url),
+      iat: seconds,
+      exp: seconds + this.#lifetime,
+      jti: event.id,
+      task: event.taskId,
+      config: event.configId,
+      generation: event.generation,
+      digest: createHash("sha256").update(event.body).digest("base64url"),
+    };
+    const text = this.#header + base64url(claims);
+    const { alg, key } = this.#key;
+    const bytes = Buffer.from(text);
+    if (alg === "RS256") return rsaSignature(bytes, key).then((signature) => `${text}.${signature}`);
+    const signature = alg === "EdDSA" ? sign(null, bytes, key) : sign("sha256", bytes, { key, ...ieeeP1363 });
+    return `${text}.${signature.toString("base64url")}`;
+  }
+}
+
+/** The form of signatures of RFC 7518, 3.4. */
+const ieeeP1363 = { dsaEncoding: "ieee-p1363" } as const;
+
+const base64url = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
+
+function rsaSignature(bytes: Uint8Array, key: KeyObject): Promise<string> {
+  return new Promise((resolve, reject) => {
+    sign("sha256", bytes, key, (error, signature) => {
+      if (error === null) resolve(signature.toString("base64url"));
+      else reject(error);
+    });
+  });
+}
+
+/** One signature of Standard Webhooks; empty where there is none. */
+type WebhookSigner = (event: SignedEvent, seconds: number) => string;
+
+function hmacSigner(text: string, perToken: boolean): WebhookSigner {
+  const secret = webhookKeyBytes("whsec_", text) ?? new Uint8Array();
+  return ({ id, token, body }, seconds) => {
+    if (perToken && token === "") return "";
+    const key = perToken ? derived(secret, token) : secret;
+    return `v1,${createHmac("sha256", key).update(webhookPrefix(id, seconds)).update(body).digest("base64")}`;
+  };
+}
+
+const derived = (secret: Uint8Array, token: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", secret, "", pushSecretInfo(token), PUSH_SECRET_BYTES));
+
+/** DER of PKCS #8 before the 32 bytes of a private key of Ed25519 (RFC 8410, 7). */
+const ED25519_PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+function ed25519Signer(text: string, place: string): WebhookSigner {
+  const pair = webhookKeyBytes("whsk_", text) ?? new Uint8Array();
+  const der = Buffer.concat([ED25519_PKCS8, pair.subarray(0, 32)]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  const { x } = createPublicKey(key).export({ format: "jwk" });
+  const given = pair.subarray(32);
+  if (given.length > 0 && Buffer.from(given).toString("base64url") !== x) {
+    throw new ConfigurationError("Invalid keys", [`${place} has a public key that does not belong to its private one`]);
+  }
+  return ({ id, body }, seconds) => {
+    const bytes = typeof body === "string" ? utf8Of(body) : body;
+    const signed = Buffer.concat([Buffer.from(webhookPrefix(id, seconds)), bytes]);
+    return `v1a,${sign(null, signed, key).toString("base64")}`;
+  };
+}
