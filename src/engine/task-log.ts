@@ -315,9 +315,9 @@ export class TaskLog {
     const request = appendRequest(this.head, this.fold.position, batch);
     this.#appending = true;
     try {
-      const there = await this.#store.append(request);
+      const found = await this.#store.append(request);
       this.#appends++;
-      if (request.lease !== undefined) this.#head.changeLease(there ?? request.lease);
+      if (request.lease !== undefined) this.#head.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
     } finally {
       this.#appending = false;

@@ -63,6 +63,12 @@ export function refusal(
   return undefined;
 }
 
+/** What an append is refused with whose push configuration is one too many. */
+export function tooManyPushConfigs(taskId: string, tooManyOf: "task" | "owner"): StoreError {
+  const whose = tooManyOf === "task" ? `Task ${taskId}` : `The owner of task ${taskId}`;
+  return new StoreError("too-many-push-configs", `${whose} has as many push configurations as it may.`, { tooManyOf });
+}
+
 function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
   return head.tenant === stored.tenant && head.owner === stored.owner && head.contextId === stored.contextId;
 }

@@ -1,4 +1,7 @@
 import type { StoreHealth } from "./health.js";
+import type { NewPushConfig, PushStore } from "./push-store.js";
+
+export type * from "./push-store.js";
 
 /**
  * The seam between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
@@ -11,7 +14,7 @@ import type { StoreHealth } from "./health.js";
  *   `unavailable` leaves open whether it was done: the next write meets a conflict if it was.
  * - Everything else about a task (snapshot, lease, push positions) may be late or lost without harm to the log.
  */
-export interface TaskStore {
+export interface TaskStore extends PushStore {
   /**
    * True when other processes may have the same tasks open: readers then look for news now and then, and the leases
    * of a holder are claimed when it showed no life for a time (`beat`, `claimLeases`). False when no other process can:
@@ -25,13 +28,13 @@ export interface TaskStore {
   /**
    * Adds entries to a task's log, in one transaction with everything else the request names. Calls of many tasks
    * that arrive together share one commit. An append that ends the task ends its lease.
-   * @returns undefined; or, when the request wants a lease and there is one, the one that is there, which stays
+   * @returns undefined when there is nothing to say, as of most appends
    * @throws StoreError, judged in this order: `duplicate` when the idempotency key is taken; `finished` when the task
    * is terminal; `fenced` when the lease is not the one that the request relies on; `conflict` when the log does not
    * end at `expected`; `failed` for a request that contradicts itself or moves a task to another tenant, owner or
-   * context; `closed`.
+   * context; `too-many-push-configs` when its configuration is one too many; `closed`.
    */
-  append(request: AppendRequest): Promise<Lease | undefined>;
+  append(request: AppendRequest): Promise<AppendResult | undefined>;
 
   /** A task's head row, or undefined. */
   head(request: { readonly taskId: string }): Promise<TaskHead | undefined>;
@@ -113,24 +116,10 @@ export interface TaskStore {
    */
   setLease(request: LeaseChange): Promise<LeaseOutcome>;
 
-  /** Creates or replaces a push configuration of a task, its position too; ignored when there is no such task. */
-  putPushConfig(request: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void>;
-  /** One push configuration, or undefined. */
-  getPushConfig(request: PushConfigKey): Promise<StoredPushConfig | undefined>;
-  /** A task's push configurations after an id, in the order of their ids. */
-  listPushConfigs(request: {
-    readonly taskId: string;
-    readonly after: string;
-    readonly limit: number;
-  }): Promise<{ readonly configId: string; readonly config: StoredPushConfig }[]>;
-  /** Removes a push configuration with its delivery position; nothing happens when it is not there. */
-  deletePushConfig(request: PushConfigKey): Promise<void>;
-  /** Records that everything up to `position` was delivered; a lower position than the recorded one is ignored. */
-  savePushPosition(request: PushConfigKey & { readonly position: number }): Promise<void>;
-
   /**
    * Removes tasks that finished before a time, with everything that is theirs: entries, snapshot, push
-   * configurations, remembered sends. Returns how many; fewer than `limit` means that none is left.
+   * configurations, remembered sends. A task stays while a push configuration of it is due, not while one is given up.
+   * Returns how many; fewer than `limit` means that none is left.
    */
   removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number>;
 
@@ -230,6 +219,21 @@ export interface AppendRequest {
   readonly lease?: Lease | undefined;
   /** Remembers a send in the same transaction. */
   readonly send?: IdempotencyKey & IdempotencyRecord;
+  /** Puts a push configuration in the same transaction. A new one is at `expected`: it gets the entries of this append. */
+  readonly pushConfig?: NewPushConfig | undefined;
+  /**
+   * When it is made, in milliseconds since the epoch: from then on it is due for the push configurations of the task.
+   * Default: the time of the status.
+   */
+  readonly time?: number | undefined;
+}
+
+/** What an append found. */
+export interface AppendResult {
+  /** The lease that was there, and stays, when the request wants one. */
+  readonly lease?: Lease;
+  /** Whether the task has push configurations: what they have not delivered is due now. */
+  readonly pushed?: boolean;
 }
 
 /** A folded task up to a position, so that not all entries before it have to be read. */
@@ -328,22 +332,8 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
-/** What a push notification configuration is known by (specification 3.1.7). */
-export interface PushConfigKey {
-  readonly taskId: string;
-  readonly configId: string;
-}
-
-/** A push notification configuration, and how far its deliveries are. */
-export interface StoredPushConfig {
-  /** A serialized `TaskPushNotificationConfig`. */
-  readonly bytes: Uint8Array;
-  /** Entries up to here were delivered, or lie before the configuration. */
-  readonly position: number;
-}
-
 /**
- * Why a store refused. `conflict`, `finished`, `fenced` and `duplicate` are answers; the rest are trouble: `failed`
+ * Why a store refused. `conflict`, `finished`, `fenced`, `duplicate` and `too-many-push-configs` are answers; the rest are trouble: `failed`
  * with this one request, `unavailable` with the store as a whole, which its health reports.
  */
 export type StoreErrorKind =
@@ -351,6 +341,7 @@ export type StoreErrorKind =
   | "finished"
   | "fenced"
   | "duplicate"
+  | "too-many-push-configs"
   | "closed"
   | "failed"
   | "unavailable"
@@ -363,14 +354,17 @@ export class StoreError extends Error {
   readonly kind: StoreErrorKind;
   /** With `duplicate`: what the key already stands for. */
   readonly remembered: IdempotencyRecord | undefined;
+  /** With `too-many-push-configs`: of what there are too many. */
+  readonly tooManyOf: "task" | "owner" | undefined;
 
   constructor(
     kind: StoreErrorKind,
     message: string,
-    options: { cause?: unknown; remembered?: IdempotencyRecord } = {},
+    options: { cause?: unknown; remembered?: IdempotencyRecord; tooManyOf?: "task" | "owner" } = {},
   ) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.remembered = options.remembered;
+    this.tooManyOf = options.tooManyOf;
   }
 }

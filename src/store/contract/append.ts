@@ -164,7 +164,7 @@ function leasing(contract: StoreContract): void {
   scenario(contract, "leaves a lease that is there, and says which one", async (store) => {
     for (const lease of [leaseOf({ attempt: 3 }), leaseOf({ holder: NO_HOLDER }), { ...wanted, turn: 1 }]) {
       const head = await create(store, { taskId: `of ${lease.holder}`, lease });
-      expect(await store.append({ ...followRequest(head), lease: wanted })).toEqual(lease);
+      expect(await store.append({ ...followRequest(head), lease: wanted })).toEqual({ lease });
       expect((await store.head(head))?.lease).toEqual(lease);
     }
   });

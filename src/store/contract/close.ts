@@ -2,6 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { NO_HOLDER, type TaskStore } from "../task-store.js";
 import {
   bytesOf,
+  configOf,
   countTo,
   create,
   follow,
@@ -42,11 +43,10 @@ function closing(contract: StoreContract): void {
       () => store.claimLeases({ holder: "h", leaseMs: 1, limit: 1 }),
       () => store.leasesOf({ holder: "h", after: "", limit: 1 }),
       () => store.setLease({ taskId: "a", fence: leaseOf(), lease: null }),
-      () => store.putPushConfig({ ...key, config: { bytes: bytesOf("c"), position: 0 } }),
+      () => store.putPushConfig(configOf(key)),
       () => store.getPushConfig(key),
       () => store.listPushConfigs({ taskId: "a", after: "", limit: 1 }),
       () => store.deletePushConfig(key),
-      () => store.savePushPosition({ ...key, position: 1 }),
       () => store.removeFinished({ before: 1, limit: 1 }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ name: "StoreError", kind: "closed" });
@@ -124,8 +124,7 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
       const lease = leaseOf({ holder: NO_HOLDER });
       const head = headOf({ taskId: "a" });
       await store.append({ head, expected: 0, creates: true, entries: numbered(0, 1), send, lease });
-      await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
-      await store.savePushPosition({ taskId: "a", configId: "x", position: 1 });
+      await store.putPushConfig(configOf({ taskId: "a", configId: "x" }, "c"));
     },
     async (store) => {
       expect(await store.findSend({ ...OWNER, key: "key" })).toEqual({ fingerprint: "f", taskId: "a", position: 1 });

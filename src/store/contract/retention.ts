@@ -1,6 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   bytesOf,
+  configOf,
   countTo,
   create,
   follow,
@@ -66,7 +67,7 @@ function removing(contract: StoreContract): void {
       const head = headOf({ taskId, state, position: 3 });
       await store.append({ head, expected: 0, creates: true, entries: numbered(0, 3), send, lease: leaseOf() });
       await store.saveSnapshot({ taskId, snapshot: { position: 2, bytes: bytesOf("fold") } });
-      await store.putPushConfig({ taskId, configId: "x", config: { bytes: bytesOf("config"), position: 1 } });
+      await store.putPushConfig(configOf({ taskId, configId: "x" }));
     }
     const kept = await store.load({ taskId: "kept" });
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(1);
@@ -81,7 +82,7 @@ function removing(contract: StoreContract): void {
     expect(await store.load({ taskId: "kept" })).toEqual(kept);
     expect(await readAll(store, "kept")).toEqual(countTo(3));
     expect(await store.findSend({ ...OWNER, key: "kept" })).toMatchObject({ taskId: "kept" });
-    expect(await store.getPushConfig({ taskId: "kept", configId: "x" })).toMatchObject({ position: 1 });
+    expect(await store.getPushConfig({ taskId: "kept", configId: "x" })).toMatchObject({ position: 3 });
     expect((await store.list({ ...OWNER, limit: 10 })).total).toBe(1);
     const held = await store.leasesOf({ holder: "holder", after: "", limit: 10 });
     expect(held.map(({ taskId }) => taskId)).toEqual(["kept"]);
@@ -96,7 +97,7 @@ function removing(contract: StoreContract): void {
       const request = { head, expected: 0, creates: true, entries: numbered(0, 1), send };
       await store.append(request);
       await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("fold") } });
-      await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("config"), position: 1 } });
+      await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));
       await store.removeFinished({ before: 9_999, limit: 10 });
       await store.append(request);
       expect(await store.head({ taskId: "a" })).toEqual(head);

@@ -1,6 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
-import type { AppendRequest, Lease, ListRequest, TaskHead, TaskRow, TaskStore } from "../task-store.js";
+import type { AppendRequest, Lease, ListRequest, PutPushConfig, TaskHead, TaskRow, TaskStore } from "../task-store.js";
 
 /** What the suite needs from the tests that run it. */
 export interface StoreContract {
@@ -51,6 +51,14 @@ export function headOf(named: Partial<TaskHead> & Pick<TaskHead, "taskId">): Tas
 /** A lease with what the test names. */
 export function leaseOf(named: Partial<Lease> = {}): Lease {
   return { holder: "holder", turn: 1, attempt: 1, ...named };
+}
+
+/** A push configuration with what the test names, of which there may be as many as it likes. */
+export function configOf(
+  named: Partial<PutPushConfig> & Pick<PutPushConfig, "taskId" | "configId">,
+  text = "config",
+): PutPushConfig {
+  return { bytes: bytesOf(text), target: "target", maxPerTask: 100, maxPerOwner: 1_000, now: 1_000, ...named };
 }
 
 /** Waits, in milliseconds. */

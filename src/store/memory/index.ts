@@ -1,10 +1,17 @@
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { checkRequest, holds, isOf, refusal } from "../check.js";
+import { checkRequest, holds, isOf, refusal, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
+  type AppendResult,
   type BeatRequest,
+  type ClaimDeliveries,
+  type ClaimedDelivery,
   type ClaimRequest,
+  type DeadDelivery,
+  type DeadDeliveryRequest,
+  type DeliveryOutcome,
+  type DeliveryProgress,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -17,6 +24,8 @@ import {
   type LoadedTask,
   type LoadRequest,
   type PushConfigKey,
+  type PutPushConfig,
+  type PutPushOutcome,
   type SnapshotPiece,
   type StoredPushConfig,
   type StoredSnapshot,
@@ -26,7 +35,8 @@ import {
   type TaskStore,
 } from "../task-store.js";
 import { Leases } from "./leases.js";
-import { compareIds, type Listed, OrderedHeads } from "./list.js";
+import { compareIds, type Listed, OrderedHeads, ownerKey } from "./list.js";
+import { type PushConfig, Pushes, toStored as toStoredConfig } from "./pushes.js";
 
 /** How a store in memory may be used. */
 export interface MemoryStoreOptions {
@@ -44,7 +54,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
 interface Task extends Listed {
   readonly entries: Uint8Array[];
   /** Made when there is one: most tasks never have any. */
-  configs: Map<string, StoredPushConfig> | undefined;
+  configs: Map<string, PushConfig> | undefined;
   /** Keys of `#sends` that are this task's. */
   sends: string[] | undefined;
   snapshot: StoredSnapshot | undefined;
@@ -68,23 +78,28 @@ class MemoryStore implements TaskStore {
   readonly #owners = new Map<string, OrderedHeads<Task>>();
   readonly #finished = new OrderedHeads<Task>();
   readonly #interrupted = new OrderedHeads<Task>();
+  readonly #pushes = new Pushes();
   readonly #leases: Leases;
   readonly #sends = new Map<string, IdempotencyRecord>();
   #closed = false;
 
   constructor({ shared = false, clock }: MemoryStoreOptions) {
     this.shared = shared;
-    this.#leases = new Leases(shared, clock);
+    this.#leases = new Leases(shared, () => this.#pushes.holders(), clock);
   }
 
-  async append(request: AppendRequest): Promise<Lease | undefined> {
+  async append(request: AppendRequest): Promise<AppendResult | undefined> {
     this.#check();
     checkRequest(request);
-    const { head, entries, send } = request;
+    const { head, entries, send, pushConfig } = request;
     const task = this.#tasks.get(head.taskId);
     const remembered = send && this.#sends.get(sendKey(send));
     const refused = refusal(request, task && toStored(task.head), remembered);
     if (refused !== undefined) throw refused;
+    if (pushConfig !== undefined) {
+      const tooManyOf = this.#pushes.refusal(task, head, pushConfig);
+      if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
+    }
     const there = task?.head.lease ?? null;
     const saved = this.#saveHead(task, head, isTerminal(head.state) ? null : (there ?? request.lease ?? null));
     for (const entry of entries) saved.entries.push(copyEntry(entry));
@@ -94,7 +109,10 @@ class MemoryStore implements TaskStore {
       saved.sends ??= [];
       saved.sends.push(sendKey(send));
     }
-    return request.lease === undefined || there === null ? undefined : there;
+    const now = request.time ?? head.statusTime;
+    if (saved.configs !== undefined) this.#pushes.appended(saved, now);
+    if (pushConfig !== undefined) this.#pushes.put(saved, pushConfig, { position: request.expected, now });
+    return answerOf(request.lease === undefined ? null : there, saved.configs !== undefined);
   }
 
   async head({ taskId }: { readonly taskId: string }): Promise<TaskHead | undefined> {
@@ -185,20 +203,18 @@ class MemoryStore implements TaskStore {
     return "set";
   }
 
-  async putPushConfig({
-    taskId,
-    configId,
-    config,
-  }: PushConfigKey & { readonly config: StoredPushConfig }): Promise<void> {
-    const task = this.#task(taskId);
-    if (task === undefined) return;
-    task.configs ??= new Map();
-    task.configs.set(configId, { position: config.position, bytes: copy(config.bytes) });
+  async putPushConfig(request: PutPushConfig): Promise<PutPushOutcome> {
+    const task = this.#task(request.taskId);
+    if (task === undefined) return "no-task";
+    const tooManyOf = this.#pushes.refusal(task, task.head, request);
+    if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
+    this.#pushes.put(task, request, { position: task.head.position, now: request.now });
+    return "put";
   }
 
-  async getPushConfig({ taskId, configId }: PushConfigKey): Promise<StoredPushConfig | undefined> {
-    const config = this.#task(taskId)?.configs?.get(configId);
-    return config && { ...config, bytes: copy(config.bytes) };
+  async getPushConfig(key: PushConfigKey): Promise<StoredPushConfig | undefined> {
+    const config = this.#config(key);
+    return config && toStoredConfig(config);
   }
 
   async listPushConfigs(request: {
@@ -206,22 +222,52 @@ class MemoryStore implements TaskStore {
     readonly after: string;
     readonly limit: number;
   }): Promise<{ readonly configId: string; readonly config: StoredPushConfig }[]> {
-    const configs = [...(this.#task(request.taskId)?.configs ?? [])]
-      .filter(([configId]) => compareIds(configId, request.after) > 0)
-      .sort(([a], [b]) => compareIds(a, b))
+    const configs = [...(this.#task(request.taskId)?.configs?.values() ?? [])]
+      .filter(({ configId }) => compareIds(configId, request.after) > 0)
+      .sort((a, b) => compareIds(a.configId, b.configId))
       .slice(0, request.limit);
-    return configs.map(([configId, config]) => ({ configId, config: { ...config, bytes: copy(config.bytes) } }));
+    return configs.map((config) => ({ configId: config.configId, config: toStoredConfig(config) }));
   }
 
-  async deletePushConfig({ taskId, configId }: PushConfigKey): Promise<void> {
-    this.#task(taskId)?.configs?.delete(configId);
+  async deletePushConfig(key: PushConfigKey): Promise<void> {
+    const config = this.#config(key);
+    if (config !== undefined) this.#pushes.delete(config);
   }
 
-  async savePushPosition(request: PushConfigKey & { readonly position: number }): Promise<void> {
-    const { taskId, configId, position } = request;
-    const configs = this.#task(taskId)?.configs;
-    const config = configs?.get(configId);
-    if (config !== undefined && position > config.position) configs?.set(configId, { ...config, position });
+  async claimDeliveries(request: ClaimDeliveries): Promise<ClaimedDelivery[]> {
+    this.#check();
+    for (const gone of this.#leases.giveUp(request)) this.#pushes.release(gone);
+    return this.#pushes.claim(request);
+  }
+
+  async nextDelivery(): Promise<number | undefined> {
+    this.#check();
+    return this.#pushes.next();
+  }
+
+  async savePushPosition(request: DeliveryProgress): Promise<"saved" | "lost"> {
+    return this.#pushes.save(this.#config(request.key), request) ? "saved" : "lost";
+  }
+
+  async settleDelivery(
+    request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
+  ): Promise<"more" | "settled" | "lost"> {
+    const config = this.#config(request.key);
+    return this.#pushes.save(config, request) ? this.#pushes.settle(config, request.outcome) : "lost";
+  }
+
+  async listDeadDeliveries(request: DeadDeliveryRequest): Promise<DeadDelivery[]> {
+    this.#check();
+    return this.#pushes.listDead(request);
+  }
+
+  async redriveDeliveries(request: {
+    readonly now: number;
+    readonly keys?: readonly PushConfigKey[];
+  }): Promise<number> {
+    this.#check();
+    const configs = request.keys?.map((key) => this.#config(key)) ?? this.#pushes.dead();
+    return configs.filter((config) => config !== undefined && this.#pushes.redrive(config, request.now)).length;
   }
 
   async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<readonly TaskHead[]> {
@@ -231,9 +277,10 @@ class MemoryStore implements TaskStore {
 
   async removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number> {
     this.#check();
-    const tasks = this.#finished.olderThan(request.before, request.limit);
+    const tasks = this.#removable(request);
     for (const task of tasks) {
       this.#finished.remove(task);
+      this.#pushes.forget(task);
       this.#owners.get(ownerKey(task.head))?.remove(task);
       this.#leases.moved(task, task.head.lease, null);
       this.#tasks.delete(task.head.taskId);
@@ -244,6 +291,22 @@ class MemoryStore implements TaskStore {
 
   async close(): Promise<void> {
     this.#closed = true;
+  }
+
+  /** What is over and has nothing to deliver. */
+  #removable({ before, limit }: { readonly before: number; readonly limit: number }): Task[] {
+    const found: Task[] = [];
+    for (let after: TaskHead | undefined; found.length < limit; ) {
+      const tasks = this.#finished.olderThan(before, limit, after);
+      found.push(...tasks.filter((task) => !this.#pushes.isDue(task)));
+      after = tasks.at(-1)?.head;
+      if (after === undefined) break;
+    }
+    return found.slice(0, limit);
+  }
+
+  #config({ taskId, configId }: PushConfigKey): PushConfig | undefined {
+    return this.#task(taskId)?.configs?.get(configId);
   }
 
   #saveHead(known: Task | undefined, row: TaskRow, lease: Lease | null): Task {
@@ -284,6 +347,11 @@ class MemoryStore implements TaskStore {
   }
 }
 
+function answerOf(lease: Lease | null, pushed: boolean): AppendResult | undefined {
+  if (lease === null) return pushed ? { pushed } : undefined;
+  return pushed ? { lease, pushed } : { lease };
+}
+
 function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead): Parameters<typeof refusal>[1] {
   return { tenant, owner, contextId, position, finished: isTerminal(state), lease };
 }
@@ -311,10 +379,6 @@ function page(all: readonly Uint8Array[], after: number, limit: number): Uint8Ar
 /** Small ones share memory that Node keeps ready: making some for each costs several times as much. */
 function copyEntry(bytes: Uint8Array): Uint8Array {
   return Buffer.from(bytes);
-}
-
-function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {
-  return `${tenant.length}:${tenant}${owner}`;
 }
 
 function sendKey({ tenant, owner, key }: IdempotencyKey): string {

@@ -18,13 +18,16 @@ export interface Leased {
 /** The leases of a store in memory: which holder has which, and which holders show signs of life. */
 export class Leases {
   readonly #shared: boolean;
+  readonly #others: () => Iterable<string>;
   readonly #watch: LivenessMonitor;
   readonly #held = new Map<string, TransientMap<Leased>>();
   readonly #beats = new Map<string, number>();
   #beat = 0;
 
-  constructor(shared: boolean, clock?: () => number) {
+  /** @param others holders of something else, whose signs of life matter as well */
+  constructor(shared: boolean, others: () => Iterable<string>, clock?: () => number) {
     this.#shared = shared;
+    this.#others = others;
     this.#watch = new LivenessMonitor(clock);
   }
 
@@ -72,6 +75,13 @@ export class Leases {
     return claimed;
   }
 
+  /** Other holders that show no life any more, which are given up. */
+  giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+    const gone = this.#gone(leaseMs).filter((from) => from !== holder);
+    for (const from of gone) this.#beats.delete(from);
+    return gone;
+  }
+
   of({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
     const held = this.#of(holder).filter(({ head }) => compareIds(head.taskId, after) > 0);
     held.sort((a, b) => compareIds(a.head.taskId, b.head.taskId));
@@ -86,7 +96,7 @@ export class Leases {
 
   #gone(leaseMs: number): string[] {
     if (!this.#shared) return [];
-    const holders = new Set(this.#beats.keys());
+    const holders = new Set([...this.#beats.keys(), ...this.#others()]);
     for (const [holder, held] of this.#held) if (holder !== NO_HOLDER && held.size > 0) holders.add(holder);
     return this.#watch.check(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
   }

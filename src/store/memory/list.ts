@@ -107,3 +107,8 @@ function rank(unit: number): number {
   const isHalf = unit >= 0xd800 && unit <= 0xdfff;
   return isHalf ? unit + 0x10000 : unit;
 }
+
+/** What the tasks of one owner in one tenant are found by. */
+export function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {
+  return `${tenant.length}:${tenant}${owner}`;
+}

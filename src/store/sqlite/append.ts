@@ -1,5 +1,5 @@
 import { refusal, type StoredTask } from "../check.js";
-import type { IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
+import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
@@ -63,7 +63,7 @@ export class Appender {
   }
 
   /** @throws StoreError when the append is refused; anything else comes from SQLite. */
-  append(write: AppendWrite): Lease | undefined {
+  append(write: AppendWrite): AppendResult | undefined {
     const { head } = write;
     const row = this.#stored.get(head.taskId);
     const there = row === undefined ? null : leaseIn(row);
@@ -79,7 +79,7 @@ export class Appender {
       const { tenant, owner, key, fingerprint, taskId, position } = write.send;
       this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
     }
-    return write.lease === undefined || there === null ? undefined : there;
+    return write.lease === undefined || there === null ? undefined : { lease: there };
   }
 
   /** A large one lies elsewhere, so that a search for another row does not read it. */

@@ -58,7 +58,6 @@ export class Committer {
       setLease: (request) => leases.set(request),
       putPushConfig: (request) => pushConfigs.put(request),
       deletePushConfig: (request) => pushConfigs.delete(request),
-      savePushPosition: (request) => pushConfigs.savePosition(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
     };
   }

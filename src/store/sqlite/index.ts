@@ -10,6 +10,7 @@ import { identityOf } from "./file-identity.js";
 import type { FileLock } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { prepareFile } from "./open.js";
+import { missing } from "./push-configs.js";
 import { Reader } from "./reader.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
@@ -157,11 +158,15 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     setLease: async (request) => writer.call("setLease", request),
     async putPushConfig(request) {
       // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
-      const config = { position: request.config.position, bytes: new Uint8Array(request.config.bytes) };
-      return writer.call("putPushConfig", { ...request, config });
+      return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
     },
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
-    savePushPosition: async (request) => writer.call("savePushPosition", request),
+    claimDeliveries: missing,
+    nextDelivery: missing,
+    savePushPosition: missing,
+    settleDelivery: missing,
+    listDeadDeliveries: missing,
+    redriveDeliveries: missing,
     async removeFinished({ before, limit }) {
       let removed = 0;
       for (let shrinking = 0; ; ) {

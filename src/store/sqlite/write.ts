@@ -19,7 +19,6 @@ export type WriteMethod =
   | "setLease"
   | "putPushConfig"
   | "deletePushConfig"
-  | "savePushPosition"
   | "removeFinished";
 
 /** What such a method takes, as the seam says it. */

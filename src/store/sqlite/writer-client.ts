@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
-import { type AppendRequest, type Lease, StoreError } from "../task-store.js";
+import { type AppendRequest, type AppendResult, StoreError } from "../task-store.js";
 import { CLOSE, type MessageBuilder, PROBE } from "./message.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./segment.js";
@@ -88,11 +88,11 @@ export class WriterClient {
   }
 
   /** Appends; resolves when it is durable. */
-  append(request: AppendRequest): Promise<Lease | undefined> {
+  append(request: AppendRequest): Promise<AppendResult | undefined> {
     const append = (message: MessageBuilder): void => message.addAppend(request, isTerminal(request.head.state));
     const { taskId } = request.head;
     const bulk = isBulk(request.entries) || this.#bulk.has(taskId);
-    return this.#write(append, bulk ? taskId : undefined) as Promise<Lease | undefined>;
+    return this.#write(append, bulk ? taskId : undefined) as Promise<AppendResult | undefined>;
   }
 
   /** Keeps a snapshot. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytesOf, create, headOf, readAll } from "../../../src/store/contract/setup.js";
+import { bytesOf, configOf, create, headOf, readAll } from "../../../src/store/contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/segment.js";
 import { hasDbstat, openDatabase, spilling } from "../../support/database.js";
@@ -39,8 +39,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
         const taskId = `01a1fdef-a9b7-72bd-98a6-${String(size).padStart(12, "0")}`;
         await store.append({ head: headOf({ taskId }), expected: 0, creates: true, entries: [new Uint8Array(size)] });
         await store.saveSnapshot({ taskId, snapshot: { position: 1, bytes: new Uint8Array(size) } });
-        const config = { bytes: new Uint8Array(size), position: 0 };
-        await store.putPushConfig({ taskId, configId: "x", config });
+        await store.putPushConfig(configOf({ taskId, configId: "x", bytes: new Uint8Array(size) }));
       }
       await store.close();
       // Their keys are numbers, and rows of these are compared by them alone.

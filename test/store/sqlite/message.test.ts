@@ -51,8 +51,8 @@ const other: fc.Arbitrary<OtherWrite> = fc.oneof(
     request: fc.record({ holder: text, leaseMs: time, limit: fc.nat(9) }),
   }),
   fc.record({
-    method: fc.constant("savePushPosition" as const),
-    request: fc.record({ taskId: text, configId: text, position: fc.nat() }),
+    method: fc.constant("deletePushConfig" as const),
+    request: fc.record({ taskId: text, configId: text }),
   }),
 );
 

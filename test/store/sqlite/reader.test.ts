@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bytesOf, create, follow, headOf, OWNER } from "../../../src/store/contract/setup.js";
+import { bytesOf, configOf, create, follow, headOf, OWNER } from "../../../src/store/contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { READ_BYTES } from "../../../src/store/sqlite/reader.js";
 import { MAX_SEGMENT_BYTES } from "../../../src/store/sqlite/segment.js";
@@ -45,7 +45,7 @@ describe("read()", () => {
   it("gives plain byte arrays", async () => {
     await create(store, { taskId: "a" }, 2);
     await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
-    await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
+    await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));
     const loaded = await store.load({ taskId: "a" });
     const config = await store.getPushConfig({ taskId: "a", configId: "x" });
     const read = await store.read({ taskId: "a", after: 0, limit: 9 });
@@ -88,7 +88,7 @@ describe("the file", () => {
       send,
     });
     await store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } });
-    await store.putPushConfig({ taskId: "a", configId: "x", config: { bytes: bytesOf("c"), position: 0 } });
+    await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));
     await store.removeFinished({ before: 9_999, limit: 1 });
     const tables = inFile("SELECT name FROM sqlite_schema WHERE type = 'table'") as [name: string][];
     for (const [name] of tables.filter(([table]) => table !== "counter")) {

@@ -1,0 +1,50 @@
+/** Something that is due at a time, which stays the same while it is in the list. */
+export interface Due {
+  readonly delivery: { readonly at: number };
+}
+
+interface Item<T> {
+  readonly at: number;
+  /** Of those that are due at the same time, the first that came goes first. */
+  readonly order: number;
+  readonly due: T;
+}
+
+/** What is due, the first one first. */
+export class DueList<T extends Due> {
+  /** In descending order, so that the first one goes without moving the rest. */
+  readonly #items: Item<T>[] = [];
+  readonly #orders = new Map<T, number>();
+  #order = 0;
+
+  get first(): T | undefined {
+    return this.#items.at(-1)?.due;
+  }
+
+  add(due: T): void {
+    const item = { at: due.delivery.at, order: this.#order++, due };
+    this.#orders.set(due, item.order);
+    this.#items.splice(this.#place(item.at, item.order), 0, item);
+  }
+
+  /** Takes it out, if it is in. */
+  remove(due: T): void {
+    const order = this.#orders.get(due);
+    if (order === undefined) return;
+    this.#orders.delete(due);
+    this.#items.splice(this.#place(due.delivery.at, order), 1);
+  }
+
+  /** Index of the first item that is not due later than this. */
+  #place(at: number, order: number): number {
+    let low = 0;
+    let high = this.#items.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const item = this.#items[middle] as Item<T>;
+      if (item.at > at || (item.at === at && item.order > order)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

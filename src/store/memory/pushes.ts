@@ -1,0 +1,240 @@
+import { isTerminal } from "../../task/state.js";
+import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
+import type {
+  ClaimDeliveries,
+  ClaimedDelivery,
+  DeadDelivery,
+  DeadDeliveryRequest,
+  DeliveryOutcome,
+  DeliveryProgress,
+  NewPushConfig,
+  PushConfigKey,
+  StoredPushConfig,
+} from "../push-store.js";
+import type { TaskHead } from "../task-store.js";
+import { DueList } from "./due-list.js";
+import { compareIds, ownerKey } from "./list.js";
+
+/** A task, as far as its push configurations go. */
+export interface Pushed {
+  readonly head: TaskHead;
+  /** Made when there is one: most tasks never have any. */
+  configs: Map<string, PushConfig> | undefined;
+}
+
+type Owner = Parameters<typeof ownerKey>[0];
+
+/** One configuration. */
+export interface PushConfig {
+  readonly task: Pushed;
+  readonly configId: string;
+  bytes: Uint8Array;
+  target: string;
+  delivery: Delivery;
+  /** The process that has it; undefined for none. */
+  holder: string | undefined;
+  claim: number;
+}
+
+/** The push configurations of a store in memory. */
+export class Pushes {
+  readonly #due = new DueList<PushConfig>();
+  readonly #held = new Map<string, Set<PushConfig>>();
+  readonly #dead = new Set<PushConfig>();
+  /** How many count for the limit of an owner. */
+  readonly #owners = new Map<string, number>();
+  #claims = 0;
+
+  /** Why a configuration may not be put, or undefined when it may. */
+  refusal(task: Pushed | undefined, of: Owner, config: NewPushConfig): "task" | "owner" | undefined {
+    if (task?.configs?.has(config.configId)) return undefined;
+    if ((task?.configs?.size ?? 0) >= config.maxPerTask) return "task";
+    if (task !== undefined && isTerminal(task.head.state)) return undefined;
+    return (this.#owners.get(ownerKey(of)) ?? 0) >= config.maxPerOwner ? "owner" : undefined;
+  }
+
+  /** Puts a configuration that is not refused; a new one begins at `position`. */
+  put(task: Pushed, config: NewPushConfig, at: { readonly position: number; readonly now: number }): void {
+    const { configId, target } = config;
+    const bytes = new Uint8Array(config.bytes);
+    task.configs ??= new Map();
+    const known = task.configs.get(configId);
+    const delivery = deliveryFrom(known?.delivery.position ?? at.position, task.head.position, at.now);
+    if (known === undefined) {
+      const created = { task, configId, bytes, target, delivery, holder: undefined, claim: 0 };
+      task.configs.set(configId, created);
+      this.#enter(created);
+      this.#count(created, 1);
+      return;
+    }
+    known.bytes = bytes;
+    known.target = target;
+    this.#change(known, delivery);
+  }
+
+  delete(config: PushConfig): void {
+    this.#count(config, -1);
+    this.#leave(config);
+    config.task.configs?.delete(config.configId);
+    if (config.task.configs?.size === 0) config.task.configs = undefined;
+  }
+
+  /** Makes those of a task that are idle due. */
+  appended({ configs }: Pushed, now: number): void {
+    for (const config of configs?.values() ?? []) {
+      if (config.delivery.state !== IDLE) continue;
+      config.delivery = { ...config.delivery, state: DUE, at: now };
+      this.#due.add(config);
+    }
+  }
+
+  /** Whether deliveries of a task are due. */
+  isDue({ configs }: Pushed): boolean {
+    for (const { delivery } of configs?.values() ?? []) if (delivery.state === DUE) return true;
+    return false;
+  }
+
+  /** The processes that hold any. */
+  holders(): Iterable<string> {
+    return this.#held.keys();
+  }
+
+  /** Takes from a process what it holds. */
+  release(holder: string): void {
+    for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
+  }
+
+  claim({ holder, now, limit, avoid }: ClaimDeliveries): ClaimedDelivery[] {
+    const claimed: ClaimedDelivery[] = [];
+    while (claimed.length < limit) {
+      const config = this.#due.first;
+      if (config === undefined || config.delivery.at > now) break;
+      const until = avoid?.get(config.target) ?? now;
+      if (until > now) {
+        this.#leave(config);
+        config.delivery = { ...config.delivery, at: until };
+        this.#enter(config);
+        continue;
+      }
+      this.#moveTo(config, holder);
+      config.claim = ++this.#claims;
+      claimed.push(toClaimed(config));
+    }
+    return claimed;
+  }
+
+  next(): number | undefined {
+    return this.#due.first?.delivery.at;
+  }
+
+  save(config: PushConfig | undefined, { holder, claim, position }: DeliveryProgress): config is PushConfig {
+    if (config === undefined || config.holder !== holder || config.claim !== claim) return false;
+    config.delivery = advanced(config.delivery, position);
+    return true;
+  }
+
+  /** Ends a claim after its position was saved. */
+  settle(config: PushConfig, outcome: DeliveryOutcome): "more" | "settled" {
+    const delivery = settled(config.delivery, outcome, config.task.head.position);
+    if (delivery === undefined) return "more";
+    this.#change(config, delivery);
+    return "settled";
+  }
+
+  listDead({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] {
+    return [...this.#dead]
+      .filter(({ task: { head } }) => (tenant ?? head.tenant) === head.tenant && (owner ?? head.owner) === head.owner)
+      .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
+      .sort((a, b) => compareKeys(keyOf(a), keyOf(b)))
+      .slice(0, limit)
+      .map(toDead);
+  }
+
+  /** The configurations that were given up. */
+  dead(): PushConfig[] {
+    return [...this.#dead];
+  }
+
+  redrive(config: PushConfig, now: number): boolean {
+    if (config.delivery.state !== DEAD) return false;
+    this.#leave(config);
+    config.delivery = redriven(config.delivery, now);
+    this.#enter(config);
+    return true;
+  }
+
+  /** Forgets what a task has that is removed. */
+  forget(task: Pushed): void {
+    for (const config of task.configs?.values() ?? []) this.delete(config);
+  }
+
+  #change(config: PushConfig, delivery: Delivery): void {
+    this.#count(config, -1);
+    this.#leave(config);
+    config.delivery = delivery;
+    config.holder = undefined;
+    this.#enter(config);
+    this.#count(config, 1);
+  }
+
+  #count({ task: { head }, delivery }: PushConfig, more: 1 | -1): void {
+    if (!counts(delivery.state, isTerminal(head.state))) return;
+    const owner = ownerKey(head);
+    const count = (this.#owners.get(owner) ?? 0) + more;
+    if (count > 0) this.#owners.set(owner, count);
+    else this.#owners.delete(owner);
+  }
+
+  #moveTo(config: PushConfig, holder: string | undefined): void {
+    this.#leave(config);
+    config.holder = holder;
+    this.#enter(config);
+  }
+
+  #enter(config: PushConfig): void {
+    const { delivery, holder } = config;
+    if (delivery.state === DEAD) this.#dead.add(config);
+    if (delivery.state !== DUE) return;
+    if (holder === undefined) return this.#due.add(config);
+    const held = this.#held.get(holder);
+    if (held === undefined) this.#held.set(holder, new Set([config]));
+    else held.add(config);
+  }
+
+  #leave(config: PushConfig): void {
+    const { delivery, holder } = config;
+    if (delivery.state === DEAD) this.#dead.delete(config);
+    if (delivery.state !== DUE) return;
+    if (holder === undefined) return this.#due.remove(config);
+    const held = this.#held.get(holder);
+    held?.delete(config);
+    if (held?.size === 0) this.#held.delete(holder);
+  }
+}
+
+/** A copy of what a caller gets of a configuration. */
+export function toStored({ bytes, delivery: { position } }: PushConfig): StoredPushConfig {
+  return { bytes: new Uint8Array(bytes), position };
+}
+
+function keyOf({ task, configId }: PushConfig): PushConfigKey {
+  return { taskId: task.head.taskId, configId };
+}
+
+function compareKeys(a: PushConfigKey, b: PushConfigKey): number {
+  return compareIds(a.taskId, b.taskId) || compareIds(a.configId, b.configId);
+}
+
+function toClaimed(config: PushConfig): ClaimedDelivery {
+  const { task, target, claim, delivery } = config;
+  const { tenant, owner } = task.head;
+  const { attempts, failingSince } = delivery;
+  return { ...keyOf(config), ...toStored(config), tenant, owner, target, attempts, failingSince, claim };
+}
+
+function toDead(config: PushConfig): DeadDelivery {
+  const { task, target, delivery } = config;
+  const { tenant, owner, position: headPosition } = task.head;
+  const { failure = "", failingSince, at } = delivery;
+  return { ...keyOf(config), ...toStored(config), tenant, owner, target, headPosition, failure, failingSince, at };
+}
