@@ -18,8 +18,8 @@ export class MissingKeyError extends Error {
 }
 
 /**
- * Configurations as they are stored. With a key everything but the origin is encrypted: besides token and credentials, path and
- * query of a webhook's URL are secrets, too, as often as not.
+ * Configurations as they are stored. With a key all of it is encrypted: besides token and credentials, path and query of a webhook's
+ * URL are secrets, too, as often as not. The store keeps scheme, host and port beside it.
  */
 export class ConfigVault {
   /** By their ids; the first one encrypts. */
@@ -46,12 +46,11 @@ export class ConfigVault {
       stored.form = { case: "plain", value: plain };
       return toBinary(PushConfigSchema, stored);
     }
-    const origin = originOf(config.url);
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(boundTo(place, origin));
+    const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(boundTo(place));
     const text = cipher.update(toBinary(TaskPushNotificationConfigSchema, plain));
     const ciphertext = Buffer.concat([text, cipher.final(), cipher.getAuthTag()]);
-    stored.form = { case: "sealed", value: { $typeName: SEALED, origin, keyId, nonce, ciphertext } };
+    stored.form = { case: "sealed", value: { $typeName: SEALED, keyId, nonce, ciphertext } };
     return toBinary(PushConfigSchema, stored);
   }
 
@@ -69,25 +68,18 @@ export class ConfigVault {
     return config;
   }
 
-  #decrypt(place: PushConfigKey, { origin, keyId, nonce, ciphertext }: SealedPushConfig): TaskPushNotificationConfig {
+  #decrypt(place: PushConfigKey, { keyId, nonce, ciphertext }: SealedPushConfig): TaskPushNotificationConfig {
     const key = this.#keys.get(keyId);
     if (key === undefined) throw new MissingKeyError(keyId);
     try {
       const end = ciphertext.length - TAG_BYTES;
       const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(boundTo(place, origin)).setAuthTag(ciphertext.subarray(end));
+      decipher.setAAD(boundTo(place)).setAuthTag(ciphertext.subarray(end));
       const text = Buffer.concat([decipher.update(ciphertext.subarray(0, end)), decipher.final()]);
       return fromBinary(TaskPushNotificationConfigSchema, text);
     } catch (cause) {
       throw damaged(cause);
     }
-  }
-
-  /** Scheme, host and port of the webhook, such as `https://hooks.example.com`, whether or not the key is here. */
-  originOf(bytes: Uint8Array): string {
-    const { form } = read(bytes);
-    if (form.case === undefined) throw damaged();
-    return form.case === "plain" ? originOf(form.value.url) : form.value.origin;
   }
 
   /** Whether the key that encrypts now has encrypted it. Where there is none, everything may stay as it is. */
@@ -110,11 +102,9 @@ function read(bytes: Uint8Array): PushConfig {
 
 const damaged = (cause?: unknown): Error => new Error("The stored configuration is damaged.", { cause });
 
-const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : "");
-
 /** What a ciphertext is authenticated with, so that it cannot be copied to the configuration of another task. */
-function boundTo({ taskId, configId }: PushConfigKey, origin: string): Buffer {
-  return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId, origin]));
+function boundTo({ taskId, configId }: PushConfigKey): Buffer {
+  return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId]));
 }
 
 /** Tells nothing of the key. */

@@ -22,18 +22,10 @@ describe("ConfigVault", () => {
     }
   });
 
-  it("leaves nothing readable but the origin when it has a key", () => {
+  it("leaves nothing readable when it has a key", () => {
     const sealed = textOf(new ConfigVault([key(1)]).seal(place, config));
-    expect(sealed).toContain("https://hooks.example.com:8443");
-    expect(sealed).not.toContain("secret");
+    for (const secret of ["secret", "hooks.example", "Bearer", "acme"]) expect(sealed).not.toContain(secret);
     expect(textOf(new ConfigVault([]).seal(place, config))).toContain("secret-token");
-  });
-
-  it("tells the origin without a key", () => {
-    for (const keys of [[], [key(1)]]) {
-      const bytes = new ConfigVault(keys).seal(place, config);
-      expect(new ConfigVault([]).originOf(bytes)).toBe("https://hooks.example.com:8443");
-    }
   });
 
   it("encrypts the same content to other bytes each time", () => {
@@ -82,14 +74,11 @@ describe("ConfigVault", () => {
     const sealed = vault.seal(place, config);
     const changed = sealed.slice();
     changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
-    const elsewhere = Buffer.from(sealed);
-    elsewhere.write("x", elsewhere.indexOf("hooks"));
     const attempts = [
       () => vault.open({ ...place, taskId: "other" }, sealed),
       () => vault.open({ ...place, configId: "other" }, sealed),
       () => vault.open({ taskId: "taskc", configId: "onfig" }, sealed),
       () => vault.open(place, changed),
-      () => vault.open(place, elsewhere),
       () => vault.open(place, new Uint8Array([255, 1, 2])),
       () => vault.open(place, new Uint8Array()),
       () => vault.open(place, toBinary(TaskPushNotificationConfigSchema, config)),

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNIn8KClB1c2hDb25maWcSNgoFcGxhaW4YASABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdIABIxCgZzZWFsZWQYAiABKAsyHy5wYXJsZXkubG9nLnYxLlNlYWxlZFB1c2hDb25maWdIAEIGCgRmb3JtIlUKEFNlYWxlZFB1c2hDb25maWcSDgoGb3JpZ2luGAEgASgJEg4KBmtleV9pZBgCIAEoCRINCgVub25jZRgDIAEoDBISCgpjaXBoZXJ0ZXh0GAQgASgMYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNIn8KClB1c2hDb25maWcSNgoFcGxhaW4YASABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdIABIxCgZzZWFsZWQYAiABKAsyHy5wYXJsZXkubG9nLnYxLlNlYWxlZFB1c2hDb25maWdIAEIGCgRmb3JtIkUKEFNlYWxlZFB1c2hDb25maWcSDgoGa2V5X2lkGAEgASgJEg0KBW5vbmNlGAIgASgMEhIKCmNpcGhlcnRleHQYAyABKAxiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -251,36 +251,29 @@ export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 3);
 
 /**
- * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. Ids and origin are authenticated with it, so that it cannot be moved.
+ * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. The ids of its row are authenticated with it, so that it cannot be moved.
  *
  * @generated from message parley.log.v1.SealedPushConfig
  */
 export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
   /**
-   * Scheme, host and port of its URL, readable without a key.
-   *
-   * @generated from field: string origin = 1;
-   */
-  origin: string;
-
-  /**
    * Which key, by a digest of it.
    *
-   * @generated from field: string key_id = 2;
+   * @generated from field: string key_id = 1;
    */
   keyId: string;
 
   /**
    * Random, 12 bytes.
    *
-   * @generated from field: bytes nonce = 3;
+   * @generated from field: bytes nonce = 2;
    */
   nonce: Uint8Array;
 
   /**
    * With the tag, 16 bytes, at the end.
    *
-   * @generated from field: bytes ciphertext = 4;
+   * @generated from field: bytes ciphertext = 3;
    */
   ciphertext: Uint8Array;
 };
