@@ -67,7 +67,21 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "it serves an agent as a server does, but for the bindings",
   },
   cli: {
-    may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "service", "http", "binding", "server"],
+    may: [
+      "core",
+      "wire",
+      "task",
+      "store",
+      "agent",
+      "engine",
+      "auth",
+      "card",
+      "push",
+      "service",
+      "http",
+      "binding",
+      "server",
+    ],
     because: "only the command line reads arguments and the environment, and it is on top",
   },
 };

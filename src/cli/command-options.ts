@@ -22,6 +22,34 @@ export interface CommandOptions {
   readonly cardKey: readonly string[];
   /** URL of the JWKS that signatures of cards name. Default: that of this server, where its URL is `https`. */
   readonly cardJku: string;
+  /** Lets push notifications go to `http` URLs. This flag and those below need `push`, and stand before what the module says. */
+  readonly pushAllowHttp: boolean;
+  /** Ports that push notifications may go to. Default 443, and with `pushAllowHttp` 80. */
+  readonly pushPorts: readonly string[];
+  /**
+   * Hosts that push notifications may go to wherever they are: names, `*.example.com`, addresses, networks. Default: none, so that
+   * nothing but public addresses is reached.
+   */
+  readonly pushAllow: readonly string[];
+  /** Hosts that push notifications never go to. Default: none. */
+  readonly pushDeny: readonly string[];
+  /** Which events are sent: `task`, `status`, `artifact`, `last-chunk`, and states such as `completed`. Default: all. */
+  readonly pushEvents: readonly string[];
+  /**
+   * Keys that encrypt stored secrets of push notifications, 32 bytes as base64 or hexadecimal text: files, or variables as `env:NAME`.
+   * The first one is for what is new. Default: secrets are stored as they are.
+   */
+  readonly pushEncryptionKey: readonly string[];
+  /** Files of the private keys that sign push notifications by JWT (PEM or JWK). Default: no JWT. */
+  readonly pushSigningKey: readonly string[];
+  /** Secrets of the Standard Webhooks headers: files, or variables as `env:NAME`. Default: no signature of that form. */
+  readonly pushWebhookSecret: readonly string[];
+  /** File of the authorities of receivers, as PEM. Default: those of the system. */
+  readonly pushTlsCa: string;
+  /** File of the certificate that receivers are shown, as PEM, with `pushTlsKey`. Default: none. */
+  readonly pushTlsCert: string;
+  /** File of its private key, as PEM, without a passphrase. */
+  readonly pushTlsKey: string;
   /** The lowest level that is logged to stderr. Default `info`. */
   readonly logLevel: LogLevel;
   /** Format of the log: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, otherwise `json`. */
@@ -39,6 +67,8 @@ export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "l
 };
 
 const file: OptionKind<string> = text("<file>", () => []);
+/** Texts, separated by commas; what they mean is checked where it is known. */
+const strings = (placeholder: string): OptionKind<readonly string[]> => list(placeholder, () => []);
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
   store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the end" },
@@ -57,6 +87,20 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
     help: "JWKS that signatures of cards name",
     otherwise: "that of this server, where its URL is https",
   },
+  pushAllowHttp: { kind: yesNo, help: "let push notifications go to http URLs (this and those below need --push)" },
+  pushPorts: { kind: strings("<ports>"), help: "ports that push notifications may go to", otherwise: "443" },
+  pushAllow: { kind: strings("<hosts>"), help: "hosts and networks that they may go to though they are not public" },
+  pushDeny: { kind: strings("<hosts>"), help: "hosts and networks that they never go to" },
+  pushEvents: { kind: strings("<events>"), help: "events that are sent, such as status,artifact", otherwise: "all" },
+  pushEncryptionKey: {
+    kind: strings("<files>"),
+    help: "keys that encrypt their stored secrets (32 bytes, base64 or hex), the current one first; or env:NAME",
+  },
+  pushSigningKey: { kind: strings("<files>"), help: "private keys that sign them by JWT (PEM or JWK)" },
+  pushWebhookSecret: { kind: strings("<files>"), help: "Standard Webhooks secrets (whsec_, whsk_); or env:NAME" },
+  pushTlsCa: { kind: file, help: "authorities of receivers (PEM)", otherwise: "those of the system" },
+  pushTlsCert: { kind: file, help: "certificate that receivers are shown (PEM)", otherwise: "none" },
+  pushTlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
   logLevel: {
     kind: choice(["debug", "info", "warn", "error", "silent"], "<level>"),
     help: "level of the log on stderr",

@@ -17,6 +17,7 @@ import { defaultCommandOptions } from "./command-options.js";
 import { exitProcess, noteUnexpectedEnd, RESTART_CODE } from "./exit.js";
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
+import { pushOf } from "./push-options.js";
 import { endOnSignals } from "./signals.js";
 import { UsageError } from "./usage-error.js";
 
@@ -141,8 +142,12 @@ function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger)
   };
   const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: files(tlsCert, tlsKey) };
   const options = { ...module, ...given.server, ...tls };
-  const cardSigning = cardSigningOf(module.cardSigning, given.command, (warning) => logger.warn({}, warning));
+  const warn = (warning: string): void => logger.warn({}, warning);
+  const cardSigning = cardSigningOf(module.cardSigning, given.command, warn);
   if (cardSigning !== undefined) options.cardSigning = cardSigning;
+  // `--push` does not take back what the module says about how.
+  const push = pushOf(given.server.push === true ? module.push || true : options.push, given.command, warn);
+  if (push !== undefined) options.push = push;
   if (Object.keys(given.limits).length > 0) options.limits = { ...module.limits, ...given.limits };
   return options;
 }

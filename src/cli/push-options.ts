@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import type { PushEvent, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
+import { readKeyFile } from "./card-key-files.js";
+import type { CommandOptions } from "./command-options.js";
+import { UsageError } from "./usage-error.js";
+
+type Given = Partial<CommandOptions>;
+type Warn = (sentence: string) => void;
+
+/**
+ * Push notifications as the module says, with what the command line says in place of that.
+ *
+ * @param push what the module, `--push` or its variable says.
+ * @throws UsageError for files that cannot be read, and for flags of push notifications where none are sent.
+ */
+export function pushOf(
+  push: boolean | PushOptions | undefined,
+  given: Given,
+  warn: Warn,
+): boolean | PushOptions | undefined {
+  const flags = Object.keys(given).filter((name) => /^push[A-Z]/.test(name) && given[name as keyof Given] !== false);
+  if (push === undefined || push === false) {
+    if (flags.length > 0) throw new UsageError(`${flagOf(flags[0] as string)} needs --push`);
+    return push;
+  }
+  if (flags.length === 0 && given.pushAllowHttp === undefined) return push;
+  const module = push === true ? {} : push;
+  const { pushAllowHttp: allowHttp, pushAllow: allow, pushDeny: deny } = given;
+  return {
+    ...module,
+    ...(allowHttp !== undefined && { allowHttp }),
+    ...(given.pushPorts !== undefined && { ports: given.pushPorts.map(portOf) }),
+    ...(allow !== undefined && { allow }),
+    ...(deny !== undefined && { deny }),
+    // What is no event the server names, with those that there are.
+    ...(given.pushEvents !== undefined && { events: given.pushEvents as readonly PushEvent[] }),
+    ...(given.pushEncryptionKey !== undefined && {
+      encryptionKeys: secretsOf("pushEncryptionKey", given.pushEncryptionKey, warn),
+    }),
+    ...signingOf(module, given, warn),
+    ...tlsOf(module, given, warn),
+  };
+}
+
+function signingOf(module: PushOptions, given: Given, warn: Warn): { signing?: PushSigningOptions } {
+  const { pushSigningKey: keys, pushWebhookSecret: secrets } = given;
+  if (keys === undefined && secrets === undefined) return {};
+  return {
+    signing: {
+      ...module.signing,
+      ...(keys !== undefined && { keys: keys.map((path) => ({ key: readKeyFile(path, warn) })) }),
+      ...(secrets !== undefined && { webhookSecrets: secretsOf("pushWebhookSecret", secrets, warn) }),
+    },
+  };
+}
+
+function tlsOf(module: PushOptions, given: Given, warn: Warn): { tls?: TargetTls } {
+  const { pushTlsCa: ca, pushTlsCert: cert, pushTlsKey: key } = given;
+  if (ca === undefined && cert === undefined && key === undefined) return {};
+  return {
+    tls: {
+      ...module.tls,
+      ...(ca !== undefined && { ca: textOf(ca) }),
+      ...(cert !== undefined && { cert: textOf(cert) }),
+      ...(key !== undefined && { key: readKeyFile(key, warn) }),
+    },
+  };
+}
+
+/** Secrets in files, or in variables of the environment as `env:NAME`: on a command line every user of the machine sees them. */
+function secretsOf(option: string, places: readonly string[], warn: Warn): string[] {
+  return places.map((place) => {
+    const variable = /^env:(.+)$/.exec(place)?.[1];
+    if (variable === undefined) return readKeyFile(place, warn).trim();
+    const secret = process.env[variable]?.trim();
+    if (secret !== undefined && secret !== "") return secret;
+    throw new UsageError(`the variable ${variable}, which ${flagOf(option)} names, is not set`);
+  });
+}
+
+function portOf(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new UsageError(`--push-ports: ${JSON.stringify(text)} is not a port`);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new UsageError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
