@@ -81,6 +81,8 @@ const server = await createServer({
   host: "127.0.0.1",
   port: 0,
   grpcPort: 0,
+  // All subscribers of the bench are one caller.
+  limits: { maxSubscriptionsPerTaskPerCaller: 20_000 },
 });
 
 serve(

@@ -2,6 +2,7 @@ import { forAudit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import { challengeText } from "./challenge.js";
 import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { type AgentSecurity, type Requirement, requirementOf, requirementsOf } from "./security.js";
@@ -134,10 +135,7 @@ export class Guard {
     const met = this.#requirements.find((parts) => parts.every((part) => meets(part, findings)));
     if (met !== undefined) return merged(met.map(({ named }) => findings.get(named) as CallerInput));
     if (retryAfterMs !== undefined) {
-      const refusal = new A2AError("TOO_MANY_REQUESTS", "Too many attempts to authenticate have failed.", {
-        retryAfterMs,
-      });
-      throw forAudit(refusal, { limit: "maxFailedAttempts" });
+      throw limitReached("maxFailedAttempts", "Too many attempts to authenticate have failed.", retryAfterMs);
     }
     const all = [...findings.values()];
     if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;

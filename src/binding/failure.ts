@@ -40,6 +40,13 @@ const cancelled = lazy(() => new A2AError("CANCELLED", "The client cancelled the
 /** Headers of an error reply: those of the call, those of the error, and when to try again. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {
   if (call !== undefined) yield* call.responseHeaders;
-  yield* error.headers;
-  if (error.retryAfterMs !== undefined) yield ["retry-after", `${Math.ceil(error.retryAfterMs / 1000)}`];
+  yield* headersOf(error);
+}
+
+/** Headers that go with an error, or metadata: its own, and when to try again, which its details say more exactly. */
+export function headersOf({ headers, retryAfterMs }: A2AError): Headers {
+  if (retryAfterMs === undefined) return headers;
+  const all = new Headers(headers);
+  all.set("retry-after", `${Math.ceil(retryAfterMs / 1000)}`);
+  return all;
 }

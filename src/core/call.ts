@@ -82,6 +82,8 @@ export class Call {
    * answer is written, or never will be. Streams do it themselves. Undefined for all other answers.
    */
   written: (() => void) | undefined;
+  /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
+  share: { calls: number; streams: number } | undefined;
 
   readonly #start: CallStart;
   #peer: Peer | undefined;

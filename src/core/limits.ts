@@ -108,6 +108,25 @@ export interface Limits {
   readonly maxStreams: number;
   /** Unary calls in progress at once, over all bindings. Default 20,000. */
   readonly maxCalls: number;
+  /** Unary calls in progress at once, of one caller: an authenticated owner, or else an address. Default 10,000. */
+  readonly maxCallsPerCaller: number;
+  /** Streams open at once, of one such caller. Default 10,000. */
+  readonly maxStreamsPerCaller: number;
+  /** Subscriptions open at once to one task, without the streams of sends. Default 10,000. */
+  readonly maxSubscriptionsPerTask: number;
+  /** The same of one caller. Default 1,000. */
+  readonly maxSubscriptionsPerTaskPerCaller: number;
+  /**
+   * Calls a second from one address (of IPv6: from one network of 64 bits), the members of a JSON-RPC batch one by one. Default 0,
+   * which is no limit: what is right depends on what a call of the agent costs, and on the proxies in front.
+   */
+  readonly maxRequestsPerSecondPerAddress: number;
+  /** The same of one caller: an authenticated owner, or else an address. Default 0, which is no limit. */
+  readonly maxRequestsPerSecondPerCaller: number;
+  /** How much of these rates may come at once after a pause, as time in milliseconds; at least one call. Default 1 second. */
+  readonly requestBurstMs: number;
+  /** Addresses, and callers, whose rates are remembered; those that were silent the longest are forgotten first. Default 100,000. */
+  readonly maxRateKeys: number;
   /** Calls and streams open at once on one connection of HTTP/2, on either port. Default 256. */
   readonly maxStreamsPerConnection: number;
   /** Connections open at once, on both ports together. Default 40,000. */
@@ -266,6 +285,14 @@ export const defaultLimits: Limits = {
   maxGrpcAnswerBytes: 2 ** 31 - 1,
   maxStreams: 20_000,
   maxCalls: 20_000,
+  maxCallsPerCaller: 10_000,
+  maxStreamsPerCaller: 10_000,
+  maxSubscriptionsPerTask: 10_000,
+  maxSubscriptionsPerTaskPerCaller: 1_000,
+  maxRequestsPerSecondPerAddress: 0,
+  maxRequestsPerSecondPerCaller: 0,
+  requestBurstMs: 1_000,
+  maxRateKeys: 100_000,
   maxStreamsPerConnection: 256,
   maxConnections: 40_000,
   maxConnectionsPerAddress: 20_000,

@@ -1,5 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 import { countsAsGeneration, type Draft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
@@ -121,7 +122,7 @@ export class Plan {
       throw this.#elsewhere();
     }
     if (maxWaiting !== undefined && this.waiting(turn) >= maxWaiting && !this.#isFirst(turn)) {
-      throw new A2AError("TOO_MANY_REQUESTS", "Too many messages wait for this task.", { retryAfterMs: 1_000 });
+      throw limitReached("maxWaitingTurns", "Too many messages wait for this task.");
     }
     if (ifNoneWaits === true && this.waiting(turn) > 0) throw new MessageWaits();
   }

@@ -1,5 +1,5 @@
 import { type Deferred, defer } from "../core/defer.js";
-import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 
 export interface ArrivalsOptions {
@@ -79,7 +79,10 @@ export class Arrivals {
     const source = this.#sources.get(address) ?? new Source();
     const isProxy = address === "" || this.#isProxy(address);
     if (source.requests >= this.#maxRequests && !isProxy) {
-      throw tooMany(`More than ${this.#maxRequests} requests are arriving from one address.`);
+      throw limitReached(
+        "maxArrivingPerAddress",
+        `More than ${this.#maxRequests} requests are arriving from one address.`,
+      );
     }
     source.requests++;
     this.#sources.set(address, source);
@@ -108,7 +111,9 @@ export class Arrivals {
       each.shared += now.shared;
       each.reserved += now.reserved;
     }
-    if (size === undefined) throw tooMany(`The requests that are arriving exceed ${this.#maxBytes} bytes.`);
+    if (size === undefined) {
+      throw limitReached("maxArrivingBytes", `The requests that are arriving exceed ${this.#maxBytes} bytes.`);
+    }
     return size;
   }
 
@@ -157,11 +162,4 @@ export class Account {
     this.#isOpen = false;
     this.#book.close(this.#size);
   }
-}
-
-/** When a refused request may be tried again, in milliseconds. */
-const RETRY_AFTER_MS = 1_000;
-
-function tooMany(message: string): A2AError {
-  return new A2AError("TOO_MANY_REQUESTS", message, { retryAfterMs: RETRY_AFTER_MS });
 }

@@ -168,7 +168,8 @@ function limitRow(name: string): OptionRow<number> {
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };
-  return { kind: wholeNumber(1, maxTime) };
+  // 0 is no limit there.
+  return { kind: wholeNumber(name.startsWith("maxRequestsPerSecond") ? 0 : 1, maxTime) };
 }
 
 function limitFaults(place: string, limits: unknown): string[] {

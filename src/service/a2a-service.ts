@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import { admission } from "./interceptors/admission.js";
 import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
+import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
@@ -16,6 +17,7 @@ import { subscribeOperation } from "./operations/subscribe.js";
 import { taskOperations } from "./operations/tasks.js";
 import type { ServiceOptions } from "./options.js";
 import { OutgoingBudget } from "./outgoing-budget.js";
+import { Subscriptions } from "./subscriptions.js";
 
 /** The service behind every binding, with the interceptors around it. */
 export function createInvoke(options: ServiceOptions): Invoke {
@@ -25,7 +27,10 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const interceptors = [
     trace,
     admission({ limits, draining, audit: options.audit }),
+    ...addressRate(limits),
     ...authentication.first,
+    ...callerRate(limits),
+    callerLimits(limits),
     ...(options.interceptors ?? []),
     version(strictVersion, versions),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
@@ -70,7 +75,11 @@ function authenticationOf(options: ServiceOptions): { first: readonly Intercepto
 
 /** The eleven operations of section 3.1. */
 function createMethods(options: ServiceOptions): ServiceMethods {
-  const parts: OperationParts = { options, budget: new OutgoingBudget(options.limits) };
+  const parts: OperationParts = {
+    options,
+    budget: new OutgoingBudget(options.limits),
+    subscriptions: new Subscriptions(options.limits),
+  };
   return {
     ...sendOperations(parts),
     ...taskOperations(parts),

@@ -1,8 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 import { type Weight, weightOf } from "../wire/weight.js";
+import { callerKeyOf } from "./caller-key.js";
 
 /** Releases what was acquired. Calling it again does nothing. */
 export type Release = () => void;
@@ -238,7 +240,10 @@ export class OutgoingBudget {
       return new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
     }
     const message = "Earlier large answers to this caller have not been read yet; read those first.";
-    return new A2AError("TOO_MANY_REQUESTS", message, { retryAfterMs });
+    const { caller, connection = "" } = reader;
+    const own = this.#callers.get(caller)?.fits({ bytes, source: {} }, this.#limits.maxOutgoingBytesPerCaller) ?? true;
+    const limit = own && connection !== "" ? "maxOutgoingBytesPerConnection" : "maxOutgoingBytesPerCaller";
+    return limitReached(limit, message);
   }
 }
 
@@ -263,9 +268,10 @@ function removeFrom(all: Map<string, HeldBytes>, key: string, weight: Weight): v
   if (held?.isEmpty === true) all.delete(key);
 }
 
-function readerOf({ caller, peer }: Call): Reader {
+function readerOf(call: Call): Reader {
+  const { peer } = call;
   return {
-    caller: caller.authenticated ? `owner ${caller.owner}` : `address ${peer.address}`,
+    caller: callerKeyOf(call) ?? "",
     connection: peer.port === undefined ? undefined : `${peer.address} ${peer.port}`,
   };
 }

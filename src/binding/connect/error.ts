@@ -1,6 +1,7 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { detailsOf } from "../../wire/error-details.js";
+import { headersOf } from "../failure.js";
 
 /**
  * An error as Connect writes it: the code of its reason, its text, its headers, its details with ErrorInfo first. Code
@@ -10,7 +11,7 @@ export function connectErrorOf(error: A2AError): ConnectError {
   // Half a surrogate pair cannot be percent-encoded, and Connect throws at it.
   const message = error.message.toWellFormed();
   // Both number their codes as google.rpc.Code does, and an error is never OK, the only one that Connect leaves out.
-  const made = new ConnectError(message, error.code as number as Code, error.headers, [], error);
+  const made = new ConnectError(message, error.code as number as Code, headersOf(error), [], error);
   made.details = detailsOf(error);
   return made;
 }

@@ -4,6 +4,7 @@ import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { A2AError } from "../../core/error.js";
 import { detailsOf, type ErrorDetail } from "../../wire/error-details.js";
+import { headersOf } from "../failure.js";
 
 /** The status of a call. */
 export interface GrpcStatus {
@@ -32,7 +33,7 @@ const MAX_MESSAGE_BYTES = 2048;
 export function statusOf(error: A2AError): GrpcStatus {
   const message = fittedMessage(error.message);
   const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(detailsOf(error)) });
-  return { code: error.code, message, headers: headersOf(error.headers), details: toBinary(StatusSchema, status) };
+  return { code: error.code, message, headers: legalOf(headersOf(error)), details: toBinary(StatusSchema, status) };
 }
 
 /** What may travel as text in metadata. Headers of a connection are illegal in HTTP/2 (RFC 9113, 8.2.2). */
@@ -41,7 +42,7 @@ const legalName =
 const legalValue = /^[ -~]*$/;
 
 /** Headers that gRPC can carry: values that are not printable ASCII are left out. */
-export function headersOf(headers: Iterable<[string, string]>): [string, string][] {
+export function legalOf(headers: Iterable<[string, string]>): [string, string][] {
   return [...headers].filter(([name, value]) => legalName.test(name) && legalValue.test(value));
 }
 

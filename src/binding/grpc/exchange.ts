@@ -4,7 +4,7 @@ import { callAll } from "../../core/call-all.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
 import { departureOf } from "./departure.js";
-import { type GrpcStatus, headersOf, statusOf, trailersOf } from "./error.js";
+import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 
 /** Where a stream keeps its exchange, so that listeners find it without a closure. */
 const exchangeKey: unique symbol = Symbol("exchange");
@@ -212,7 +212,7 @@ export class Exchange implements CallStart, Cancellation {
 }
 
 function headWith(headers: ReadonlyMap<string, string>): OutgoingHttpHeaders {
-  return { ...Object.fromEntries(headersOf(headers)), ...HEAD };
+  return { ...Object.fromEntries(legalOf(headers)), ...HEAD };
 }
 
 function onClose(this: OwnStream): void {

@@ -154,6 +154,10 @@ export class Batch implements BodySource {
   #tooMuch({ id, isRead }: Member): RpcResponse {
     const { maxBatchBytes } = this.#options.limits;
     const message = `The answers of the batch exceed ${maxBatchBytes} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
-    return failed(this.#calls.errorShape, id, new A2AError("TOO_MANY_REQUESTS", message));
+    return failed(
+      this.#calls.errorShape,
+      id,
+      new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit: "maxBatchBytes" } }),
+    );
   }
 }

@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Audit, auditOf, forAudit } from "../../core/audit.js";
+import { type Audit, auditOf } from "../../core/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
+import { limitReached } from "../../core/limit-reached.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/transport-headers.js";
 import { weightOf } from "../../wire/weight.js";
@@ -31,34 +32,37 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
   const open = { calls: 0, streams: 0 };
   return (next) => async (invocation) => {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
-    const max = counter === "calls" ? limits.maxCalls : limits.maxStreams;
+    const limit = counter === "calls" ? "maxCalls" : "maxStreams";
     if (draining()) {
       throw failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
     }
-    if (open[counter] >= max) {
-      const tooMany = `The server has too many ${counter} open.`;
-      const refusal = new A2AError("TOO_MANY_REQUESTS", tooMany, { retryAfterMs });
-      throw failed(forAudit(refusal, { limit: counter === "calls" ? "maxCalls" : "maxStreams" }), invocation);
+    if (open[counter] >= limits[limit]) {
+      throw failed(limitReached(limit, `The server has too many ${counter} open.`), invocation);
     }
+    const { call } = invocation;
     open[counter]++;
     let streaming = false;
     try {
       const answer = await next(invocation);
-      if (invocation.call.responseHeaders.size > 0) dropTransportHeaders(invocation.call.responseHeaders);
+      if (call.responseHeaders.size > 0) dropTransportHeaders(call.responseHeaders);
       if (!isStream(answer)) {
-        if (invocation.call.written !== undefined && weightOf(answer) === undefined) dropAnswer(invocation.call);
+        if (call.written !== undefined && weightOf(answer) === undefined) dropAnswer(call);
         return answer;
       }
       streaming = true;
       const end = (): void => {
         open[counter]--;
+        if (call.share !== undefined) call.share[counter]--;
       };
       return guardStream(answer, end, (error) => failed(error, invocation));
     } catch (error) {
-      dropAnswer(invocation.call);
+      dropAnswer(call);
       throw failed(error, invocation);
     } finally {
-      if (!streaming) open[counter]--;
+      if (!streaming) {
+        open[counter]--;
+        if (call.share !== undefined) call.share[counter]--;
+      }
     }
   };
 }

@@ -13,6 +13,7 @@ import { markWeight, weightOf } from "../../wire/weight.js";
 import type { ServiceOptions } from "../options.js";
 import type { OutgoingBudget } from "../outgoing-budget.js";
 import { withGeneration } from "../resume.js";
+import type { Subscriptions } from "../subscriptions.js";
 
 /** What every operation gets besides its request. */
 export interface Context {
@@ -24,6 +25,7 @@ export interface Context {
 export interface OperationParts {
   readonly options: ServiceOptions;
   readonly budget: OutgoingBudget;
+  readonly subscriptions: Subscriptions;
 }
 
 type MethodsOf = (typeof A2AService)["method"];

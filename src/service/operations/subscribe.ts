@@ -9,7 +9,11 @@ import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js
 import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
 
 /** Following a task that is not over, from its present state or after a generation (specification 3.1.6). */
-export function subscribeOperation({ options, budget }: OperationParts): Pick<ServiceMethods, "subscribeToTask"> {
+export function subscribeOperation({
+  options,
+  budget,
+  subscriptions,
+}: OperationParts): Pick<ServiceMethods, "subscribeToTask"> {
   const { engine } = options;
   return {
     async *subscribeToTask(request, { call }) {
@@ -17,7 +21,10 @@ export function subscribeOperation({ options, budget }: OperationParts): Pick<Se
       const { handle, now, release } = await budget.admitOpened(call, () =>
         beginSubscription(engine, call, request.id, resume),
       );
+      let end: (() => void) | undefined;
       try {
+        // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
+        end = subscriptions.begin(call, request.id);
         // A client that resumes must find the same place again if this frame is the last one that reaches it.
         const from = resume === undefined ? now : { position: resume.after, generation: resume.after };
         yield taskResponse(call, now.task, from.generation);
@@ -28,6 +35,7 @@ export function subscribeOperation({ options, budget }: OperationParts): Pick<Se
           else yield* budget.admitEvent(call, shown);
         }
       } finally {
+        end?.();
         release?.();
         handle.release();
       }

@@ -3,7 +3,7 @@ import type { Call, CallStart, Peer } from "../../../core/call.js";
 import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
 import { departureOf } from "../departure.js";
-import { DETAILS_TRAILER, type GrpcStatus, headersOf } from "../error.js";
+import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { Incoming } from "./definition.js";
 
 /** A call of a unary method, as grpc-js hands it over. The answer is given as bytes; see `encode()`. */
@@ -103,7 +103,7 @@ function textOf(values: readonly MetadataValue[] | undefined): string | undefine
 /** Sends the response's headers, if there are any; grpc-js sends empty ones by itself. Does nothing the second time. */
 export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
   if (call.responseHeaders.size === 0) return;
-  grpc.sendMetadata(metadataFor(grpc, headersOf(call.responseHeaders)));
+  grpc.sendMetadata(metadataFor(grpc, legalOf(call.responseHeaders)));
 }
 
 /** A status as grpc-js takes it. */

@@ -1,0 +1,50 @@
+import type { Call } from "../core/call.js";
+import { limitReached } from "../core/limit-reached.js";
+import type { Limits } from "../core/limits.js";
+import { TransientMap } from "../core/transient.js";
+import { callerKeyOf } from "./caller-key.js";
+
+/** The subscriptions of one task. */
+class Subscribers {
+  count = 0;
+  readonly byCaller = new Map<string, number>();
+}
+
+/** Counts the subscriptions of each task in this process. What a send streams of its own task is none. */
+export class Subscriptions {
+  readonly #limits: Limits;
+  readonly #tasks = new TransientMap<Subscribers>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Counts a subscription to a task that the caller may see.
+   *
+   * @returns what ends it, to be called once.
+   * @throws A2AError with reason TOO_MANY_REQUESTS.
+   */
+  begin(call: Call, taskId: string): () => void {
+    const { maxSubscriptionsPerTask, maxSubscriptionsPerTaskPerCaller } = this.#limits;
+    const task = this.#tasks.get(taskId) ?? new Subscribers();
+    const caller = callerKeyOf(call);
+    const own = caller === undefined ? 0 : (task.byCaller.get(caller) ?? 0);
+    if (task.count >= maxSubscriptionsPerTask) {
+      throw limitReached("maxSubscriptionsPerTask", `The task has ${maxSubscriptionsPerTask} subscriptions.`);
+    }
+    if (own >= maxSubscriptionsPerTaskPerCaller) {
+      const message = `This caller has ${maxSubscriptionsPerTaskPerCaller} subscriptions to the task.`;
+      throw limitReached("maxSubscriptionsPerTaskPerCaller", message);
+    }
+    if (task.count++ === 0) this.#tasks.set(taskId, task);
+    if (caller !== undefined) task.byCaller.set(caller, own + 1);
+    return () => {
+      if (--task.count === 0) this.#tasks.delete(taskId);
+      if (caller === undefined) return;
+      const left = (task.byCaller.get(caller) ?? 1) - 1;
+      if (left > 0) task.byCaller.set(caller, left);
+      else task.byCaller.delete(caller);
+    };
+  }
+}

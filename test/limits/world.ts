@@ -1,0 +1,78 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { expect } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import { anonymous } from "../../src/core/caller.js";
+import type { Limits } from "../../src/core/limits.js";
+import { secured } from "../auth/world.js";
+import { gates, obedient } from "../conformance/agents.js";
+import type { CallOptions, Driver, OpenStream } from "../support/driver.js";
+import type { WireError } from "../support/wire-error.js";
+
+/** A server whose callers are who they say they are, reached over one binding. */
+export interface LimitedWorld {
+  readonly driver: Driver;
+  readonly log: string[];
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts a server with some limits, and speaks to it over one binding. */
+export async function limited(title: string, limits: Partial<Limits>, agent?: Agent): Promise<LimitedWorld> {
+  const { drivers, log, close, address } = await secured({
+    agent: agent ?? obedient("limited"),
+    limits,
+    authenticator: {
+      authenticate: (call) => {
+        const [, owner] = /^Bearer (.+)$/.exec(call.header("authorization") ?? "") ?? [];
+        return owner === undefined ? anonymous : { owner };
+      },
+    },
+  });
+  const driver = drivers.get(title);
+  if (driver === undefined) throw new Error(`There is no binding ${title}.`);
+  return { driver, log: log.lines, url: address.url, close };
+}
+
+let count = 0;
+
+/** A message to the agent of the tests. */
+export function say(text: string, more: JsonObject = {}): JsonObject {
+  return { message: { messageId: `m${++count}`, role: "ROLE_USER", parts: [{ text }], ...more } };
+}
+
+/** A message whose sender does not wait. */
+export function leave(text: string, more: JsonObject = {}): JsonObject {
+  return { ...say(text, more), configuration: { returnImmediately: true } };
+}
+
+export const as = (owner: string): CallOptions => ({ headers: { Authorization: `Bearer ${owner}` } });
+
+/** A gate of its own for a test. */
+export const newGate = (): string => `limits-${++count}`;
+
+export { gates };
+
+/** The first thing that a stream brings; it stays open. */
+export async function begun(driver: Driver, rpc: string, request: JsonObject, options: CallOptions) {
+  const stream: OpenStream = driver.stream(rpc, request, options);
+  const item = await stream.next();
+  return { stream, error: "error" in item ? item.error : undefined, message: "message" in item ? item.message : {} };
+}
+
+/** What a refusal by a limit looks like, the same on every binding: which limit it was, and when to try again. */
+export function expectLimit(
+  driver: Driver,
+  { error, headers }: { readonly error?: WireError | undefined; readonly headers?: Readonly<Record<string, string>> },
+  limit: keyof Limits,
+): void {
+  expect(error?.reason).toBe("TOO_MANY_REQUESTS");
+  const find = (type: string): JsonValue | undefined =>
+    error?.details.find((detail) => detail["@type"] === `type.googleapis.com/google.rpc.${type}`);
+  expect(find("ErrorInfo")).toMatchObject({ metadata: { limit } });
+  expect(find("RetryInfo")).toMatchObject({ retryDelay: expect.stringMatching(/^[\d.]+s$/) });
+  if (driver.name === "rest") expect(error?.native).toBe(429);
+  else if (driver.name !== "jsonrpc") expect(error?.status).toBe("RESOURCE_EXHAUSTED");
+  if (headers !== undefined) {
+    expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+  }
+}
