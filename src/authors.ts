@@ -73,4 +73,11 @@ export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
 export type { FetchOrigin } from "./http/fetch/exchange.js";
 export type { FetchHandler } from "./http/fetch/handler.js";
-export type { PushEvent, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
+export type {
+  PushEvent,
+  PushOptions,
+  PushSigningOptions,
+  TargetLookup,
+  TargetOptions,
+  TargetTls,
+} from "./push/options.js";

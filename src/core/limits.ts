@@ -52,6 +52,12 @@ export interface Limits {
   readonly maxDeliveriesPerHostPerSecond: number;
   /** How long a receiver may take for one notification, from the look-up of its name to the end of its answer, in milliseconds. Default 15 seconds. */
   readonly pushTimeoutMs: number;
+  /** The part of that in which there has to be a connection, in milliseconds: look-up, TCP and TLS. Default 5 seconds. */
+  readonly pushConnectTimeoutMs: number;
+  /** How long the look-up of the name of a receiver's host may take, in milliseconds. Default 4 seconds. */
+  readonly pushLookupTimeoutMs: number;
+  /** A connection to a receiver that nothing is sent on is closed after so long, in milliseconds. Default 4 seconds, which is less than most servers wait. */
+  readonly pushIdleMs: number;
   /** What is read of a receiver's answer, in bytes; of one that has more the connection is closed. Default 64 KiB. */
   readonly maxPushAnswerBytes: number;
   /**
@@ -267,6 +273,9 @@ export const defaultLimits: Limits = {
   maxDeliveriesPerHost: 16,
   maxDeliveriesPerHostPerSecond: 100,
   pushTimeoutMs: 15_000,
+  pushConnectTimeoutMs: 5_000,
+  pushLookupTimeoutMs: 4_000,
+  pushIdleMs: 4_000,
   maxPushAnswerBytes: 64 * 1024,
   pushRetryMs: 1_000,
   maxPushRetryMs: 3_600_000,

@@ -18,6 +18,7 @@ const checks: { readonly [K in keyof PushOptions]-?: (place: string, value: unkn
   deny: listed(hostFault, true),
   // What is in it the server checks, as it does for its own TLS.
   tls: (place, value) => nestedFaults(place, value, ["ca", "cert", "key"]),
+  lookup: (place, value) => (typeof value === "function" ? [] : [`${place} is no function`]),
   signing: pushSigningFaults,
   encryptionKeys: keyFaults,
 };
@@ -76,7 +77,8 @@ function isName(host: string): boolean {
 function isNetwork(host: string): boolean {
   const [address = "", bits, ...more] = host.split("/");
   const version = isIP(address);
-  if (version === 0 || more.length > 0) return false;
+  // A zone is of one machine, and of one of its interfaces.
+  if (version === 0 || host.includes("%") || more.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 

@@ -1,3 +1,4 @@
+import type { LookupAddress } from "node:dns";
 import type { CardKey } from "../card/signing/card-keys.js";
 
 /** Which addresses push notifications may go to, and how they are reached. */
@@ -8,14 +9,23 @@ export interface TargetOptions {
   readonly ports?: readonly number[];
   /**
    * Hosts that may be reached wherever they are: names, `*.example.com` for all subdomains of one, addresses, and networks such as
-   * `10.1.0.0/16`. Default: none, so that nothing but public addresses is reached.
+   * `10.1.0.0/16`. Services that give machines their credentials (169.254.169.254 and the like) are reached only where their very
+   * address is listed. Default: none, so that nothing but public addresses is reached.
    */
   readonly allow?: readonly string[];
   /** Hosts that are never reached, in the same forms. It wins over `allow`. Default: none. */
   readonly deny?: readonly string[];
   /** Trust and identity in TLS. Default: the authorities of the system, no certificate of our own. */
   readonly tls?: TargetTls;
+  /**
+   * Finds the addresses of a host: all of them are judged, and connections go to these. Default: what the system does, with
+   * `/etc/hosts`.
+   */
+  readonly lookup?: TargetLookup;
 }
+
+/** Gives every address of a host; rejects, or gives none, where it has none. */
+export type TargetLookup = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** What TLS connections to receivers use; each is PEM. */
 export interface TargetTls {

@@ -1,0 +1,178 @@
+import type { LookupAddress } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { networkInterfaces } from "node:os";
+import { A2AError, invalid } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import type { TargetOptions } from "../options.js";
+import { type Address, kindOf, PUBLIC, readAddress } from "./address.js";
+import { HostRules, isInnerName } from "./host-rules.js";
+import { LookupError, Lookups } from "./lookup.js";
+import { readTarget, type Target, type UrlRules } from "./target-url.js";
+
+/** A host, or an address of it, must not be reached. Neither the message nor anything else has the address. */
+export class ForbiddenTarget extends Error {
+  override name = "ForbiddenTarget";
+  readonly code = "ERR_FORBIDDEN_TARGET";
+}
+
+/** What bounds a guard. */
+export type GuardLimits = Pick<Limits, "maxPushUrlLength" | "pushLookupTimeoutMs">;
+
+/** What clients hear of a name, whether it does not resolve or leads inside: it would tell them which inner names there are. */
+const NOT_REACHABLE = "has a host that does not resolve, or not to public addresses alone";
+
+/** Decides where notifications may go, by the URL and by every address that a socket would use. */
+export class TargetGuard {
+  /**
+   * Looks a name up for a socket and judges all of its addresses; one that is forbidden forbids the name, since the next
+   * connection might use it.
+   */
+  readonly lookup: LookupFunction;
+  readonly #urls: UrlRules;
+  readonly #allow: HostRules;
+  readonly #deny: HostRules;
+  readonly #lookups: Lookups;
+
+  /** @throws TypeError for an element of a list that is neither a name nor a network. */
+  constructor({ allowHttp = false, ports, allow, deny, lookup }: TargetOptions, limits: GuardLimits) {
+    this.#urls = {
+      allowHttp,
+      ports: new Set(ports ?? (allowHttp ? [443, 80] : [443])),
+      maxLength: limits.maxPushUrlLength,
+    };
+    this.#allow = new HostRules(allow);
+    this.#deny = new HostRules(deny);
+    this.#lookups = new Lookups(lookup, limits.pushLookupTimeoutMs);
+    this.lookup = (host, options, callback) => {
+      this.resolve(host).then(
+        (addresses) => {
+          const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : options.family;
+          const wanted = addresses.filter((each) => family === undefined || family === 0 || each.family === family);
+          const [first] = wanted;
+          if (first === undefined) callback(new LookupError("ENOTFOUND", "the name has no addresses"), "");
+          else if (options.all === true) callback(null, wanted);
+          else callback(null, first.address, first.family);
+        },
+        (error: NodeJS.ErrnoException) => callback(error, ""),
+      );
+    };
+  }
+
+  /**
+   * The rules that need no look-up.
+   *
+   * @throws A2AError INVALID_PARAMS, which names the field `url`.
+   */
+  parse(url: string): Target {
+    const target = readTarget(url, this.#urls);
+    if (typeof target === "string") throw refused(target);
+    try {
+      this.admit(target.url.hostname);
+    } catch (error) {
+      throw refused("has a host that must not be reached", error);
+    }
+    return target;
+  }
+
+  /**
+   * The rules, and one look-up of at most `pushLookupTimeoutMs`: for a configuration that is made.
+   *
+   * @throws A2AError INVALID_PARAMS, which names the field `url`; UNAVAILABLE where the name cannot be looked up at the moment.
+   */
+  async check(url: string): Promise<Target> {
+    const target = this.parse(url);
+    const { hostname } = target.url;
+    if (addressIn(hostname) !== undefined) return target;
+    try {
+      await this.resolve(hostname);
+      return target;
+    } catch (error) {
+      if (error instanceof LookupError && error.code === "EAI_AGAIN") {
+        throw new A2AError("UNAVAILABLE", "The host of the URL cannot be looked up at the moment.", { cause: error });
+      }
+      throw refused(NOT_REACHABLE, error);
+    }
+  }
+
+  /**
+   * Every address of a name, all of which may be reached.
+   *
+   * @throws ForbiddenTarget, LookupError
+   */
+  async resolve(name: string): Promise<readonly LookupAddress[]> {
+    this.admit(name);
+    const addresses = await this.#lookups.find(name);
+    for (const { address } of addresses) this.judge(address, name);
+    return addresses;
+  }
+
+  /**
+   * Judges the host of a URL by what can be seen of it: a name, or an address as URLs have it.
+   *
+   * @throws ForbiddenTarget
+   */
+  admit(hostname: string): void {
+    const address = addressIn(hostname);
+    if (address !== undefined) {
+      this.judge(address, undefined);
+      return;
+    }
+    if (this.#deny.hasName(hostname)) throw new ForbiddenTarget("the host is denied");
+    if (isInnerName(hostname) && !this.#allow.hasName(hostname)) {
+      throw new ForbiddenTarget("the host has a name of inner networks");
+    }
+  }
+
+  /**
+   * Judges an address, of the host with a name or of one that has none.
+   *
+   * @throws ForbiddenTarget
+   */
+  judge(text: string, name: string | undefined): void {
+    const address = readAddress(text);
+    if (address === undefined) throw new ForbiddenTarget("the host has an address that is none");
+    const { name: kind, embedded, isMetadata } = kindOf(address);
+    if ([address, ...embedded].some((each) => this.#deny.hasAddress(each))) {
+      throw new ForbiddenTarget("the host has an address that is denied");
+    }
+    if (this.#allow.namesAddress(address)) return;
+    if (!isMetadata) {
+      if (name !== undefined && this.#allow.hasName(name)) return;
+      // A network that translates addresses is allowed for what it leads to, not for everything that can be written in it.
+      const isOpen = (each: Address): boolean => this.#allow.hasAddress(each) || isPublic(each);
+      if (isOpen(address) && embedded.every(isOpen)) return;
+    }
+    throw new ForbiddenTarget(`the host has an address that must not be reached (${kind})`);
+  }
+}
+
+function refused(fault: string, cause?: unknown): A2AError {
+  const { message, violations } = invalid([{ field: "url", description: `It ${fault}.` }]);
+  return new A2AError("INVALID_PARAMS", message, { violations, cause });
+}
+
+/** The address in the host of a URL, without the brackets of IPv6; undefined where it is a name. */
+function addressIn(hostname: string): string | undefined {
+  const text = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  return isIP(text) === 0 ? undefined : text;
+}
+
+function isPublic(address: Address): boolean {
+  return kindOf(address).name === PUBLIC && !ownAddresses().has(address.toString());
+}
+
+/** How long this machine's addresses are remembered, in milliseconds. */
+const OWN_MS = 5_000;
+
+let own: { readonly addresses: ReadonlySet<string>; readonly at: number } | undefined;
+
+/** Addresses of this machine, which may look public: what listens on them for neighbours would take us for one. */
+function ownAddresses(): ReadonlySet<string> {
+  const now = performance.now();
+  if (own === undefined || now - own.at > OWN_MS) {
+    const found = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const addresses = found.map(({ address }) => readAddress(address)?.toString() ?? "");
+    own = { addresses: new Set(addresses), at: now };
+  }
+  return own.addresses;
+}

@@ -1,0 +1,176 @@
+import type { Dispatcher } from "undici";
+import Agent from "undici/lib/dispatcher/agent.js";
+import Pool from "undici/lib/dispatcher/pool.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import type { TargetOptions } from "../options.js";
+import { guardedConnector } from "./connect.js";
+import { reasonOf } from "./failure.js";
+import { ForbiddenTarget, TargetGuard } from "./guard.js";
+import type { Target } from "./target-url.js";
+
+/** One POST. */
+export interface PostRequest {
+  readonly target: Target;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+  /** For all of it, from the look-up of the name to the end of the answer, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What became of a POST. */
+export type PostOutcome =
+  /** A status of 2xx. */
+  | { readonly kind: "accepted"; readonly status: number }
+  /** Another one; a redirect too, since nobody follows it. `gone` is 410. */
+  | { readonly kind: "refused"; readonly status: number; readonly retryAfterMs?: number; readonly gone: boolean }
+  /** No whole answer. The reason is a sentence for people, without secrets and without addresses. */
+  | { readonly kind: "failed"; readonly reason: string; readonly forbidden: boolean };
+
+/** Sends POSTs to targets that the guard lets through. */
+export interface Poster {
+  /** Never rejects. */
+  post(request: PostRequest): Promise<PostOutcome>;
+  /** Ends what is under way, as failed, and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Answers with a status of 1xx that may come before the answer itself. */
+const MAX_INTERIM = 16;
+
+/** The headers of one answer, in bytes. */
+const MAX_HEADERS = 16 * 1024;
+
+/** After so long a connection is used for no new request, in milliseconds: the name is looked up and judged anew. */
+const MAX_CONNECTION_MS = 300_000;
+
+/** A poster with a guard of its own. */
+export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
+  const { limits, logger } = options;
+  const guard = new TargetGuard(options, limits);
+  const agent = new Agent({
+    connect: guardedConnector(guard, options.tls ?? {}, limits),
+    // Its own choice for one connection is a client, which has no `clientTtl`.
+    factory: (origin, settings) => new Pool(origin, settings),
+    connections: limits.maxDeliveriesPerHost,
+    clientTtl: MAX_CONNECTION_MS,
+    keepAliveTimeout: limits.pushIdleMs,
+    keepAliveMaxTimeout: limits.pushIdleMs,
+    maxHeaderSize: MAX_HEADERS,
+    // An exchange has one time limit, for all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    post: (request) => new Promise((resolve) => new Exchange(request, limits, logger, resolve).begin(agent)),
+    close: () => agent.destroy(),
+  };
+}
+
+/** One request and its answer, as undici reports it. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #request: PostRequest;
+  readonly #maxBytes: number;
+  readonly #logger: Logger;
+  readonly #resolve: (outcome: PostOutcome) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isOver = false;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #interim = 0;
+  #bytes = 0;
+
+  constructor(request: PostRequest, limits: Limits, logger: Logger, resolve: (outcome: PostOutcome) => void) {
+    this.#request = request;
+    this.#maxBytes = limits.maxPushAnswerBytes;
+    this.#logger = logger;
+    this.#resolve = resolve;
+  }
+
+  begin(agent: Dispatcher): void {
+    const { target, headers, body, timeoutMs, signal } = this.#request;
+    if (signal?.aborted) {
+      this.#fail("it was called off");
+      return;
+    }
+    this.#timer = setTimeout(Exchange.#onTimeout, timeoutMs, this);
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    const { origin, pathname, search } = target.url;
+    try {
+      agent.dispatch({ origin, path: pathname + search, method: "POST", headers, body }, this);
+    } catch (error) {
+      this.onResponseError(undefined, error as Error);
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It waited for a connection for so long that nobody wants it any more: nothing of it is sent.
+    if (this.#isOver) controller.abort(new Error("over"));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
+    if (status < 200) {
+      this.#interim++;
+      if (this.#interim > MAX_INTERIM) this.#fail(`more than ${MAX_INTERIM} interim answers came`);
+      return;
+    }
+    this.#status = status;
+    const retryAfter = headers["retry-after"];
+    if (typeof retryAfter === "string") this.#retryAfter = retryAfter;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#bytes += chunk.byteLength;
+    // The status has said what there is to know. The rest is not worth its bytes, nor is a connection that still has them on it.
+    if (this.#bytes > this.#maxBytes) this.#answered();
+  }
+
+  onResponseEnd(): void {
+    this.#answered();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#isOver) return;
+    const forbidden = error instanceof ForbiddenTarget;
+    // The address is in the log alone, where whoever runs the server looks for it.
+    if (!forbidden) this.#logger.debug({ err: error, host: this.#request.target.host }, "a push notification failed");
+    this.#end({ kind: "failed", reason: reasonOf(error), forbidden });
+  }
+
+  #answered(): void {
+    const status = this.#status;
+    if (status >= 200 && status < 300) this.#end({ kind: "accepted", status });
+    else this.#end({ kind: "refused", status, ...retryAfterMs(this.#retryAfter), gone: status === 410 });
+  }
+
+  static #onTimeout(this: void, exchange: Exchange): void {
+    const when = exchange.#status === 0 ? "there was no answer" : "the answer did not end";
+    exchange.#fail(`${when} within ${exchange.#request.timeoutMs} ms`);
+  }
+
+  readonly #onAbort = (): void => this.#fail("it was called off");
+
+  #fail(reason: string): void {
+    this.#end({ kind: "failed", reason, forbidden: false });
+  }
+
+  #end(outcome: PostOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener("abort", this.#onAbort);
+    this.#resolve(outcome);
+    // Nothing happens where the answer is complete; otherwise its connection ends.
+    this.#controller?.abort(new Error("over"));
+  }
+}
+
+/** `Retry-After` (RFC 9110, 10.2.3) as a time from now, as long as it says. */
+function retryAfterMs(text: string | undefined): { readonly retryAfterMs?: number } {
+  if (text === undefined) return {};
+  const ms = /^\d{1,10}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? {} : { retryAfterMs: Math.max(0, ms) };
+}
