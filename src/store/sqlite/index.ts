@@ -3,13 +3,12 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { StoreError, type TaskStore } from "../task-store.js";
+import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
-import { identityOf } from "./file-identity.js";
-import type { FileLock } from "./lock.js";
+import { type FileIdentity, identityOf } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
-import { prepareFile } from "./open.js";
+import { type Prepared, prepareFile, removeLog } from "./open.js";
 import { missing } from "./push-configs.js";
 import { Reader } from "./reader.js";
 import { StoreFaults } from "./store-faults.js";
@@ -87,7 +86,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
       unwatchSchema();
     };
     logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");
-    return compose({ reader, writer, lock: file.lock, health: troubles.health, shared, unwatch });
+    return compose({ reader, writer, file, files, health: troubles.health, shared, unwatch });
   } catch (error) {
     file.lock.release();
     throw error;
@@ -123,13 +122,16 @@ function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
 interface Parts {
   readonly reader: Reader;
   readonly writer: WriterClient;
-  readonly lock: FileLock;
+  readonly file: Prepared;
+  readonly files: FileIdentity;
   readonly health: StoreHealth;
   readonly shared: boolean;
   readonly unwatch: () => void;
 }
 
-function compose({ reader, writer, lock, health, shared, unwatch }: Parts): SqliteStore {
+function compose({ reader, writer, file, files, health, shared, unwatch }: Parts): SqliteStore {
+  // Whose leases are up for a claim where no other process can have the file: then a look tells whether there are any.
+  const claimable = file.gone && [NO_HOLDER, ...file.gone];
   return {
     shared,
     health,
@@ -151,7 +153,10 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
     getPushConfig: async (key) => reader.getPushConfig(key),
     listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
-    claimLeases: async (request) => writer.call("claimLeases", request),
+    async claimLeases(request) {
+      if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
+      return writer.call("claimLeases", request);
+    },
     // No other process can have the file, so signs of life are of no use.
     beat: async (request) => !shared || writer.call("beat", request),
     leasesOf: async (request) => reader.leasesOf(request),
@@ -181,9 +186,10 @@ function compose({ reader, writer, lock, health, shared, unwatch }: Parts): Sqli
       // The reader first: the last connection to go is the writer's, which then tidies the log away.
       unwatch();
       reader.close();
+      if (!writer.hasBegun) removeLog(files);
       // A thread that still hangs may write once more, so the file stays locked.
       await writer.close();
-      lock.release();
+      file.lock.release();
     },
   };
 }

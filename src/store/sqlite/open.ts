@@ -7,6 +7,7 @@ import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
+import { checkNow, type FileIdentity } from "./file-identity.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
@@ -241,6 +242,21 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
     throw refused(path, error);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Removes the log of a file that nothing was written to, which its reader made and cannot remove. */
+export function removeLog(files: FileIdentity): void {
+  const [file] = files.kept;
+  if (file === undefined || checkNow(files) !== undefined) return;
+  let db: Database | undefined;
+  try {
+    db = sqliteDriver().open(file.name, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
+    db.pragma("user_version");
+  } catch {
+    // It stays, empty, and the next one to open the file takes it for what it is.
   } finally {
     db?.close();
   }
