@@ -35,6 +35,7 @@ const task = (title: string, send: typeof restSend, store = FILE): ProfileLane =
 
 export const LANES: Readonly<Record<string, ProfileLane>> = {
   "bare-http": reply("message reply, node:http with codec", restSend, "bare-http", ["codec"]),
+  "jwt-reply": reply("message reply over JSON-RPC to callers with a JSON Web Token", rpcSend, "parley", ["jwt"]),
   "rest-reply": reply("message reply over REST", restSend),
   "jsonrpc-reply": reply("message reply over JSON-RPC", rpcSend),
   "bare-grpc": reply("message reply, bare grpc-js", grpcSend, "bare-rpc", []),

@@ -100,7 +100,7 @@ export class Guard {
    * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED, TOO_MANY_REQUESTS, or what a scheme throws.
    */
   admit(call: Call): Caller | Promise<Caller> {
-    const retryAfterMs = this.#throttle.retryAfterMs(call.peer.address);
+    const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.peer.address);
     if (retryAfterMs !== undefined) return this.#judge(call, this.#recalled(call), retryAfterMs);
     if (this.#only === undefined) return this.#admit(call);
     const { named, scopes } = this.#only;

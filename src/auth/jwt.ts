@@ -1,4 +1,5 @@
 import type { CallerInput } from "../core/caller.js";
+import { TransientMap } from "../core/transient.js";
 import { httpCredentials } from "./credentials.js";
 import { issuerUrlFaults } from "./issuer.js";
 import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
@@ -54,6 +55,15 @@ export function tokenCheck(
   { owner = ownerOf, scopes = scopesOf }: Pick<JwtOptions, "owner" | "scopes">,
 ): SchemeCheck {
   const memory = new TokenMemory(limits);
+  // Calls that bring a token while it is verified wait for the same answer.
+  const pending = new TransientMap<Promise<CallerInput | Refusal>>();
+  const verifiedOnce = (token: string): Promise<CallerInput | Refusal> => {
+    const running = pending.get(token);
+    if (running !== undefined) return running;
+    const caller = callerOf(token).finally(() => pending.delete(token));
+    pending.set(token, caller);
+    return caller;
+  };
   const callerOf = async (token: string): Promise<CallerInput | Refusal> => {
     const verified = await verify(token);
     if (verified instanceof Refusal) return verified;
@@ -66,21 +76,28 @@ export function tokenCheck(
       scopes: Object.freeze([...scopes(claims)]),
       claims,
     });
-    memory.set(token, caller, verified.endsAt);
+    memory.set(headerOf(token), caller, verified.endsAt);
     return caller;
   };
   return {
     check: (call) => {
+      const known = memory.get(call.header("authorization") ?? "");
+      if (known !== undefined) return known;
       const token = httpCredentials(call, "bearer");
       if (token === undefined) return undefined;
       if (token === "" || token.length > limits.maxCredentialLength) return malformed;
-      return memory.get(token) ?? callerOf(token);
+      return memory.get(headerOf(token)) ?? verifiedOnce(token);
     },
     recall: (call) => {
       const token = httpCredentials(call, "bearer");
-      return token === undefined || token.length > limits.maxCredentialLength ? undefined : memory.get(token);
+      return token === undefined || token.length > limits.maxCredentialLength ? undefined : memory.get(headerOf(token));
     },
   };
+}
+
+/** The header as nearly everybody writes it: a remembered one is found without taking it apart. */
+function headerOf(token: string): string {
+  return `Bearer ${token}`;
 }
 
 const malformed = new Refusal("The token is malformed.");

@@ -17,9 +17,14 @@ export class Throttle {
     });
   }
 
+  /** Whether no address has failed of late: then there is nothing to look at. */
+  get isCalm(): boolean {
+    return this.#failures.isEmpty;
+  }
+
   /** When the address may try again, in milliseconds; undefined where it may now. */
   retryAfterMs(address: string): number | undefined {
-    if (this.#failures.isEmpty || address === "") return undefined;
+    if (this.isCalm || address === "") return undefined;
     const waitMs = this.#failures.waitMs(sourceOf(address));
     return waitMs > 0 ? Math.ceil(waitMs) : undefined;
   }

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Guards } from "../../src/auth/guard.js";
 import { httpBasic } from "../../src/auth/http-basic.js";
@@ -37,6 +38,16 @@ describe("TokenMemory", () => {
     vi.advanceTimersByTime(10_000);
     vi.setSystemTime(Date.now() - 3_600_000);
     expect(memory.get("t")).toBeUndefined();
+  });
+
+  it("tells texts with the same end apart, and shows none to who prints it", () => {
+    const memory = new TokenMemory(limits);
+    const end = "x".repeat(1_000);
+    memory.set(`a${end}`, { owner: "a" }, inSeconds(600));
+    expect([memory.get(`a${end}`)?.owner, memory.get(`b${end}`), memory.get(end)]).toEqual(["a", undefined, undefined]);
+    memory.set(`b${end}`, { owner: "b" }, inSeconds(600));
+    expect([memory.get(`a${end}`), memory.get(`b${end}`)?.owner]).toEqual([undefined, "b"]);
+    expect(inspect(memory, { depth: 20, showHidden: true })).not.toContain("xxx");
   });
 
   it("keeps a bounded number, the newest", () => {

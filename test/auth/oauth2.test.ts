@@ -68,6 +68,25 @@ describe("introspection", () => {
     expect(issuer.introspected).toBe(1);
   });
 
+  it("asks once for a token that many calls bring before the answer, each of which gets its caller", async () => {
+    const { issuer, world } = await start(introspected);
+    issuer.opaque.set("t", { active: true, sub: "alice", aud: "agents" });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => call(world, "t")));
+    for (const { error } of replies) expect(error).toBeUndefined();
+    expect(issuer.introspected).toBe(1);
+  });
+
+  it("knows a token that is remembered however the header is written", async () => {
+    const { issuer, world } = await start(introspected);
+    issuer.opaque.set("t", { active: true, sub: "alice", aud: "agents" });
+    const driver = world.drivers.get("rest") as Driver;
+    for (const Authorization of ["bearer t", "Bearer t", "BEARER   t", "Bearer t "]) {
+      expect((await driver.call("ListTasks", {}, { headers: { Authorization } })).error).toBeUndefined();
+    }
+    expect(issuer.introspected).toBe(1);
+    expect((await call(world, "tt")).error?.reason).toBe("UNAUTHENTICATED");
+  });
+
   it("answers with UNAVAILABLE where the server fails, and rests", async () => {
     const { issuer, world } = await start(introspected);
     issuer.mood = "fails";
