@@ -11,6 +11,7 @@ import type { HttpResponse } from "../http/response.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
+import type { PublicKeys } from "./public-keys.js";
 
 /** The card of the first agent at the well-known path, and that of each agent below its tenant (specification 8.2, 8.6). */
 export function createCardRoute(
@@ -32,24 +33,33 @@ export function createCardRoute(
     const conditions = conditionsOf(request);
     if (signer === undefined) return documents.now(key, () => cardText(cardAt(served, address, origin)), conditions);
     const make = async (): Promise<string> => cardText(await signer.sign(cardAt(served, address, origin)));
-    return answered(documents.later(key, make, conditions), settings.logger);
+    return answered(documents.later(key, make, conditions), settings.logger, "cards cannot be signed");
   };
 }
 
-/** The public keys that all cards of the server are signed by. */
-export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, signer: CardSigner): StaticRoute {
+/** The public keys that the server's cards and notifications are signed by. */
+export function createKeysRoute(
+  { cardMaxAgeSeconds, logger }: Settings,
+  publicKeys: () => Promise<PublicKeys>,
+): StaticRoute {
   const caching = { maxAgeSeconds: cardMaxAgeSeconds, since: new Date(), vary: [] };
   const documents = createDocuments("application/jwk-set+json", caching);
-  const make = async (): Promise<string> => JSON.stringify(await signer.publicKeys());
-  return (request) =>
-    request.target.path === JWKS_PATH ? answered(documents.later("", make, conditionsOf(request)), logger) : undefined;
+  const make = async (): Promise<string> => JSON.stringify(await publicKeys());
+  return (request) => {
+    if (request.target.path !== JWKS_PATH) return undefined;
+    return answered(documents.later("", make, conditionsOf(request)), logger, "public keys cannot be shown");
+  };
 }
 
 /** An answer that cannot be made is an error of the server. It never rejects: not everybody who asks for an answer uses it. */
-function answered(answer: HttpResponse | Promise<HttpResponse>, logger: Logger): HttpResponse | Promise<HttpResponse> {
+function answered(
+  answer: HttpResponse | Promise<HttpResponse>,
+  logger: Logger,
+  fault: string,
+): HttpResponse | Promise<HttpResponse> {
   if (!(answer instanceof Promise)) return answer;
   return answer.catch((error: unknown) => {
-    logger.error({ err: error }, "cards cannot be signed");
+    logger.error({ err: error }, fault);
     return { status: 500 };
   });
 }

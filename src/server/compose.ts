@@ -26,6 +26,7 @@ import type { Settings } from "./options.js";
 import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
+import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { withRefusals } from "./refusals.js";
 import { createResourceRoute, resourceMetadataUrl } from "./resource-route.js";
 
@@ -59,7 +60,13 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
   const address = new PublicAddress(settings);
   const signer = signerOf(settings, address);
-  const prepare = signer && (() => signPublicCards(signer, settings, address));
+  const pushSigner = pushSignerOf(settings, address);
+  const publicKeys = publicKeysOf(settings, signer, pushSigner);
+  const prepare = async (): Promise<void> => {
+    if (signer !== undefined) await signPublicCards(signer, settings, address);
+    if (pushSigner !== undefined) await pushSigner();
+    if (publicKeys !== undefined) await publicKeys();
+  };
   const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
@@ -89,7 +96,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const rest = createRestBinding(binding);
   const jsonRpc = createJsonRpcBinding(binding);
   const cards = [createCardRoute(settings, address, signer)];
-  if (signer !== undefined && settings.cardSigning?.jwks !== false) cards.push(createKeysRoute(settings, signer));
+  if (publicKeys !== undefined) cards.push(createKeysRoute(settings, publicKeys));
   const page = settings.page ? [createPageRoute(settings, address)] : [];
   const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
     const answering = createDispatch({

@@ -269,12 +269,19 @@ function valueFaults(options: WithDefaults): readonly string[] {
  * Where the caller's own words decide which addresses a card names, a signature would vouch for whatever address a caller
  * thinks of.
  */
-function signingFaults({ cardSigning, publicUrl, trustProxy }: WithDefaults, listens: boolean): string[] {
+function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefaults, listens: boolean): string[] {
   const trusts = Array.isArray(trustProxy) ? trustProxy.length > 0 : trustProxy !== false && trustProxy !== "";
-  if (cardSigning === undefined || publicUrl !== undefined || (listens && !trusts)) return [];
-  return [
-    "cardSigning needs publicUrl: without it cards name the address that their reader names, and would be signed for it",
-  ];
+  if (publicUrl !== undefined || (listens && !trusts)) return [];
+  const faults: string[] = [];
+  if (cardSigning !== undefined) {
+    faults.push(
+      "cardSigning needs publicUrl: without it cards name the address that their reader names, and would be signed for it",
+    );
+  }
+  if (pushOf(push)?.signing?.keys !== undefined) {
+    faults.push("push.signing.keys needs publicUrl: receivers know by it who notifies them");
+  }
+  return faults;
 }
 
 /** The options that were set. */
@@ -321,7 +328,7 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
 }
 
 /** What is allowed, but probably a mistake. */
-function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, listens: boolean): string[] {
+function warningsOf({ agents, service, host, publicUrl, trust, tls, push }: Settings, listens: boolean): string[] {
   const isPublic = listens && !isLoopback(host);
   const isWildcard = ["0.0.0.0", "::"].includes(host);
   const warnings = tls === undefined ? [] : tlsWarnings(tls);
@@ -329,6 +336,9 @@ function warningsOf({ agents, service, host, publicUrl, trust, tls }: Settings, 
     warnings.push(
       "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
     );
+  }
+  if (isPublic && push !== undefined && push.signing === undefined) {
+    warnings.push("push notifications are not signed: receivers can trust their token alone (push.signing)");
   }
   const wantsCertificates = agents.all.some(({ card }) =>
     Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),
