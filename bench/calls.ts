@@ -4,7 +4,7 @@ import { A2AService, Role, SendMessageRequestSchema } from "../gen/lf/a2a/v1/a2a
 import type { TestServer } from "./harness/child.js";
 import { NUMBER, type Served, type WireCall } from "./protocol.js";
 
-const { sendMessage, sendStreamingMessage, subscribeToTask } = A2AService.method;
+const { getTask, sendMessage, sendStreamingMessage, subscribeToTask } = A2AService.method;
 
 /** How an answer is recognised, and for calls to a numbered thing how many there are. */
 export type Expected = Pick<WireCall, "expect" | "numbersBelow">;
@@ -48,27 +48,32 @@ export function restGet({ at }: Called, path: string, expected: Expected): WireC
   return http1(at.http, "GET", `${at.restPath}${path}`, {}, Buffer.alloc(0), expected);
 }
 
-function rpc({ http, rpcPath, token }: Served, method: string, params: object, expect: string): WireCall {
+function rpc({ http, rpcPath, token }: Served, method: string, params: object, expected: Expected): WireCall {
   const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const body = json({ jsonrpc: "2.0", id: 1, method, params });
   const accept = method === sendMessage.name ? "application/json" : "text/event-stream";
   const headers = { "content-type": "application/json", accept, ...credentials };
-  return http1(http, "POST", rpcPath ?? "/", headers, body, { expect });
+  return http1(http, "POST", rpcPath ?? "/", headers, body, expected);
 }
 
 /** SendMessage over JSON-RPC. */
 export function rpcSend({ at }: Called, text: string, expect: string): WireCall {
-  return rpc(at, sendMessage.name, { message: userMessage(text) }, expect);
+  return rpc(at, sendMessage.name, { message: userMessage(text) }, { expect });
+}
+
+/** GetTask over JSON-RPC. */
+export function rpcGet({ at }: Called, id: string, expected: Expected): WireCall {
+  return rpc(at, getTask.name, { id }, expected);
 }
 
 /** SendStreamingMessage over JSON-RPC. */
 export function rpcStream({ at }: Called, text: string, expect: string): WireCall {
-  return rpc(at, sendStreamingMessage.name, { message: userMessage(text) }, expect);
+  return rpc(at, sendStreamingMessage.name, { message: userMessage(text) }, { expect });
 }
 
 /** SubscribeToTask over JSON-RPC. */
 export function rpcSubscribe({ at }: Called, id: string, expect: string): WireCall {
-  return rpc(at, subscribeToTask.name, { id }, expect);
+  return rpc(at, subscribeToTask.name, { id }, { expect });
 }
 
 /** A gRPC message: its length in front. */

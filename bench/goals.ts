@@ -73,6 +73,12 @@ export const GOALS = {
     against: "with 1,000",
     atMost: 1.5,
   },
+  foreignTask: {
+    scenario: "foreign",
+    what: "GetTask of a task of somebody else, calls/s: the time tells nothing",
+    against: "of one that does not exist",
+    atLeast: 0.95,
+  },
   fanOutRate: {
     scenario: "fan-out",
     what: "1,000 subscribers and one that does not read, events/s of the others",

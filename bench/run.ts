@@ -16,6 +16,7 @@ import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
+import { foreign } from "./scenarios/foreign.js";
 import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
@@ -39,6 +40,7 @@ const SCENARIOS: readonly Scenario[] = [
   sseStreams,
   grpcStreams,
   reads,
+  foreign,
   fanOut,
   stalled,
   memory,

@@ -1,6 +1,6 @@
 /**
- * Fills a SQLite file with tasks: path, count, and `finished` (four entries each) or `cut off` (two, in the middle of a
- * turn of a process that is gone). Says when it is done, and ends.
+ * Fills a SQLite file with tasks: path, count, and `finished` (four entries each), `cut off` (two, in the middle of a
+ * turn of a process that is gone) or `of somebody else` (finished, of an owner that has a name). Says when it is done, and ends.
  */
 import { create } from "@bufbuild/protobuf";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -14,6 +14,7 @@ import { answerQuestions } from "./child.js";
 const AT_ONCE = 512;
 
 const [, , path = "", count = "0", kind = "finished"] = process.argv;
+const owner = kind === "of somebody else" ? "somebody else" : "";
 const lease = kind === "cut off" ? { holder: "gone", turn: 1, attempt: 1 } : undefined;
 const store = sqliteStore(path);
 const begin = Date.now() - Number(count) * 10;
@@ -46,7 +47,7 @@ async function append(index: number): Promise<void> {
   const all = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
   const entries = lease === undefined ? all : all.slice(0, 2);
   const state = lease === undefined ? TaskState.COMPLETED : TaskState.WORKING;
-  const ids = { taskId, contextId, tenant: "", owner: "" };
+  const ids = { taskId, contextId, tenant: "", owner };
   const place = { position: entries.length, generation: entries.length };
   const head = { ...ids, ...place, state, statusTime };
   await store.append({ head, expected: 0, creates: true, entries, lease });

@@ -1,0 +1,27 @@
+/** What the time of an answer tells of tasks of somebody else: asking for one, and for one that does not exist. */
+import { rpcGet } from "../calls.js";
+import { filledServer } from "../harness/filled.js";
+import { Rates } from "../harness/rates.js";
+import type { Scenario } from "../harness/scenario.js";
+import { NUMBER } from "../protocol.js";
+
+const COUNT = 10_000;
+const NONE = "GetTask of one that does not exist";
+const THEIRS = "GetTask of one of somebody else";
+
+export const foreign: Scenario = {
+  name: "foreign",
+  async run(bench) {
+    const server = await filledServer(bench, COUNT, "of somebody else");
+    const expected = { expect: "TASK_NOT_FOUND", numbersBelow: COUNT };
+    const rates = await Rates.measure(bench, [
+      { name: NONE, server, call: rpcGet(server, `none-${NUMBER}`, expected) },
+      { name: THEIRS, server, call: rpcGet(server, `task-${NUMBER}`, expected) },
+    ]);
+    const column = "of none";
+    return {
+      title: "Tasks that a caller may not see, over JSON-RPC, SQLite",
+      rows: [rates.row(NONE, NONE, { column }), rates.row(THEIRS, NONE, { column, goal: "foreignTask" })],
+    };
+  },
+};
