@@ -1,4 +1,3 @@
-import { isOf } from "../check.js";
 import {
   type HeldLease,
   type IdempotencyKey,
@@ -39,6 +38,7 @@ export class Reader {
   readonly #end: Command<[]>;
   readonly #version: Query<[], number>;
   readonly #head: Query<[string], HeadRow>;
+  readonly #headOf: Query<[string, string, string], HeadRow>;
   readonly #snapshot: Query<[string], [position: number, pieces: number]>;
   readonly #piece: Query<[string, number, number], Uint8Array>;
   readonly #segments: Query<[string, number], SegmentRow>;
@@ -57,6 +57,9 @@ export class Reader {
     this.#end = db.command("COMMIT");
     this.#version = db.values<[], number>("PRAGMA user_version");
     this.#head = db.rows<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`);
+    this.#headOf = db.rows<[string, string, string], HeadRow>(
+      `SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ? AND tenant = ? AND owner = ?`,
+    );
     this.#snapshot = db.rows<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?");
     this.#piece = db.values<[string, number, number], Uint8Array>(
       "SELECT b.bytes FROM snapshot_piece p JOIN blob b ON b.id = p.blob " +
@@ -169,14 +172,13 @@ export class Reader {
   }
 
   #load(taskId: string, maxBytes: number, of?: TaskScope): LoadedTask | undefined {
-    const row = this.#head.get(taskId);
+    // SQLite compares the owner: a row of somebody else is as little made as one that is not there.
+    const row = of === undefined ? this.#head.get(taskId) : this.#headOf.get(taskId, of.tenant, of.owner);
     if (row === undefined) return undefined;
-    const head = toHead(row);
-    if (of !== undefined && !isOf(head, of)) return undefined;
     const snapshot = this.#loadSnapshot(taskId);
     const whole = snapshot?.pieces === undefined;
     const entries = whole ? this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, maxBytes) : [];
-    return { head, snapshot, entries };
+    return { head: toHead(row), snapshot, entries };
   }
 
   #loadSnapshot(taskId: string): StoredSnapshot | undefined {
