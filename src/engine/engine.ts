@@ -14,12 +14,14 @@ import { Executions } from "./executions.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
+import { type EnginePushes, Pushes } from "./pushes.js";
 import { type SendCommand, Sender, type SendResult } from "./send.js";
 import { Shutdown, shuttingDown } from "./shutdown.js";
 import type { TaskHandle, TaskView } from "./task-handle.js";
 import type { TaskPage } from "./task-reader.js";
 import { type Scope, Tasks } from "./tasks.js";
 
+export type { EnginePushes, EntriesRequest } from "./pushes.js";
 export type { SendCommand, SendResult } from "./send.js";
 export type { Scope } from "./tasks.js";
 
@@ -49,6 +51,8 @@ export interface EngineOptions {
 export class Engine {
   /** Calls that wait for an agent without a task. */
   readonly directCalls: DirectCalls = new DirectCalls();
+  /** For whoever delivers push notifications. */
+  readonly pushes: EnginePushes;
   readonly #limits: Limits;
   readonly #now: () => number;
   readonly #shutdown = new Shutdown();
@@ -69,7 +73,8 @@ export class Engine {
     const holder = newId();
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
-    const tasks = new Tasks({ store, logger, shutdown, maxPageBytes: limits.maxPageBytes });
+    const pushed = (taskId: string): void => this.pushes.news(taskId);
+    const tasks = new Tasks({ store, logger, shutdown, maxPageBytes: limits.maxPageBytes, pushed });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,
@@ -82,6 +87,8 @@ export class Engine {
       writing: (taskId) => logs.get(taskId)?.quiet === false,
       recover: (taskId, lease) => this.#housekeeping.recover(taskId, lease),
     });
+    const isSteady = (): boolean => watch?.isSteady ?? true;
+    this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const executions = new Executions({
       running,
       leases,
@@ -112,7 +119,7 @@ export class Engine {
       giveUp: (head) => housekeeping.giveUp(head),
       logger,
       now,
-      isSteady: () => watch?.isSteady ?? true,
+      isSteady,
       refresh: () => housekeeping.refresh(),
     });
     // Calls that wait look again whether there is still something to wait for.

@@ -69,6 +69,14 @@ interface Unheard {
   looks: number;
 }
 
+/** How long other processes take this one for a living one. */
+export interface SignsOfLife {
+  /** How often they had given it up so far: it has lost what it had before. */
+  readonly epoch: number;
+  /** Until then none of them can have given it up, by `performance.now()`: from the last sign of life on, for as long as a lease. */
+  readonly until: number;
+}
+
 /** An execution, as far as its lease goes. */
 export interface Losable {
   readonly log: { readonly taskId: string };
@@ -110,10 +118,15 @@ export class LeaseKeeper {
   /** What may be stored although it was refused, by task. */
   readonly #unheard = new Map<string, Unheard>();
   #known = false;
+  #life: SignsOfLife = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
 
   constructor(source: LeaseSource) {
     this.#source = source;
+  }
+
+  get life(): SignsOfLife {
+    return this.#life;
   }
 
   /** The lease of a turn's first execution. */
@@ -126,7 +139,10 @@ export class LeaseKeeper {
     const { store, holder, leaseMs, maxStallMs } = this.#source;
     const again = this.#known;
     this.#known = true;
-    if (await store.beat({ holder, leaseMs, maxStallMs, again })) return;
+    const begin = performance.now();
+    const kept = await store.beat({ holder, leaseMs, maxStallMs, again });
+    this.#life = { epoch: this.#life.epoch + (kept ? 0 : 1), until: begin + leaseMs };
+    if (kept) return;
     const held = new Set<string>();
     for (let after = ""; ; ) {
       const page = await store.leasesOf({ holder, after, limit: pageSize });

@@ -7,6 +7,12 @@ export function unavailable(cause: unknown): A2AError {
   return new A2AError("UNAVAILABLE", "The task store is not available.", { cause, retryAfterMs: 1_000 });
 }
 
+/** A push configuration is one too many, of its task or of those that its owner has. */
+export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
+  const who = of === "task" ? "The task has" : "The caller has";
+  return new A2AError("TOO_MANY_REQUESTS", `${who} as many push notification configurations as it may have.`);
+}
+
 /** Whether an error only repeats what the store's health reports; what was asked for may be done all the same. */
 export function isOutage(error: unknown): boolean {
   const cause = error instanceof A2AError ? error.cause : error;
@@ -26,6 +32,7 @@ export function logTrouble(logger: Logger, error: unknown, facts: object, messag
 /** What a caller is to see of an error: trouble with the store is logged, and is "unavailable" to callers. */
 export function toCallerError(logger: Logger, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
+  if (error.kind === "too-many-push-configs") return tooManyPushConfigs(error.tooManyOf ?? "task");
   logTrouble(logger, error, {}, "the task store failed");
   return unavailable(error);
 }

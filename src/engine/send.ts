@@ -14,7 +14,13 @@ import { A2AError, invalid } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { type IdempotencyKey, type IdempotencyRecord, StoreError, type TaskStore } from "../store/task-store.js";
+import {
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  type NewPushConfig,
+  StoreError,
+  type TaskStore,
+} from "../store/task-store.js";
 import { type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { createdDraft, messageDraft } from "./draft.js";
@@ -42,6 +48,8 @@ export interface SendCommand {
   readonly capture?: View | undefined;
   /** Key and fingerprint under which the send is remembered. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** A push configuration of the task, stored together with the message: it gets what comes from then on. */
+  readonly pushConfig?: NewPushConfig | undefined;
   /** Refuses the send unless its task is at this generation. */
   readonly ifGeneration?: number | undefined;
 }
@@ -194,11 +202,12 @@ export class Sender {
     followUp?: TurnRequest,
   ): Promise<TaskHandle> {
     const { limits, leases, tasks, executions } = this.#source;
-    const { caller, tenant, idempotency, ifGeneration } = command;
+    const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
     if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
     const options = {
       sizes: limits,
       ifGeneration,
+      pushConfig,
       ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution

@@ -5,6 +5,14 @@ import { TaskFold } from "../task/fold.js";
 import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
 
+/** Who is to hear of logs. */
+export interface LogCallbacks {
+  /** Called with each log that is forgotten, so that parts of it may be kept. */
+  readonly forgotten?: (log: TaskLog) => void;
+  /** Called after each append of this process to a task that has push configurations. */
+  readonly pushed?: (taskId: string) => void;
+}
+
 /**
  * The logs in use: one object per task, for as long as it is in use. A task that is not read, run or called
  * costs no memory.
@@ -15,11 +23,12 @@ export class TaskLogCache {
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
 
   readonly #forgotten: (log: TaskLog) => void;
+  readonly #pushed: (taskId: string) => void;
 
-  /** @param forgotten called with each log that is forgotten, so that the caller may keep parts of it */
-  constructor(store: TaskStore, forgotten: (log: TaskLog) => void = () => {}) {
+  constructor(store: TaskStore, { forgotten = () => {}, pushed = () => {} }: LogCallbacks = {}) {
     this.#store = store;
     this.#forgotten = forgotten;
+    this.#pushed = pushed;
   }
 
   /** The log of a task that is in use, without keeping it in use. */
@@ -51,7 +60,7 @@ export class TaskLogCache {
 
   /** Makes the log of a new task, kept in memory until `release`. */
   create(head: TaskHead): TaskLog {
-    const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0 });
+    const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0, pushed: this.#pushed });
     log.retain();
     this.#logs.set(head.taskId, log);
     return log;
@@ -87,6 +96,6 @@ export class TaskLogCache {
     const folded = await foldStored(this.#store, taskId, of);
     if (folded === undefined) return undefined;
     const known = this.#logs.get(taskId);
-    return known ?? new TaskLog({ store: this.#store, ...folded });
+    return known ?? new TaskLog({ store: this.#store, ...folded, pushed: this.#pushed });
   }
 }

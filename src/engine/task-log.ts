@@ -20,6 +20,17 @@ import { Waiters } from "./waiters.js";
 /** How often an append is tried again that meets a conflict although the store shows no new entry. */
 const maxConflicts = 8;
 
+/** What the log of a task is made of. */
+export interface TaskLogOptions {
+  readonly store: TaskStore;
+  readonly head: TaskHead;
+  readonly fold: TaskFold;
+  readonly snapshotAt: number;
+  readonly bytesSince?: number;
+  /** Called after each append of this process, when the task has push configurations. */
+  readonly pushed?: (taskId: string) => void;
+}
+
 /**
  * The one writer of a task in this process, and what its readers read.
  *
@@ -55,9 +66,11 @@ export class TaskLog {
   #idle: (() => void)[] = [];
   readonly #changes = new Waiters();
   #pages: LogPageCache | undefined;
+  readonly #pushed: TaskLogOptions["pushed"];
 
-  constructor(options: { store: TaskStore; head: TaskHead; fold: TaskFold; snapshotAt: number; bytesSince?: number }) {
+  constructor(options: TaskLogOptions) {
     this.#store = options.store;
+    this.#pushed = options.pushed;
     this.#head = new StoredHead(options.head);
     this.fold = options.fold;
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
@@ -319,6 +332,7 @@ export class TaskLog {
       this.#appends++;
       if (request.lease !== undefined) this.#head.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
+      if (found?.pushed === true) this.#pushed?.(this.taskId);
     } finally {
       this.#appending = false;
       for (const resolve of this.#answers.splice(0)) resolve();
@@ -378,7 +392,7 @@ export class TaskLog {
 
   /** A refused send fails alone, with what belongs to the task that it would have created; trouble with the store fails all that waits. */
   #fail(error: unknown): void {
-    const refused = error instanceof StoreError && error.kind === "duplicate";
+    const refused = isRefusal(error);
     const waiting = this.#unstored.takeAll();
     const lost = refused && this.fold.position > 0 ? waiting.splice(0, 1) : waiting.splice(0);
     const reason = refused ? error : unavailable(error);
@@ -394,4 +408,9 @@ export class TaskLog {
     this.#replan();
     for (const resolve of this.#room.splice(0)) resolve();
   }
+}
+
+/** Whether the store refused a send for what came with it, which concerns no other entry. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
 }

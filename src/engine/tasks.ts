@@ -22,6 +22,8 @@ export interface TasksSource {
   readonly shutdown: Shutdown;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
+  /** Called after each append of this process to a task that has push configurations. */
+  readonly pushed: (taskId: string) => void;
 }
 
 /** Finds tasks for calls: in memory or in the store, and only those that the call may see. */
@@ -32,9 +34,9 @@ export class Tasks {
   readonly #source: TasksSource;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxPageBytes } = source;
+    const { store, logger, maxPageBytes, pushed } = source;
     this.#source = source;
-    this.logs = new TaskLogCache(store, (log) => this.#reader.keepLarge(log));
+    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed });
     this.#reader = new TaskReader({
       store,
       logger,

@@ -1,6 +1,14 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { AppendRequest, Fence, IdempotencyKey, Lease, TaskHead, TaskRow } from "../store/task-store.js";
+import type {
+  AppendRequest,
+  Fence,
+  IdempotencyKey,
+  Lease,
+  NewPushConfig,
+  TaskHead,
+  TaskRow,
+} from "../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import type { Conditions } from "./plan.js";
@@ -12,6 +20,8 @@ const maxAppendBytes = 512 * 1024;
 export interface AppendOptions extends Conditions {
   /** Remembers the send that caused it, in the same transaction. */
   readonly send?: IdempotencyKey & { readonly fingerprint: string };
+  /** Puts a push configuration of the task, in the same transaction. */
+  readonly pushConfig?: NewPushConfig | undefined;
   /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
   readonly lease?: ((position: number) => Lease) | undefined;
   /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
@@ -98,8 +108,8 @@ export class Unstored {
   }
 
   /**
-   * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send
-   * alone, since nothing else may be refused together with it, as may what relies on another lease. They stay here until `drop`.
+   * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send, and
+   * one with a push configuration, alone, since nothing else may be refused together with it, as may what relies on another lease. They stay here until `drop`.
    */
   next(fold: TaskFold): Batch {
     let { position, generation } = fold;
@@ -107,11 +117,11 @@ export class Unstored {
     let fence: Fence | undefined;
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
-    const alone = this.#queue[0]?.options.send !== undefined;
+    const alone = goesAlone(this.#queue[0]);
     for (let index = 0; index < this.#queue.length; index++) {
       const { draft, options } = this.#queue[index] as Pending;
       const more = index > 0;
-      if (more && (alone || options.send !== undefined)) break;
+      if (more && (alone || goesAlone(this.#queue[index]))) break;
       if (more && fence !== undefined && options.fence !== undefined && options.fence !== fence) break;
       fence ??= options.fence;
       if (more && size + draft.size > maxAppendBytes) break;
@@ -138,6 +148,10 @@ export class Unstored {
   }
 }
 
+function goesAlone(pending: Pending | undefined): boolean {
+  return pending?.options.send !== undefined || pending?.options.pushConfig !== undefined;
+}
+
 /**
  * Whether nothing is likely to follow an entry at once. A burst of events goes into one append: that begins with the next
  * round of the event loop, but at once when the burst ends.
@@ -154,8 +168,10 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
   let lease: Lease | undefined;
   let fence: Fence | undefined;
   let position = expected;
+  let time = statusTime;
   for (const { draft, options } of pending) {
     position++;
+    time = draft.time;
     const next = stateAfter(draft.event);
     if (next !== undefined) {
       state = next;
@@ -168,7 +184,7 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
   const { taskId, tenant, owner, contextId } = before;
   const generation = entries.at(-1)?.generation ?? 0;
   const head: TaskRow = { taskId, tenant, owner, contextId, state, statusTime, position, generation };
-  const send = pending[0]?.options.send;
+  const { send, pushConfig } = pending[0]?.options ?? {};
   return {
     head,
     expected,
@@ -176,6 +192,8 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
     entries: bytes,
     fence,
     lease,
+    pushConfig,
+    time,
     ...(send === undefined ? {} : { send: { ...send, taskId, position: expected + 1 } }),
   };
 }

@@ -43,7 +43,12 @@ export function settled(before: Delivery, outcome: DeliveryOutcome, headPosition
       return { ...before, at, attempts: before.attempts + 1, failure, failingSince };
     }
     case "later":
-      return { ...before, at: outcome.at };
+      return {
+        ...before,
+        at: outcome.at,
+        failure: outcome.failure ?? before.failure,
+        failingSince: outcome.failingSince ?? before.failingSince,
+      };
     case "dead":
       return { ...before, state: DEAD, at: outcome.at, failure: outcome.failure };
   }

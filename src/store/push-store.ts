@@ -109,6 +109,11 @@ export interface ClaimDeliveries {
   readonly limit: number;
   /** Targets that are not to be claimed, with the time when what is due of them is due again: it is put off to that. */
   readonly avoid?: ReadonlyMap<string, number>;
+  /**
+   * Gives all that `holder` has already as well, under a new number each, whatever the limit: for a claim of which no answer
+   * came. Default false.
+   */
+  readonly again?: boolean;
 }
 
 /** What a holder delivers from. */
@@ -140,8 +145,8 @@ export type DeliveryOutcome =
   | { readonly kind: "done" }
   /** A try failed: one more of `attempts`. `failure` says why, for people. */
   | { readonly kind: "retry"; readonly at: number; readonly failure: string; readonly failingSince: number }
-  /** Nothing was tried. */
-  | { readonly kind: "later"; readonly at: number }
+  /** Nothing was tried. The other two, where they are given, are recorded as those of a try. */
+  | { readonly kind: "later"; readonly at: number; readonly failure?: string; readonly failingSince?: number }
   /** Given up. It is kept with what is undelivered, for looking at it and for another try. */
   | { readonly kind: "dead"; readonly at: number; readonly failure: string };
 

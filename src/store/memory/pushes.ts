@@ -104,8 +104,12 @@ export class Pushes {
     for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
   }
 
-  claim({ holder, now, limit, avoid }: ClaimDeliveries): ClaimedDelivery[] {
+  claim({ holder, now, limit, avoid, again = false }: ClaimDeliveries): ClaimedDelivery[] {
     const claimed: ClaimedDelivery[] = [];
+    for (const config of again ? (this.#held.get(holder) ?? []) : []) {
+      config.claim = ++this.#claims;
+      claimed.push(toClaimed(config));
+    }
     while (claimed.length < limit) {
       const config = this.#due.first;
       if (config === undefined || config.delivery.at > now) break;
