@@ -126,3 +126,13 @@ describe("the audit log", () => {
     expect(notYet.filter((name) => text.includes(`"${name}"`))).toEqual([]);
   });
 });
+
+describe("docs/security.md", () => {
+  it("has every event of the audit log, as the table of events says it", () => {
+    const page = readFileSync("docs/security.md", "utf8");
+    const rows = [...page.matchAll(/^\| `([a-z.-]+)` +\| (success|denied|failure) +\| (.*?) +\|$/gm)];
+    const said = Object.fromEntries(rows.map(([, name, outcome, meaning]) => [name, { outcome, meaning }]));
+    const known = Object.entries(auditEvents).map(([name, { outcome, meaning }]) => [name, { outcome, meaning }]);
+    expect(said).toEqual(Object.fromEntries(known));
+  });
+});
