@@ -228,6 +228,12 @@ export interface Limits {
    * milliseconds. Default 30 seconds.
    */
   readonly interceptorTimeoutMs: number;
+  /**
+   * How long a stream may go on after the end of the credentials that it began with, in milliseconds, where they say when they
+   * end. It is closed then, as UNAUTHENTICATED; its task goes on, and its caller may subscribe to it with new ones.
+   * Default 1 hour.
+   */
+  readonly expiredStreamGraceMs: number;
   /** Failed attempts to authenticate from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
   /** After these, one more attempt is checked each time so long, in milliseconds; others are refused. Default 1 second. */
@@ -340,6 +346,7 @@ export const defaultLimits: Limits = {
   pushSignatureMs: 300_000,
   authenticationTimeoutMs: 15_000,
   interceptorTimeoutMs: 30_000,
+  expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,

@@ -45,8 +45,9 @@ async function identify(
     });
   }
   // Absent fields get the values of a caller of whom nothing more is known.
-  const { owner, authenticated = true, scopes = [], claims = {} } = caller;
-  call.caller = withOwner({ owner, authenticated, scopes, claims }, ownerOf);
+  const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = caller;
+  const known = { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
+  call.caller = withOwner(known, ownerOf);
 }
 
 /** Promises of other libraries count as well. */
