@@ -13,7 +13,11 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
   store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
   agent: { may: ["core", "task", "auth"], because: "an author sees no engine, no store and no wire" },
-  auth: { may: ["core"], because: "who calls is found out before anything is done; an agent declares it" },
+  jwt: {
+    may: ["core"],
+    because: "tokens are verified for callers of a server and for receivers of notifications alike",
+  },
+  auth: { may: ["core", "jwt"], because: "who calls is found out before anything is done; an agent declares it" },
   engine: {
     may: ["core", "wire", "task", "store", "agent", "card"],
     because: "the service calls it; it knows no wire, no method",

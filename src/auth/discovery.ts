@@ -1,5 +1,5 @@
-import { issuerUrlFaults } from "./issuer.js";
-import { IssuerDocument } from "./issuer-document.js";
+import { issuerUrlFaults } from "../jwt/issuer.js";
+import { IssuerDocument } from "../jwt/issuer-document.js";
 import type { SchemeParts } from "./scheme.js";
 
 /** Where an issuer says where its keys are: RFC 8414, section 3, or OpenID Connect Discovery 1.0, section 4. */

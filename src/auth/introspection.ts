@@ -1,7 +1,7 @@
 import type { Limits } from "../core/limits.js";
-import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "./issuer.js";
+import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "../jwt/issuer.js";
+import type { Verified } from "../jwt/verifier.js";
 import { Refusal, type SchemeParts } from "./scheme.js";
-import type { Verified } from "./verifier.js";
 
 /** Where an authorization server says what a token is (RFC 7662). */
 export interface Introspection {

@@ -1,10 +1,11 @@
 import type { CallerInput } from "../core/caller.js";
 import { TransientMap } from "../core/transient.js";
+import { issuerUrlFaults } from "../jwt/issuer.js";
+import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
 import { httpCredentials } from "./credentials.js";
-import { issuerUrlFaults } from "./issuer.js";
 import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { TokenMemory } from "./token-memory.js";
-import { createVerifier, type JsonWebKeySet, type Verified, type VerifierOptions } from "./verifier.js";
+import { tokenVerifier } from "./verifier.js";
 
 export type { JsonWebKeySet };
 
@@ -41,7 +42,7 @@ export function jwt(options: JwtOptions): SecurityScheme {
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...(owner === undefined && { namespace: issuer }),
     faults: jwtFaults(options),
-    open: (parts) => tokenCheck(parts, createVerifier(options, parts), options),
+    open: (parts) => tokenCheck(parts, tokenVerifier(options, parts), options),
   };
 }
 

@@ -1,10 +1,10 @@
+import { issuerUrlFaults } from "../jwt/issuer.js";
 import { discoveredKeys, metadataUrl } from "./discovery.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
-import { issuerUrlFaults } from "./issuer.js";
 import { type JwtOptions, jwtFaults, tokenCheck } from "./jwt.js";
 import type { SecurityScheme } from "./scheme.js";
 import type { OAuth2SecurityScheme } from "./scheme-card.js";
-import { createVerifier } from "./verifier.js";
+import { tokenVerifier } from "./verifier.js";
 
 /** Options of `oauth2`: those of `jwt`, where nothing else is said. */
 export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
@@ -49,7 +49,7 @@ export function oauth2(options: OAuth2Options): SecurityScheme {
       const { typ: _typ, ...rest } = options;
       const keys = jwks ?? discoveredKeys(issuer, metadataUrl(issuer, "oauth-authorization-server"), parts);
       const verifying = { ...rest, jwks: keys, ...(typ !== "*" && { typ }) };
-      return tokenCheck(parts, createVerifier(verifying, parts), options);
+      return tokenCheck(parts, tokenVerifier(verifying, parts), options);
     },
   };
 }
@@ -77,7 +77,7 @@ export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
     faults: [...jwtFaults({ ...options, jwks: { keys: [] } }), ...issuerUrlFaults("issuer", issuer)],
     open: (parts) => {
       const verifying = { ...options, jwks: discoveredKeys(issuer, url, parts) };
-      return tokenCheck(parts, createVerifier(verifying, parts), options);
+      return tokenCheck(parts, tokenVerifier(verifying, parts), options);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { A2AError } from "../core/error.js";
-import type { SchemeParts } from "./scheme.js";
+import type { IssuerParts } from "./issuer-document.js";
 
 /** An issuer answered with a status that is not 200. */
 export class IssuerStatus extends Error {
@@ -14,7 +14,7 @@ export class IssuerStatus extends Error {
 /** Asks an issuer of tokens for JSON, within the limits of time and size. Redirects are not followed. */
 export async function issuerJson(
   url: string,
-  { limits }: Pick<SchemeParts, "limits">,
+  { limits }: Pick<IssuerParts, "limits">,
   init: RequestInit = {},
 ): Promise<unknown> {
   const signal = AbortSignal.timeout(limits.issuerTimeoutMs);

@@ -1,5 +1,12 @@
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
 import { issuerJson, issuerUnavailable } from "./issuer.js";
-import type { SchemeParts } from "./scheme.js";
+
+/** What documents of issuers are fetched with. */
+export interface IssuerParts {
+  readonly limits: Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs">;
+  readonly logger: Pick<Logger, "info" | "warn">;
+}
 
 /**
  * A document of an issuer that changes now and then: its keys, or its metadata. It is fetched when first needed and again when
@@ -9,13 +16,13 @@ import type { SchemeParts } from "./scheme.js";
 export class IssuerDocument<T> {
   readonly #url: () => string | Promise<string>;
   readonly #read: (json: unknown) => T | Promise<T>;
-  readonly #parts: SchemeParts;
+  readonly #parts: IssuerParts;
   #current: { readonly value: T; readonly at: number } | undefined;
   #pending: Promise<void> | undefined;
   #triedAt = Number.NEGATIVE_INFINITY;
   #failure: unknown;
 
-  constructor(url: () => string | Promise<string>, read: (json: unknown) => T | Promise<T>, parts: SchemeParts) {
+  constructor(url: () => string | Promise<string>, read: (json: unknown) => T | Promise<T>, parts: IssuerParts) {
     this.#url = url;
     this.#read = read;
     this.#parts = parts;

@@ -1,0 +1,191 @@
+import type * as Jose from "jose";
+import { IssuerDocument, type IssuerParts } from "./issuer-document.js";
+
+/** A set of public keys (RFC 7517, 5). */
+export interface JsonWebKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What tokens are verified by. */
+export interface VerifierOptions {
+  /** The issuer's keys; a function tells where they are. */
+  readonly jwks: string | URL | JsonWebKeySet | (() => Promise<string>);
+  /** Exactly what the claim `iss` has to be. */
+  readonly issuer: string;
+  /** What the claim `aud` has to name; one of several is enough. */
+  readonly audience: string | readonly string[];
+  /** Signature algorithms that are accepted. Default: RS, PS and ES with SHA-256 to SHA-512, and EdDSA. Never HS or `none`. */
+  readonly algorithms?: readonly string[];
+  /** How far clocks may be apart, in seconds. Default 5. */
+  readonly clockTolerance?: number;
+  /** What the header `typ` has to be, such as `at+jwt` (RFC 9068). Default: anything. */
+  readonly typ?: string;
+  /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
+  readonly maxTokenAge?: number;
+}
+
+/** A token that is what it says. */
+export interface Verified {
+  readonly claims: Record<string, unknown>;
+  /** Its end, in seconds since 1970. */
+  readonly endsAt: number;
+}
+
+/** Why a token is not accepted. */
+export type TokenFaultKind =
+  /** It has ended, or lacks an end. */
+  | "expired"
+  /** A claim is missing or wrong: the issuer, the audience, its type, its time. */
+  | "claim"
+  /** Its algorithm is not allowed, such as `none`, or one with a shared secret. */
+  | "algorithm"
+  /** No key of the issuer has its id. */
+  | "unknown-key"
+  /** It was changed, or another key made it. */
+  | "signature"
+  /** It is no token. */
+  | "malformed";
+
+/** A token that is not accepted. */
+export class TokenFault {
+  readonly kind: TokenFaultKind;
+  /** For whoever sent it: what is wrong, without the token. */
+  readonly description: string;
+  /** The claim that is wrong. */
+  readonly claim: string | undefined;
+
+  constructor(kind: TokenFaultKind, description: string, claim?: string) {
+    this.kind = kind;
+    this.description = description;
+    this.claim = claim;
+  }
+}
+
+/** Signatures with public keys alone: a shared secret would make the public key a password (RFC 8725, 2.1). */
+export const publicKeyAlgorithms: readonly string[] = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
+
+/** Keys of a set that fit a token without a key id, of which each is tried. */
+const MAX_TRIED = 8;
+
+type Keys = ReturnType<typeof Jose.createLocalJWKSet>;
+
+/** Verifies tokens of one issuer. The library is loaded with the first server that needs it. */
+export function createVerifier(
+  options: VerifierOptions,
+  parts: IssuerParts,
+): (token: string) => Promise<Verified | TokenFault> {
+  const library = import("jose");
+  // Whoever verifies hears of it.
+  library.catch(() => {});
+  const { jwks } = options;
+  const keys = keySource(library, jwks, parts);
+  return async (token) => {
+    const jose = await library;
+    const judge = async (keySet: Keys): Promise<Verified> => {
+      const { payload } = await verifyWith(jose, token, keySet, options);
+      return { claims: payload, endsAt: payload.exp ?? 0 };
+    };
+    const current = await keys.get();
+    try {
+      try {
+        return await judge(current);
+      } catch (error) {
+        // The issuer may have a new key since.
+        if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
+        const renewed = await keys.renewed();
+        if (renewed === current) throw error;
+        return await judge(renewed);
+      }
+    } catch (error) {
+      const fault = faultOf(jose, error);
+      if (fault === undefined) throw error;
+      return fault;
+    }
+  };
+}
+
+interface KeySource {
+  get(): Promise<Keys>;
+  renewed(): Promise<Keys>;
+}
+
+function keySource(library: Promise<typeof Jose>, jwks: VerifierOptions["jwks"], parts: IssuerParts): KeySource {
+  const setOf = async (json: unknown): Promise<Keys> => (await library).createLocalJWKSet(json as Jose.JSONWebKeySet);
+  if (typeof jwks === "function") return new IssuerDocument(jwks, setOf, parts);
+  if (typeof jwks === "string" || jwks instanceof URL) return new IssuerDocument(() => String(jwks), setOf, parts);
+  let set: Promise<Keys> | undefined;
+  const get = (): Promise<Keys> => {
+    set ??= setOf(jwks);
+    return set;
+  };
+  return { get, renewed: get };
+}
+
+/** Header parameters that bring a key along (`jwk`, `jku`, `x5u`, `x5c`) are not looked at: keys come from the set alone. */
+async function verifyWith(
+  jose: typeof Jose,
+  token: string,
+  keys: Keys,
+  { issuer, audience, algorithms = publicKeyAlgorithms, clockTolerance = 5, typ, maxTokenAge }: VerifierOptions,
+): Promise<Jose.JWTVerifyResult> {
+  const options: Jose.JWTVerifyOptions = {
+    issuer,
+    audience: typeof audience === "string" ? audience : [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ["exp"],
+    ...(typ !== undefined && { typ }),
+    ...(maxTokenAge !== undefined && { maxTokenAge }),
+  };
+  try {
+    return await jose.jwtVerify(token, keys, options);
+  } catch (error) {
+    if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      if (++tried > MAX_TRIED) break;
+      try {
+        return await jose.jwtVerify(token, key, options);
+      } catch (inner) {
+        if (!(inner instanceof jose.errors.JWSSignatureVerificationFailed)) throw inner;
+      }
+    }
+    throw new jose.errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Undefined for what is no fault of the token's. */
+function faultOf({ errors }: typeof Jose, error: unknown): TokenFault | undefined {
+  if (error instanceof errors.JWTExpired) return new TokenFault("expired", "The token has expired.", "exp");
+  if (error instanceof errors.JWTClaimValidationFailed) return new TokenFault("claim", claimFault(error), error.claim);
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return new TokenFault("algorithm", "The token's algorithm is not allowed.");
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return new TokenFault("unknown-key", "The token is signed with an unknown key.");
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return new TokenFault("signature", "The token's signature is wrong.");
+  }
+  return error instanceof errors.JOSEError ? new TokenFault("malformed", "The token is malformed.") : undefined;
+}
+
+function claimFault({ claim, reason }: Jose.errors.JWTClaimValidationFailed): string {
+  if (reason === "missing") return `The token lacks ${/^[\w-]{1,32}$/.test(claim) ? claim : "a claim"}.`;
+  if (claim === "aud") return "The token is for another audience.";
+  if (claim === "iss") return "The token is of another issuer.";
+  if (claim === "nbf" || claim === "iat") return "The token is not valid yet.";
+  return claim === "typ" ? "The token is of another type." : "The token is malformed.";
+}
