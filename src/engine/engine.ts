@@ -14,6 +14,7 @@ import { Executions } from "./executions.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
+import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import { type SendCommand, Sender, type SendResult } from "./send.js";
 import { Shutdown, shuttingDown } from "./shutdown.js";
@@ -51,6 +52,8 @@ export interface EngineOptions {
 export class Engine {
   /** Calls that wait for an agent without a task. */
   readonly directCalls: DirectCalls = new DirectCalls();
+  /** Push notification configurations, for the calls that make and read them. */
+  readonly pushConfigs: PushConfigs;
   /** For whoever delivers push notifications. */
   readonly pushes: EnginePushes;
   readonly #limits: Limits;
@@ -88,6 +91,7 @@ export class Engine {
       recover: (taskId, lease) => this.#housekeeping.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
+    this.pushConfigs = new PushConfigs({ store, logger, now, news: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const executions = new Executions({
       running,

@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import type { Logger } from "../core/log.js";
 import { StoreError } from "../store/task-store.js";
 
@@ -9,8 +10,11 @@ export function unavailable(cause: unknown): A2AError {
 
 /** A push configuration is one too many, of its task or of those that its owner has. */
 export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
-  const who = of === "task" ? "The task has" : "The caller has";
-  return new A2AError("TOO_MANY_REQUESTS", `${who} as many push notification configurations as it may have.`);
+  const [who, limit] =
+    of === "task"
+      ? (["The task has", "maxPushConfigsPerTask"] as const)
+      : (["The caller has", "maxPushConfigsPerOwner"] as const);
+  return limitReached(limit, `${who} as many push notification configurations as it may have.`);
 }
 
 /** Whether an error only repeats what the store's health reports; what was asked for may be done all the same. */

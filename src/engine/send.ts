@@ -48,8 +48,8 @@ export interface SendCommand {
   readonly capture?: View | undefined;
   /** Key and fingerprint under which the send is remembered. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
-  /** A push configuration of the task, stored together with the message: it gets what comes from then on. */
-  readonly pushConfig?: NewPushConfig | undefined;
+  /** Makes the push configuration that comes with the message, for its task; it is stored together with the message. */
+  readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** Refuses the send unless its task is at this generation. */
   readonly ifGeneration?: number | undefined;
 }
@@ -152,9 +152,9 @@ export class Sender {
       lease: null,
     });
     const execution = executions.create(log, command.served, leases.lease(1));
-    // The agent that decided for a task has said something already: it goes into the same commit. Under a key it does
-    // not go on before the store has said that this is the key's task.
-    const runs = started !== undefined && command.idempotency === undefined;
+    // The agent that decided for a task has said something already: it goes into the same commit. Where the store may refuse the
+    // message, as another one has its key or its push configuration is one too many, the agent does not go on before it is stored.
+    const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
     try {
       const accepting = this.#accept(log, createdDraft(turn, time), command);
       if (runs) executions.run(execution, turn, started);

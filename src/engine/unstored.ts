@@ -20,8 +20,8 @@ const maxAppendBytes = 512 * 1024;
 export interface AppendOptions extends Conditions {
   /** Remembers the send that caused it, in the same transaction. */
   readonly send?: IdempotencyKey & { readonly fingerprint: string };
-  /** Puts a push configuration of the task, in the same transaction. */
-  readonly pushConfig?: NewPushConfig | undefined;
+  /** Makes a push configuration for the task, which is stored in the same transaction. */
+  readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
   readonly lease?: ((position: number) => Lease) | undefined;
   /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
@@ -192,7 +192,7 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
     entries: bytes,
     fence,
     lease,
-    pushConfig,
+    pushConfig: pushConfig?.(taskId),
     time,
     ...(send === undefined ? {} : { send: { ...send, taskId, position: expected + 1 } }),
   };
