@@ -35,9 +35,10 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls, limits: Lim
       return;
     }
     connect(options, (...[error, socket]) => {
-      const fault = socket === null ? undefined : faultOf(guard, options.hostname, socket.remoteAddress);
-      if (error !== null) callback(error, null);
-      else if (fault === undefined) callback(null, socket);
+      // With an error there is no socket: undefined, whatever the types say.
+      if (error !== null) return callback(error, null);
+      const fault = faultOf(guard, options.hostname, socket.remoteAddress);
+      if (fault === undefined) callback(null, socket);
       else {
         socket.destroy();
         callback(fault, null);
