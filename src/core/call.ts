@@ -86,7 +86,6 @@ export class Call {
   share: { calls: number; streams: number } | undefined;
 
   readonly #start: CallStart;
-  #cancellation: Cancellation | undefined;
   #peer: Peer | undefined;
   #requestId: string | undefined;
 
@@ -139,12 +138,8 @@ export class Call {
     return this.#start.signal;
   }
 
-  /** The same, for whoever only wants to be told; of a stream also when its credentials have ended: admission. */
+  /** The same, for whoever only wants to be told. */
   get cancellation(): Cancellation {
-    return this.#cancellation ?? this.#start.cancellation ?? cancellationOf(this.#start.signal);
-  }
-
-  set cancellation(cancellation: Cancellation) {
-    this.#cancellation = cancellation;
+    return this.#start.cancellation ?? cancellationOf(this.#start.signal);
   }
 }

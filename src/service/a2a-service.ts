@@ -2,7 +2,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import { admission } from "./interceptors/admission.js";
 import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
-import { boundInterceptors } from "./interceptors/bounded.js";
 import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
 import { tenant } from "./interceptors/tenant.js";
@@ -32,7 +31,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...authentication.first,
     ...callerRate(limits),
     callerLimits(limits),
-    ...boundedInterceptors(options),
+    ...(options.interceptors ?? []),
     version(strictVersion, versions),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
@@ -54,13 +53,6 @@ export function createInvoke(options: ServiceOptions): Invoke {
   });
 }
 
-/** The author's interceptors, which may wait for what never comes. */
-function boundedInterceptors({ interceptors = [], limits }: ServiceOptions): readonly Interceptor[] {
-  if (interceptors.length === 0) return [];
-  const { outer, inner } = boundInterceptors(limits.interceptorTimeoutMs);
-  return [outer, ...interceptors, inner];
-}
-
 /** What finds the caller out. Servers without authentication have nothing of it in their chain. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
   const { agents, authenticator, ownerOf, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
@@ -78,7 +70,7 @@ function authenticationOf(options: ServiceOptions): { first: readonly Intercepto
     const { first, last } = enforceSecurity(parts);
     return { first: [first], last: [last] };
   }
-  return { first: authenticator === undefined ? [] : [authenticate(authenticator, limits, ownerOf)], last: [] };
+  return { first: authenticator === undefined ? [] : [authenticate(authenticator, ownerOf)], last: [] };
 }
 
 /** The eleven operations of section 3.1. */

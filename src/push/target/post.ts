@@ -17,6 +17,8 @@ export interface PostRequest {
   /** For all of it, from the look-up of the name to the end of the answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Asked when there is a connection, right before anything is written to it; false: nothing is, and it has failed. */
+  readonly isAllowed?: () => boolean;
 }
 
 /** What became of a POST. */
@@ -109,6 +111,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     // It waited for a connection for so long that nobody wants it any more: nothing of it is sent.
     if (this.#isOver) controller.abort(new Error("over"));
+    else if (this.#request.isAllowed?.() === false) this.#fail("it was called off");
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {

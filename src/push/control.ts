@@ -1,0 +1,73 @@
+import { invalid } from "../core/error.js";
+import type { DeadDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { Dispatcher, DispatcherStatus } from "./dispatcher.js";
+
+/** Dead letters on a page unless another number is asked for, and the most. */
+const PAGE = 100;
+const MAX_PAGE = 1_000;
+
+/** A configuration whose notifications were given up, with what is undelivered. Times are milliseconds since the epoch. */
+export interface DeadLetter extends PushConfigKey {
+  readonly tenant: string;
+  /** Whom the task belongs to. */
+  readonly owner: string;
+  /** Scheme, name and port of the webhook. The rest of its URL may be a secret. */
+  readonly host: string;
+  /** How many entries of the task's log were not delivered, accepted messages among them. */
+  readonly undelivered: number;
+  /** Why the last try failed. */
+  readonly failure: string;
+  /** When the failures began; undefined where the first one was the last. */
+  readonly failingSince: number | undefined;
+  readonly givenUpAt: number;
+}
+
+/** Which dead letters are looked at. */
+export interface DeadLetterQuery {
+  /** Of one tenant alone. */
+  readonly tenant?: string;
+  /** Of one owner alone. */
+  readonly owner?: string;
+  /** The last one of the page before. */
+  readonly after?: PushConfigKey;
+  /** How many at most, from 1 to 1,000. Default 100. */
+  readonly limit?: number;
+}
+
+/** What a server does about push notifications, and what can be done about those that were given up. */
+export interface PushControl {
+  /** Configurations that were given up, in the order of their tasks' ids. Fewer than the limit: that was the last page. */
+  deadLetters(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+  /**
+   * Delivers again what was given up, from where it stopped: of the named ones, or of all.
+   * @returns of how many
+   */
+  redrive(keys?: readonly PushConfigKey[]): Promise<number>;
+  /** What is being delivered by this process. */
+  status(): DispatcherStatus;
+}
+
+/** The control of a dispatcher and its store. */
+export function createPushControl(dispatcher: Dispatcher, store: TaskStore): PushControl {
+  return {
+    async deadLetters({ limit = PAGE, ...query } = {}) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+        throw invalid([{ field: "limit", description: `must be a whole number from 1 to ${MAX_PAGE}` }]);
+      }
+      return (await store.listDeadDeliveries({ ...query, limit })).map(toDeadLetter);
+    },
+    async redrive(keys) {
+      const count = await store.redriveDeliveries({ now: dispatcher.now(), ...(keys && { keys }) });
+      if (count > 0) dispatcher.wake();
+      return count;
+    },
+    status: () => dispatcher.status,
+  };
+}
+
+/** A stored one as it is shown. */
+export function toDeadLetter(dead: DeadDelivery): DeadLetter {
+  const { taskId, configId, tenant, owner, target: host, failure, failingSince, at: givenUpAt } = dead;
+  const undelivered = dead.headPosition - dead.position;
+  return { taskId, configId, tenant, owner, host, undelivered, failure, failingSince, givenUpAt };
+}

@@ -1,0 +1,246 @@
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Limits } from "../core/limits.js";
+import type { EnginePushes } from "../engine/pushes.js";
+import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { EventFilter } from "./event-filter.js";
+import type { Host } from "./host.js";
+import type { OutgoingBytes } from "./outgoing-bytes.js";
+import type { Pauses } from "./pauses.js";
+import { bodyOf, eventIdOf } from "./payload.js";
+import type { PushSigner } from "./signature/signer.js";
+import type { Poster, PostOutcome } from "./target/post.js";
+import type { Target } from "./target/target-url.js";
+
+/** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
+const SAVE_MS = 50;
+
+/** A delivery makes room after so long when others wait for it, in milliseconds: one with very much to send is not to keep them from theirs. */
+const SLICE_MS = 5_000;
+
+/** What deliveries share. */
+export interface DeliveryParts {
+  readonly store: TaskStore;
+  readonly pushes: EnginePushes;
+  readonly poster: Poster;
+  readonly signer: PushSigner | undefined;
+  readonly wanted: EventFilter;
+  readonly outgoing: OutgoingBytes;
+  readonly pauses: Pauses;
+  /** Headers of every notification. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly limits: Pick<Limits, "pushTimeoutMs">;
+  /** Counts what became of notifications. */
+  readonly count: { sent: number; failed: number };
+  /** True when nothing more is to be begun. */
+  readonly isEnding: () => boolean;
+  /** Notes that the store failed at something that is tried again anyway. */
+  readonly noteTrouble: (error: unknown) => void;
+}
+
+/** What a delivery is about. */
+export interface DeliveryTask {
+  readonly claimed: ClaimedDelivery;
+  readonly config: TaskPushNotificationConfig;
+  readonly target: Target;
+  readonly host: Host<Delivery>;
+  /** `performance.now()` and the epoch of this process's life when the claim was asked for. */
+  readonly epoch: number;
+}
+
+/** How a delivery ended, before that is stored. */
+export type Ending =
+  | { readonly kind: "done" }
+  | { readonly kind: "later" }
+  | { readonly kind: "lost" }
+  | { readonly kind: "failed"; readonly failure: string; readonly retryAfterMs: number; readonly gone: boolean };
+
+/** Answers that say something about a host, and not about one webhook of it. */
+const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
+/**
+ * The delivery of one configuration: reads the log of its task from its position on and sends one notification after the other, in
+ * order, until there is nothing more or one fails. The position moves when a receiver has said 2xx, and is recorded behind: what a
+ * crash takes from it is sent again, under the same id.
+ */
+export class Delivery {
+  readonly claimed: ClaimedDelivery;
+  readonly host: Host<Delivery>;
+  readonly key: PushConfigKey;
+  /** Number of the claim that is relied on. */
+  claim: number;
+  /** Everything up to here was delivered, or is nothing that is sent. */
+  position: number;
+  /** Whether it is not at work any more, and its end is on the way to the store. */
+  isOver = false;
+  /** Whether a notification was accepted since the claim. */
+  progressed = false;
+  readonly #parts: DeliveryParts;
+  readonly #config: TaskPushNotificationConfig;
+  readonly #target: Target;
+  #headers: Record<string, string> | undefined;
+  #epoch: number;
+  #lost = false;
+  #saved: number;
+  #savedAt = 0;
+  #saving = false;
+
+  constructor(parts: DeliveryParts, { claimed, config, target, host, epoch }: DeliveryTask) {
+    this.#parts = parts;
+    this.claimed = claimed;
+    this.host = host;
+    this.key = { taskId: claimed.taskId, configId: claimed.configId };
+    this.claim = claimed.claim;
+    this.position = claimed.position;
+    this.#saved = claimed.position;
+    this.#config = config;
+    this.#target = target;
+    this.#epoch = epoch;
+  }
+
+  /**
+   * Delivers what the log has behind the position.
+   * @param isPressed whether others wait for its place
+   */
+  async run(isPressed: () => boolean): Promise<Ending> {
+    const { pushes, wanted, isEnding } = this.#parts;
+    const { taskId, tenant, owner } = this.claimed;
+    const begin = performance.now();
+    for await (const entry of pushes.readEntries({ taskId, tenant, owner, after: this.position })) {
+      if (this.#lost) return { kind: "lost" };
+      if (isEnding()) return { kind: "later" };
+      if (wanted(entry)) {
+        if (performance.now() - begin > SLICE_MS && isPressed()) return { kind: "later" };
+        const ending = await this.#send(entry);
+        if (ending !== undefined) return ending;
+      }
+      this.position = entry.position;
+      this.#saveSoon();
+    }
+    return { kind: this.#lost ? "lost" : "done" };
+  }
+
+  /** Sends the notification of an entry. @returns undefined when it was accepted */
+  async #send(entry: LogEntry): Promise<Ending | undefined> {
+    const { outgoing, isEnding } = this.#parts;
+    const waitMs = this.host.pace(performance.now());
+    if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
+    if (isEnding()) return { kind: "later" };
+    const body = bodyOf(entry);
+    if (body === undefined) return undefined;
+    // Characters for bytes: counting those would cost as much as sending it.
+    const bytes = body.length;
+    const room = outgoing.acquire(bytes);
+    try {
+      if (room !== undefined) await room;
+      const headers = await this.#headersOf(entry, body);
+      if (!(await this.#isOurs())) return { kind: "lost" };
+      if (isEnding()) return { kind: "later" };
+      return await this.#post(headers, body);
+    } finally {
+      outgoing.release(bytes);
+    }
+  }
+
+  async #post(headers: Record<string, string>, body: string): Promise<Ending | undefined> {
+    const { poster, limits, count, pushes, store } = this.#parts;
+    const begin = performance.now();
+    const isAllowed = (): boolean => !store.shared || (!this.#lost && performance.now() < pushes.life.until);
+    const request = { target: this.#target, headers, body, timeoutMs: limits.pushTimeoutMs, isAllowed };
+    const outcome = await poster.post(request);
+    const now = performance.now();
+    if (outcome.kind === "accepted") {
+      count.sent++;
+      this.progressed = true;
+      this.host.succeeded(now - begin);
+      return undefined;
+    }
+    if (!isAllowed() && outcome.kind === "failed") return { kind: "later" };
+    // What is broken off at the end of the process is nobody's fault.
+    if (this.#parts.isEnding() && outcome.kind === "failed") return { kind: "later" };
+    count.failed++;
+    return this.#failed(outcome, now);
+  }
+
+  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, now: number): Ending {
+    if (outcome.kind === "failed") {
+      this.host.failed(now);
+      return { kind: "failed", failure: outcome.reason, retryAfterMs: 0, gone: false };
+    }
+    const { status, retryAfterMs = 0, gone } = outcome;
+    if (overloaded.has(status)) this.host.failed(now);
+    return { kind: "failed", failure: `the receiver answered ${status}`, retryAfterMs, gone };
+  }
+
+  async #headersOf(entry: LogEntry, body: string): Promise<Record<string, string>> {
+    const { signer } = this.#parts;
+    this.#headers ??= { ...this.#parts.headers, ...headersFor(this.#config) };
+    const { taskId, configId } = this.key;
+    const id = eventIdOf(this.key, entry.generation);
+    const time = Date.now();
+    const headers: Record<string, string> = {
+      ...this.#headers,
+      "parley-generation": `${entry.generation}`,
+      "webhook-id": id,
+      "webhook-timestamp": `${Math.floor(time / 1_000)}`,
+    };
+    if (signer === undefined) return headers;
+    const { url, token } = this.#config;
+    const event = { id, taskId, configId, generation: entry.generation, time, url, body, token };
+    return Object.assign(headers, await signer.headers(event));
+  }
+
+  /**
+   * Whether this process still has the delivery, as far as it can know: another one takes it over only when it has seen no sign of life
+   * for a lease. A process that was stopped for so long looks before it sends anything more.
+   */
+  async #isOurs(): Promise<boolean> {
+    const { store, pushes } = this.#parts;
+    if (!store.shared) return true;
+    while (!this.#lost && (performance.now() >= pushes.life.until || this.#epoch !== pushes.life.epoch)) {
+      try {
+        if (performance.now() >= pushes.life.until) await pushes.beat();
+        const { epoch } = pushes.life;
+        await this.#save();
+        this.#epoch = epoch;
+      } catch (error) {
+        this.#parts.noteTrouble(error);
+        return false;
+      }
+    }
+    return !this.#lost;
+  }
+
+  /** Records how far it is now and then, while it goes on. */
+  #saveSoon(): void {
+    if (this.#saving || this.#lost) return;
+    const now = performance.now();
+    if (now - this.#savedAt < SAVE_MS) return;
+    this.#savedAt = now;
+    this.#saving = true;
+    this.#save()
+      .catch(this.#parts.noteTrouble)
+      .finally(() => {
+        this.#saving = false;
+      });
+  }
+
+  async #save(): Promise<void> {
+    const { store, pushes } = this.#parts;
+    const { key, claim, position } = this;
+    const outcome = await store.savePushPosition({ key, holder: pushes.holder, claim, position });
+    if (outcome === "saved") this.#saved = Math.max(this.#saved, position);
+    // A claim that was renewed meanwhile has another number.
+    else if (claim === this.claim) this.#lost = true;
+  }
+}
+
+function headersFor({ token, authentication }: TaskPushNotificationConfig): Record<string, string> {
+  const headers: Record<string, string> = { "content-type": "application/a2a+json" };
+  if (authentication !== undefined && authentication.scheme !== "") {
+    const { scheme, credentials } = authentication;
+    headers.authorization = credentials === "" ? scheme : `${scheme} ${credentials}`;
+  }
+  if (token !== "") headers["x-a2a-notification-token"] = token;
+  return headers;
+}

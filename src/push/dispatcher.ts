@@ -1,0 +1,398 @@
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { background } from "../core/background.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { within } from "../core/within.js";
+import { isOutage, logTrouble } from "../engine/outage.js";
+import type { EnginePushes } from "../engine/pushes.js";
+import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey, TaskStore } from "../store/task-store.js";
+import { Delivery, type DeliveryParts, type Ending } from "./delivery.js";
+import { createEventFilter } from "./event-filter.js";
+import { ForwardClock } from "./forward-clock.js";
+import type { Host } from "./host.js";
+import { Hosts } from "./hosts.js";
+import type { PushEvent } from "./options.js";
+import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
+import { OutgoingBytes } from "./outgoing-bytes.js";
+import { Pauses } from "./pauses.js";
+import { MissingKeyError } from "./secrets.js";
+import { Settlements } from "./settlements.js";
+import type { PushSigner } from "./signature/signer.js";
+import type { Poster } from "./target/post.js";
+import type { Target } from "./target/target-url.js";
+
+/** How often is looked for what no news came of, in milliseconds: on a store that others share, and on one's own. */
+const SHARED_POLL_MS = 1_000;
+const POLL_MS = 30_000;
+
+/** What comes due one after the other is taken together, so many milliseconds apart at least. */
+const LEAST_WAIT_MS = 20;
+
+/** After trouble with the store it is tried again after this time, in milliseconds. */
+const TROUBLE_MS = 1_000;
+
+/** How long what was cut off may take to be put off for the next process, in milliseconds. */
+const CUT_OFF_MS = 1_000;
+
+/** What a dispatcher is made of. */
+export interface DispatcherOptions {
+  readonly store: TaskStore;
+  readonly pushes: EnginePushes;
+  readonly poster: Poster;
+  /** Reads a URL by the rules for targets. @throws for one that they forbid */
+  readonly parse: (url: string) => Target;
+  /** Reads what is stored of a configuration. @throws MissingKeyError, Error */
+  readonly open: (key: PushConfigKey, bytes: Uint8Array) => TaskPushNotificationConfig;
+  readonly signer?: PushSigner | undefined;
+  readonly events?: readonly PushEvent[] | undefined;
+  /** Headers of every notification. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Milliseconds since the epoch. Default: the system's clock. */
+  readonly now?: () => number;
+  /** How often is looked for what no news came of, in milliseconds. Default 1 second on a shared store, else 30. */
+  readonly pollMs?: number;
+}
+
+/** What a dispatcher is at. */
+export interface DispatcherStatus {
+  /** Configurations that are delivered to now. */
+  readonly working: number;
+  /** Configurations that wait here for their host. */
+  readonly waiting: number;
+  /** Notifications that receivers have accepted since the start. */
+  readonly sent: number;
+  /** Tries that failed since the start. */
+  readonly failed: number;
+  /** Configurations that were given up since the start. */
+  readonly givenUp: number;
+  /** Hosts that fail, with the failures in a row of each. */
+  readonly failingHosts: readonly { readonly host: string; readonly failures: number }[];
+}
+
+/**
+ * Delivers notifications: claims configurations that are due, and runs a `Delivery` for each, as many at once as the limits allow. It
+ * looks when the engine has news, when the next one is due, and now and then. All that has to survive is in the store: what is
+ * undelivered, when it is tried again, and who is at it.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #clock: ForwardClock;
+  readonly #pollMs: number;
+  readonly #hosts: Hosts<Delivery>;
+  readonly #pauses = new Pauses();
+  readonly #settlements: Settlements;
+  readonly #parts: DeliveryParts;
+  readonly #count = { sent: 0, failed: 0, givenUp: 0 };
+  /** What this process has claimed, by key, until its end is stored. */
+  readonly #claimed = new Map<string, Delivery>();
+  #working = 0;
+  #idle: () => void = () => {};
+  #looking = false;
+  #lookAgain = false;
+  #hasNews = false;
+  /** Whether more may be due than there was room for. */
+  #isCrowded = false;
+  /** Whether a claim may have been made of which nothing was heard. */
+  #unheard = false;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #started = false;
+  #ending = false;
+
+  constructor(options: DispatcherOptions) {
+    const { store, pushes, poster, signer, limits, headers = {} } = options;
+    this.#options = options;
+    this.#clock = new ForwardClock(options.now ?? Date.now);
+    this.#pollMs = options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS);
+    this.#hosts = new Hosts(limits);
+    const now = (): number => this.#clock.now();
+    const noteTrouble = this.#noteTrouble;
+    this.#settlements = new Settlements({ store, now, noteTrouble });
+    this.#parts = {
+      store,
+      pushes,
+      poster,
+      signer,
+      limits,
+      headers,
+      noteTrouble,
+      pauses: this.#pauses,
+      wanted: createEventFilter(options.events),
+      outgoing: new OutgoingBytes(limits.maxOutgoingPushBytes),
+      count: this.#count,
+      isEnding: () => this.#ending,
+    };
+  }
+
+  /** Begins to deliver. */
+  start(): void {
+    if (this.#started || this.#ending) return;
+    this.#started = true;
+    this.#options.pushes.onNews(() => this.#onNews());
+    this.wake();
+  }
+
+  /** Looks for what is due. */
+  wake(): void {
+    if (this.#looking) this.#lookAgain = true;
+    else if (!this.#ending) void this.#look();
+  }
+
+  #onNews(): void {
+    this.#hasNews = true;
+    this.wake();
+  }
+
+  get status(): DispatcherStatus {
+    const hosts = this.#hosts.all();
+    return {
+      working: this.#working,
+      waiting: hosts.reduce((sum, { waiting }) => sum + waiting.length, 0),
+      ...this.#count,
+      failingHosts: hosts.filter(({ failures }) => failures > 0).map(({ key, failures }) => ({ host: key, failures })),
+    };
+  }
+
+  /** The clock by which deliveries are due, in milliseconds since the epoch. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /**
+   * Begins nothing more, gives what is being sent so many milliseconds, and leaves the rest to the next process, or the next start. When
+   * it resolves nothing is sent any more.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#stop();
+    for (const { waiting } of this.#hosts.all()) for (const delivery of waiting.splice(0)) this.#putOff(delivery, 0);
+    const done = new Promise<void>((resolve) => {
+      this.#idle = resolve;
+      this.#noteEnd();
+    });
+    await within(graceMs, done);
+    await this.#options.poster.close();
+    await within(CUT_OFF_MS, done);
+    this.#settlements.end();
+  }
+
+  /** Ends like a killed process: nothing more is stored, and nothing is waited for. */
+  abandon(): void {
+    this.#stop();
+    this.#settlements.end();
+    void this.#options.poster.close().catch(this.#noteTrouble);
+  }
+
+  #stop(): void {
+    this.#ending = true;
+    clearTimeout(this.#timer);
+    this.#pauses.end();
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    let next: number | undefined;
+    try {
+      do {
+        this.#lookAgain = false;
+        next = await this.#claimDue();
+      } while (this.#lookAgain && !this.#ending);
+    } catch (error) {
+      this.#noteTrouble(error);
+      next = this.#clock.now() + TROUBLE_MS;
+    } finally {
+      this.#looking = false;
+    }
+    this.#lookAt(next);
+  }
+
+  /** Claims what is due, as far as there is room. @returns when something is due the next time, where that is known */
+  async #claimDue(): Promise<number | undefined> {
+    const { store, pushes, limits } = this.#options;
+    const { holder, leaseMs } = pushes;
+    while (!this.#ending) {
+      const limit = limits.maxDeliveries - this.#claimed.size;
+      this.#isCrowded = limit <= 0;
+      // Whoever ends then looks again.
+      if (this.#isCrowded) return undefined;
+      // News of an idle server are claimed at once; otherwise it asks first whether there is something, which costs no write.
+      const isSure = this.#hasNews && this.#claimed.size === 0;
+      this.#hasNews = false;
+      if (!isSure) {
+        const next = await store.nextDelivery();
+        if (next === undefined || next > this.#clock.now()) return next;
+      }
+      const { epoch } = pushes.life;
+      const again = this.#unheard;
+      this.#unheard = true;
+      const claimed = await store.claimDeliveries({
+        holder,
+        leaseMs,
+        now: this.#clock.now(),
+        limit,
+        ...(again && { again }),
+      });
+      this.#unheard = false;
+      for (const one of claimed) this.#take(one, epoch);
+      if (claimed.length === 0 && !isSure) return this.#clock.now() + LEAST_WAIT_MS;
+    }
+    return undefined;
+  }
+
+  /** Looks at a time, if not before. */
+  #lookAt(time: number | undefined): void {
+    if (this.#ending) return;
+    const now = this.#clock.now();
+    const ms = Math.max(LEAST_WAIT_MS, Math.min(this.#pollMs, (time ?? Number.POSITIVE_INFINITY) - now));
+    if (this.#timerAt <= now + ms && this.#timerAt > now) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = now + ms;
+    this.#timer = background(
+      setTimeout(() => {
+        this.#timerAt = Number.POSITIVE_INFINITY;
+        this.wake();
+      }, ms),
+    );
+  }
+
+  /** Begins a delivery, lets it wait for its host, or puts it off. */
+  #take(claimed: ClaimedDelivery, epoch: number): void {
+    const known = this.#claimed.get(nameOf(claimed));
+    // Asked for again while it is at work: it goes on under the new number.
+    if (known !== undefined && !known.isOver) {
+      known.claim = claimed.claim;
+      return;
+    }
+    const delivery = this.#open(claimed, epoch);
+    if (delivery === undefined) return;
+    this.#claimed.set(nameOf(claimed), delivery);
+    this.#admit(delivery);
+  }
+
+  #admit(delivery: Delivery): void {
+    const { host } = delivery;
+    if (this.#ending) return this.#putOff(delivery, 0);
+    const admission = host.admit(performance.now());
+    if (admission === "go") void this.#run(delivery);
+    else if (admission === "wait") host.waiting.push(delivery);
+    else this.#putOff(delivery, admission.offMs);
+  }
+
+  /** @returns undefined for one that cannot be read: it is put off, or counts as failed */
+  #open(claimed: ClaimedDelivery, epoch: number): Delivery | undefined {
+    const { open, parse } = this.#options;
+    try {
+      const config = open(claimed, claimed.bytes);
+      const target = parse(config.url);
+      const host = this.#hosts.get(target.host, performance.now());
+      return new Delivery(this.#parts, { claimed, config, target, host, epoch });
+    } catch (error) {
+      const outcome: DeliveryOutcome =
+        error instanceof MissingKeyError
+          ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
+          : failed(claimed, { failure: sentenceOf(error) }, this.#judgement());
+      const { position } = claimed;
+      void this.#settle(claimed, position, outcome);
+      return undefined;
+    }
+  }
+
+  async #run(delivery: Delivery): Promise<void> {
+    const { host } = delivery;
+    this.#working++;
+    let ending: Ending;
+    try {
+      ending = await delivery.run(() => this.#isCrowded || host.waiting.length > 0);
+    } catch (error) {
+      ending = this.#unreadable(delivery, error);
+    }
+    this.#working--;
+    delivery.isOver = true;
+    host.leave();
+    this.#next(host);
+    const outcome = outcomeOf(delivery, ending, this.#judgement());
+    if (outcome === undefined) this.#forget(delivery);
+    else await this.#end(delivery, outcome);
+  }
+
+  async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
+    const said = await this.#settle({ ...delivery.key, claim: delivery.claim }, delivery.position, outcome);
+    // Another claim may have come before this answer.
+    if (said === "more" && this.#claimed.get(nameOf(delivery.key)) === delivery) {
+      delivery.isOver = false;
+      this.#admit(delivery);
+    } else this.#forget(delivery);
+  }
+
+  async #settle(
+    { taskId, configId, claim }: PushConfigKey & { readonly claim: number },
+    position: number,
+    outcome: DeliveryOutcome,
+  ): Promise<"more" | "over"> {
+    const { holder } = this.#options.pushes;
+    const key = { taskId, configId };
+    if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
+    else if (outcome.kind !== "done") this.#lookAt(outcome.at);
+    const said = await this.#settlements.settle({ key, holder, claim, position, outcome });
+    this.#noteEnd();
+    return said;
+  }
+
+  #forget(delivery: Delivery): void {
+    const name = nameOf(delivery.key);
+    if (this.#claimed.get(name) === delivery) this.#claimed.delete(name);
+    this.#noteEnd();
+    // A quarter of the room at a time: each look at the store may be a write.
+    const { maxDeliveries } = this.#options.limits;
+    if (this.#isCrowded && this.#claimed.size <= (maxDeliveries * 3) / 4) this.wake();
+  }
+
+  /** Begins what waited for its host. */
+  #next(host: Host<Delivery>): void {
+    for (const delivery of host.waiting.splice(0)) this.#admit(delivery);
+  }
+
+  #putOff(delivery: Delivery, offMs: number): void {
+    const { host, claimed, progressed } = delivery;
+    delivery.isOver = true;
+    const now = this.#clock.now();
+    const hostFailingSince = host.failingSince && now - (performance.now() - host.failingSince);
+    const before = progressed ? { failingSince: undefined } : claimed;
+    void this.#end(delivery, putOff(before, { offMs, hostFailingSince }, this.#judgement()));
+  }
+
+  #unreadable(delivery: Delivery, error: unknown): Ending {
+    logTrouble(this.#options.logger, error, delivery.key, "the log of a task could not be read to deliver it");
+    if (isOutage(error)) return { kind: "later" };
+    return { kind: "failed", failure: "the events of the task could not be read", retryAfterMs: 0, gone: false };
+  }
+
+  #judgement(): Judgement {
+    const { limits, pushes } = this.#options;
+    return { limits, now: this.#clock.now(), isSteady: () => pushes.isSteady() };
+  }
+
+  #noteGivenUp(key: PushConfigKey, failure: string): void {
+    this.#count.givenUp++;
+    this.#options.logger.warn({ ...key, failure }, "push notifications were given up");
+  }
+
+  #noteEnd(): void {
+    if (this.#ending && this.#claimed.size === 0 && this.#settlements.pending === 0) this.#idle();
+  }
+
+  readonly #noteTrouble = (error: unknown): void => {
+    if (this.#ending) return;
+    logTrouble(this.#options.logger, error, {}, "the store failed at push notifications; it is tried again");
+  };
+}
+
+function nameOf({ taskId, configId }: PushConfigKey): string {
+  return `${taskId}\0${configId}`;
+}
+
+/** What is wrong with a configuration, for people. */
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

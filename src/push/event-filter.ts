@@ -1,0 +1,44 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { PushEvent } from "./options.js";
+
+const stateNames = {
+  submitted: TaskState.SUBMITTED,
+  working: TaskState.WORKING,
+  "input-required": TaskState.INPUT_REQUIRED,
+  "auth-required": TaskState.AUTH_REQUIRED,
+  completed: TaskState.COMPLETED,
+  failed: TaskState.FAILED,
+  canceled: TaskState.CANCELED,
+  rejected: TaskState.REJECTED,
+} as const satisfies Partial<Record<PushEvent, TaskState>>;
+
+/** Whether an entry is sent as a notification. */
+export type EventFilter = (entry: LogEntry) => boolean;
+
+/**
+ * The entries that receivers are notified of, as the option `events` names them; all that a client can see where it names none.
+ * A message that was accepted is no event (specification 3.1.2).
+ */
+export function createEventFilter(events: readonly PushEvent[] | undefined): EventFilter {
+  if (events === undefined) return ({ event }) => event.case !== "message" && event.case !== undefined;
+  const named = new Set(events);
+  const states = new Set<TaskState>(
+    Object.entries(stateNames).flatMap(([name, state]) => (named.has(name as PushEvent) ? state : [])),
+  );
+  const [task, status, artifact, lastChunk] = (["task", "status", "artifact", "last-chunk"] as const).map((name) =>
+    named.has(name),
+  );
+  return ({ event }) => {
+    switch (event.case) {
+      case "created":
+        return task === true;
+      case "status":
+        return status === true || states.has(event.value.status?.state ?? TaskState.UNSPECIFIED);
+      case "artifact":
+        return artifact === true || (lastChunk === true && event.value.lastChunk);
+      default:
+        return false;
+    }
+  };
+}

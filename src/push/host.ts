@@ -1,0 +1,134 @@
+import type { Limits } from "../core/limits.js";
+
+/** The limits of one host. */
+export type HostLimits = Pick<
+  Limits,
+  "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond" | "maxHostFailures" | "maxHostRestMs" | "pushRetryMs"
+>;
+
+/** What has to wait for its host waits in memory, up to so many times what the host gets at once; the rest is put off. */
+const WAITING_SHARE = 1;
+
+/** What is put off comes back after this time at the earliest, in milliseconds. */
+const LEAST_OFF_MS = 50;
+
+/** How much a new sample counts for how long the host takes. */
+const SAMPLE_SHARE = 0.1;
+
+/** What becomes of a delivery to a host: it begins, waits here, or is put off by so many milliseconds. */
+export type Admission = "go" | "wait" | { readonly offMs: number };
+
+/**
+ * What is known of one host that receives notifications: how many go there now, how fast they may, and whether it answers. All times are of
+ * a clock that only counts up, in milliseconds.
+ *
+ * The circuit opens after `maxHostFailures` failures in a row, whatever configurations they were of. The host then rests, longer
+ * each time, and after each rest one delivery tries it; the first success closes the circuit.
+ */
+export class Host<T> {
+  readonly key: string;
+  /** Deliveries that wait for one of those at work to end. */
+  readonly waiting: T[] = [];
+  readonly #limits: HostLimits;
+  #working = 0;
+  #failures = 0;
+  #failingSince: number | undefined;
+  #restMs = 0;
+  #restsUntil = 0;
+  #nextSend = 0;
+  #reservedUntil = 0;
+  #answerMs = 0;
+
+  constructor(key: string, limits: HostLimits) {
+    this.key = key;
+    this.#limits = limits;
+  }
+
+  /** Deliveries at work. */
+  get working(): number {
+    return this.#working;
+  }
+
+  /** Failures since the last success. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** When the first of them was. */
+  get failingSince(): number | undefined {
+    return this.#failingSince;
+  }
+
+  /** Until when it is not tried; a time that is over for a host that answers. */
+  get restsUntil(): number {
+    return this.#restsUntil;
+  }
+
+  /** Whether it fails, and is tried by one delivery at a time. */
+  get isOpen(): boolean {
+    return this.#failures >= this.#limits.maxHostFailures;
+  }
+
+  /** Whether nothing has to be remembered of it. */
+  isForgettable(now: number): boolean {
+    return this.#working === 0 && this.waiting.length === 0 && this.#failures === 0 && this.#nextSend < now;
+  }
+
+  /** Whether one more delivery may begin. One that does is at work until `leave`. */
+  admit(now: number): Admission {
+    const { maxDeliveriesPerHost } = this.#limits;
+    if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
+    if (this.#working < (this.isOpen ? 1 : maxDeliveriesPerHost)) {
+      this.#working++;
+      return "go";
+    }
+    const mayWait = !this.isOpen && this.waiting.length < WAITING_SHARE * maxDeliveriesPerHost;
+    return mayWait ? "wait" : { offMs: this.#reserve(now) };
+  }
+
+  /** A delivery at work has ended. */
+  leave(): void {
+    this.#working--;
+  }
+
+  /** How long the next notification has to wait so that the host does not get more in a second than it may. */
+  pace(now: number): number {
+    const gapMs = 1_000 / this.#limits.maxDeliveriesPerHostPerSecond;
+    // A tenth of what comes in a second may come at once.
+    const begin = Math.max(this.#nextSend, now - 100);
+    this.#nextSend = begin + gapMs;
+    return Math.max(0, begin - now);
+  }
+
+  /** It took a notification, within so many milliseconds. */
+  succeeded(ms: number): void {
+    this.#answerMs += (ms - this.#answerMs) * (this.#answerMs === 0 ? 1 : SAMPLE_SHARE);
+    if (this.#failures === 0) return;
+    this.#failures = 0;
+    this.#failingSince = undefined;
+    this.#restMs = 0;
+    this.#restsUntil = 0;
+    this.#reservedUntil = 0;
+  }
+
+  /** It could not be reached, did not answer in time, or said that it is overloaded. @returns true when that opens the circuit */
+  failed(now: number): boolean {
+    const { maxHostFailures, maxHostRestMs, pushRetryMs } = this.#limits;
+    // Several that were at work fail together, which is no reason to rest longer.
+    if (now < this.#restsUntil) return false;
+    this.#failingSince ??= now;
+    this.#failures++;
+    if (this.#failures < maxHostFailures) return false;
+    this.#restMs = Math.min(maxHostRestMs, this.#restMs === 0 ? pushRetryMs : this.#restMs * 2);
+    this.#restsUntil = now + this.#restMs;
+    return this.#failures === maxHostFailures;
+  }
+
+  /** A time for one that is put off, such that all of them come back as fast as the host can take them. */
+  #reserve(now: number): number {
+    const { maxDeliveriesPerHost, maxDeliveriesPerHostPerSecond } = this.#limits;
+    const gapMs = Math.max(1_000 / maxDeliveriesPerHostPerSecond, this.#answerMs / maxDeliveriesPerHost);
+    this.#reservedUntil = Math.max(this.#reservedUntil, now + LEAST_OFF_MS) + gapMs;
+    return this.#reservedUntil - now;
+  }
+}

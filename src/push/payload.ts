@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { PushConfigKey } from "../store/task-store.js";
+import { responseOf } from "../task/entry.js";
+import { jsonWriter } from "../wire/json-writer.js";
+import { cachedText, cacheForms } from "../wire/serialization-cache.js";
+
+const write = jsonWriter(StreamResponseSchema);
+
+const bodyKey: unique symbol = Symbol("task as it was created");
+
+interface Kept {
+  [bodyKey]?: StreamResponse;
+}
+
+/**
+ * The body of the notification of an entry: a `StreamResponse` as JSON (specification 4.3.3), undefined for what is no event. All
+ * configurations and streams that show an entry share one text.
+ */
+export function bodyOf(entry: LogEntry): string | undefined {
+  const response = entry.event.case === "created" ? createdOf(entry) : responseOf(entry);
+  return response && cachedText(response, write as (message: object) => string);
+}
+
+function createdOf(entry: LogEntry): StreamResponse | undefined {
+  if (entry.event.case !== "created") return undefined;
+  const kept = entry as Kept;
+  if (kept[bodyKey] !== undefined) return kept[bodyKey];
+  const response = cacheForms(create(StreamResponseSchema));
+  response.payload = { case: "task", value: entry.event.value };
+  kept[bodyKey] = response;
+  return response;
+}
+
+/**
+ * The id of a notification: the same in each try of one event for one configuration, in whatever process, and unlike all others.
+ */
+export function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
+  const hash = createHash("sha256").update(`${taskId}\0${configId}\0${generation}`).digest("base64url");
+  return `evt_${hash.slice(0, 27)}`;
+}

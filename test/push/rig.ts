@@ -1,0 +1,244 @@
+import { create } from "@bufbuild/protobuf";
+import { onTestFinished } from "vitest";
+import {
+  ArtifactSchema,
+  MessageSchema,
+  PartSchema,
+  TaskArtifactUpdateEventSchema,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
+  TaskState,
+  TaskStatusSchema,
+  TaskStatusUpdateEventSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
+import { newId } from "../../src/core/ids.js";
+import { defaultLimits, type Limits } from "../../src/core/limits.js";
+import type { EnginePushes } from "../../src/engine/pushes.js";
+import { createPushControl, type PushControl } from "../../src/push/control.js";
+import { Dispatcher, type DispatcherOptions } from "../../src/push/dispatcher.js";
+import { ConfigVault } from "../../src/push/secrets.js";
+import { TargetGuard } from "../../src/push/target/guard.js";
+import { createPoster } from "../../src/push/target/post.js";
+import type { TaskHead, TaskStore } from "../../src/store/task-store.js";
+import { decodeEntry, encodeEntry, timestampOf } from "../../src/task/entry.js";
+import { isTerminal } from "../../src/task/state.js";
+import type { Receiver } from "./receiver.js";
+
+export const vault: ConfigVault = new ConfigVault([]);
+
+/** Limits under which tests need not wait long. */
+export const quick: Limits = {
+  ...defaultLimits,
+  pushRetryMs: 20,
+  maxPushRetryMs: 400,
+  maxHostRestMs: 200,
+  pushTimeoutMs: 2_000,
+};
+
+/** How a rig differs from a process that is alone with its store. */
+export interface RigOptions extends Partial<Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer">> {
+  readonly limits?: Partial<Limits>;
+  readonly leaseMs?: number;
+  readonly isSteady?: () => boolean;
+  /** Ports that may be reached. */
+  readonly receivers: readonly Receiver[];
+}
+
+/** A dispatcher over a store, with the real poster, as a process has them; its log is written by the test itself. */
+export class Rig {
+  readonly dispatcher: Dispatcher;
+  readonly control: PushControl;
+  readonly logged: { facts: object; message: string }[] = [];
+  readonly pushes: EnginePushes;
+  /** Ends its signs of life, as if the process were stopped. */
+  silent = false;
+  #listeners: (() => void)[] = [];
+  #beats: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly store: TaskStore,
+    { receivers, limits = {}, leaseMs = 15_000, isSteady = () => true, ...options }: RigOptions,
+  ) {
+    const all = { ...quick, ...limits };
+    const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
+    const logger = { debug: () => {}, info: keep, warn: keep, error: keep };
+    const target = { allowHttp: true, ports: receivers.map(({ port }) => port), allow: ["127.0.0.1"] };
+    const guard = new TargetGuard(target, all);
+    this.pushes = this.#pushes(leaseMs, isSteady);
+    this.dispatcher = new Dispatcher({
+      store,
+      pushes: this.pushes,
+      poster: createPoster({ ...target, limits: all, logger }),
+      parse: (url) => guard.parse(url),
+      open: (key, bytes) => vault.open(key, bytes),
+      limits: all,
+      logger,
+      ...options,
+    });
+    this.control = createPushControl(this.dispatcher, store);
+    onTestFinished(() => this.end());
+  }
+
+  async start(): Promise<this> {
+    await this.pushes.beat();
+    this.#beats = setInterval(() => {
+      if (!this.silent) void this.pushes.beat().catch(() => {});
+    }, this.pushes.leaseMs / 3);
+    this.dispatcher.start();
+    return this;
+  }
+
+  async end(graceMs = 0): Promise<void> {
+    clearInterval(this.#beats);
+    await this.dispatcher.drain(graceMs);
+  }
+
+  /** Says that there is something new. */
+  news(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #pushes(leaseMs: number, isSteady: () => boolean): EnginePushes {
+    const { store } = this;
+    const holder = newId();
+    let known = false;
+    const life = { epoch: 0, until: 0 };
+    return {
+      holder,
+      leaseMs,
+      life,
+      isSteady,
+      onNews: (listener) => void this.#listeners.push(() => listener("")),
+      news: () => this.news(),
+      async beat() {
+        const begin = performance.now();
+        const again = known;
+        known = true;
+        const kept = await store.beat({ holder, leaseMs, again, maxStallMs: 60_000 });
+        if (!kept || begin >= life.until) life.epoch++;
+        life.until = begin + leaseMs;
+      },
+      async *readEntries({ taskId, after }) {
+        for (let position = after; ; ) {
+          const read = await store.read({ taskId, after: position, limit: 16 });
+          if (read.length === 0) return;
+          for (const entry of read.map(decodeEntry)) {
+            yield entry;
+            position = entry.position;
+          }
+        }
+      },
+    };
+  }
+}
+
+type Event = LogEntry["event"];
+
+/** A status as it is logged. */
+export function status(state: TaskState): Event {
+  return {
+    case: "status",
+    value: create(TaskStatusUpdateEventSchema, {
+      taskId: "t",
+      contextId: "c",
+      status: create(TaskStatusSchema, { state }),
+    }),
+  };
+}
+
+/** A piece of an artifact. */
+export function chunk(text: string, lastChunk = false): Event {
+  const part = create(PartSchema, { content: { case: "text", value: text } });
+  const artifact = create(ArtifactSchema, { artifactId: "a", parts: [part] });
+  return {
+    case: "artifact",
+    value: create(TaskArtifactUpdateEventSchema, { taskId: "t", contextId: "c", artifact, append: true, lastChunk }),
+  };
+}
+
+/** A message that was accepted. */
+export const message: Event = { case: "message", value: create(MessageSchema, { messageId: "m" }) };
+
+/** A task's log, written entry by entry. */
+export class Log {
+  head: TaskHead;
+
+  private constructor(
+    readonly store: TaskStore,
+    head: TaskHead,
+  ) {
+    this.head = head;
+  }
+
+  /** Creates a task with configurations for these webhooks, by their paths; each gets all of its events. */
+  static async create(store: TaskStore, urls: readonly string[], more: readonly Event[] = []): Promise<Log> {
+    const taskId = newId();
+    const head: TaskHead = {
+      taskId,
+      tenant: "",
+      owner: "me",
+      contextId: "c",
+      state: TaskState.SUBMITTED,
+      statusTime: Date.now(),
+      position: 0,
+      generation: 0,
+      lease: null,
+    };
+    const log = new Log(store, head);
+    const state = TaskState.SUBMITTED;
+    const task = create(TaskSchema, { id: taskId, contextId: "c", status: create(TaskStatusSchema, { state }) });
+    await log.append([{ case: "created", value: task }, ...more], urls[0]);
+    for (const url of urls.slice(1)) await log.configure(url);
+    return log;
+  }
+
+  /** Appends events, all in one transaction; with a configuration for a URL, where that is given. */
+  async append(events: readonly Event[], url?: string): Promise<void> {
+    const { position: expected } = this.head;
+    let { position, generation, state } = this.head;
+    const entries = events.map((event) => {
+      position++;
+      if (event.case !== "message") generation++;
+      if (event.case === "status") state = event.value.status?.state ?? state;
+      return encodeEntry(create(LogEntrySchema, { position, generation, time: timestampOf(Date.now()), event }));
+    });
+    this.head = { ...this.head, position, generation, state, statusTime: Date.now() };
+    const { lease: _, ...row } = this.head;
+    const pushConfig = url === undefined ? undefined : this.#configOf(url);
+    await this.store.append({ head: row, expected, creates: expected === 0, entries, time: Date.now(), pushConfig });
+  }
+
+  /** Ends the task. */
+  complete(): Promise<void> {
+    return this.append([status(TaskState.COMPLETED)]);
+  }
+
+  /** Puts a configuration that gets what comes. Its id is the path. */
+  async configure(url: string): Promise<void> {
+    await this.store.putPushConfig({ taskId: this.head.taskId, ...this.#configOf(url), now: Date.now() });
+  }
+
+  /** Generations of all events up to now. */
+  get generations(): number[] {
+    return Array.from({ length: this.head.generation }, (_, i) => i + 1);
+  }
+
+  get isOver(): boolean {
+    return isTerminal(this.head.state);
+  }
+
+  #configOf(
+    url: string,
+  ): Parameters<TaskStore["putPushConfig"]>[0] extends infer P ? Omit<P, "taskId" | "now"> : never {
+    const { pathname, origin } = new URL(url);
+    const key = { taskId: this.head.taskId, configId: pathname };
+    const config = create(TaskPushNotificationConfigSchema, {
+      ...key,
+      id: pathname,
+      url,
+      token: `token of ${pathname}`,
+    });
+    return { configId: pathname, bytes: vault.seal(key, config), target: origin, maxPerTask: 1_000, maxPerOwner: 1e6 };
+  }
+}
