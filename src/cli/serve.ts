@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TlsFiles } from "../http/node/listen.js";
-import { createServer, type Server } from "../server/create-server.js";
-import type { ServerOptions } from "../server/options.js";
+import { openServer, type Server } from "../server/create-server.js";
+import { resolveOptions, type ServerOptions } from "../server/options.js";
 import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
@@ -56,8 +56,12 @@ async function serve(path: string, given: Given): Promise<void> {
   setFlagsFromString("--semi-space-growth-factor=2");
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
-  const options = optionsOf(module.options, given, logger);
-  const store = storeOf(options.store, given, logger);
+  const accessLog = isPretty(command.logFormat, process.stderr);
+  const options = { accessLog, logger, ...optionsOf(module.options, given, logger) };
+  const openStore = storeOf(options.store, given, logger);
+  // No file is made, nor taken from whoever has it, for agents or options that cannot be served.
+  const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
+  const store = openStore();
   noteUnexpectedEnd(store);
   let server: Server | undefined;
   // Only after the store is open: opening blocks this thread, on a hanging disk for ever, and until then the default action
@@ -68,8 +72,7 @@ async function serve(path: string, given: Given): Promise<void> {
     return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
   });
   try {
-    const accessLog = isPretty(command.logFormat, process.stderr);
-    server = await createServer({ accessLog, logger, ...options, store });
+    server = await openServer({ ...settings, store });
   } catch (error) {
     await store.close().catch(() => {});
     throw error;
@@ -118,17 +121,17 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
   return exitProcess(code, signal);
 }
 
-/** The store that the module exports, or the one that the command line names. */
-function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): TaskStore {
+/** What opens the store that the module exports, or the one that the command line names. */
+function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore {
   const { store: path, shared } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
-    if (command.store === undefined && !shared) return own;
+    if (command.store === undefined && !shared) return () => own;
     throw new UsageError("the module exports a store of its own: omit --store and --shared");
   }
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
-  if (path !== "memory") return sqliteStore({ path, shared, logger });
+  if (path !== "memory") return () => sqliteStore({ path, shared, logger });
   if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");
-  return memoryStore();
+  return memoryStore;
 }
 
 /** The module's options; the command line and the environment win over them. */

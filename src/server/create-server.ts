@@ -58,7 +58,15 @@ const HSTS_SECONDS = 31_536_000;
  * StoreError when the store cannot be used.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const settings = resolveOptions(options);
+  return openServer(resolveOptions(options));
+}
+
+/**
+ * The same with options that were checked before.
+ *
+ * @throws ConfigurationError for a port that is in use; StoreError when the store cannot be used.
+ */
+export async function openServer(settings: Settings): Promise<Server> {
   // Like `/readyz`, the health service reports when calls are served.
   const { native, all } = settings.versions;
   const infrastructure = new InternalServices({

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import * as http from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -167,6 +167,14 @@ describe("parley serve, when something is wrong,", () => {
     ];
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
+  });
+
+  it("opens no file for a module that cannot be served", async () => {
+    const store = ["--store", "none.db"];
+    const refusedFor = (args: string[]): Promise<string> => refused([...args, ...store], { PARLEY_LOG_LEVEL: "error" });
+    for (const module of ["none", "broken", "invalid-card"]) await refusedFor(["serve", fixture(module), ...anyPort]);
+    expect(await refusedFor(["serve", probe, "--port", "9", "--grpc-port", "9"])).toContain("are the same");
+    expect(readdirSync(place.path).filter((name) => name.startsWith("none.db"))).toEqual([]);
   });
 
   it("names a port that is taken", async () => {
