@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 
@@ -11,11 +12,39 @@ export function describeImportError(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return `it threw ${inspect(cause, { depth: 1, breakLength: Infinity })}`;
   const { code, name, message } = cause as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") return "it is not JavaScript or TypeScript";
+  const missing = code === "ERR_MODULE_NOT_FOUND" ? describeMissing(message) : undefined;
+  if (missing !== undefined) return missing;
   // esbuild, inside tsx: "Transform failed with 1 error:\n/path/agent.ts:1:18: ERROR: Unexpected …".
   const [, at, line, what] = /^(\S.*?):(\d+):\d+: ERROR: (.*)$/m.exec(message) ?? [];
   if (at !== undefined) return `${what} (${shown(at)}:${line})`;
   const place = placeIn(cause.stack ?? "") ?? (name === "SyntaxError" ? placeFromNode(file) : undefined);
   return place === undefined ? message : `${message} (${place})`;
+}
+
+/** Node.js names the file that imports what is not there; the line is looked up in it. */
+function describeMissing(message: string): string | undefined {
+  const [, what, name = "", at] = /^(Cannot find (?:package|module) '(.+?)') imported from (.+)$/m.exec(message) ?? [];
+  if (at === undefined) return undefined;
+  const importer = at.startsWith("file:") ? fileURLToPath(at.split("?", 1)[0] ?? at) : at;
+  const line = importOf(name, importer);
+  return `${what} (${shown(importer)}${line === undefined ? "" : `:${line}`})`;
+}
+
+/** The line of a file that imports a package, or the file at a path; undefined where none says so in one text. */
+function importOf(name: string, importer: string): number | undefined {
+  const isMeant = (text: string): boolean =>
+    text === name || text.startsWith(`${name}/`) || resolve(dirname(importer), text) === name;
+  try {
+    const lines = readFileSync(importer, "utf8").split("\n");
+    const at = lines.findIndex(
+      (line) =>
+        /\b(?:import|from|require)\b/.test(line) &&
+        [...line.matchAll(/(["'`])(.+?)\1/g)].some(([, , text = ""]) => isMeant(text)),
+    );
+    return at < 0 ? undefined : at + 1;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The first place outside Node.js and installed packages that a stack names, in its head or in its frames. */

@@ -81,8 +81,13 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
       [`await new Promise(() => {}); export default ${agent};`, "never finishes loading"],
       [`process.exit(0); export default ${agent};`, "ended the process with code 0"],
       ["export default {\n  a: 1\n  b: 2\n};", "(agent.mjs:3)"],
+      ["\n\nimport nope from 'no-package/part.js';", "Cannot find package 'no-package' (agent.mjs:3)\n"],
+      ['\nexport * from "./nope.js";', "nope.js' (agent.mjs:2)\n"],
+      ["\nawait import('./other.mjs');", "nope.js' (other.mjs:4)\n"],
+      ["await import(['./no', 'pe.js'].join(''));", "nope.js' (agent.mjs)\n"],
       ["\nimport { nope } from 'node:fs';", "does not provide an export named 'nope' (agent.mjs:2)"],
     ];
+    writeFileSync(join(place.path, "other.mjs"), 'const what = "./nope.js";\n\nimport {\n  a } from "./nope.js";');
     for (const [text, why] of wrong) expect(await refusal("agent.mjs", text)).toContain(why);
   });
 
