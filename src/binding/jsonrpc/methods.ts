@@ -1,7 +1,7 @@
 import type { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
-import { methodNotFound } from "../../version/earlier-methods.js";
+import { methodNotFound } from "../../version/earlier-versions.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
 import type { ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";

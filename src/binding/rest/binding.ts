@@ -4,11 +4,13 @@ import { A2AError, invalid } from "../../core/error.js";
 import { readJsonBody } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
-import { callOf, type HttpRequest } from "../../http/request.js";
+import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse, Refusal } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
+import { pathExplained } from "../../version/earlier-versions.js";
 import type { RestDialect } from "../../version/rest.js";
 import { cachedText } from "../../wire/serialization-cache.js";
+import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
@@ -28,8 +30,9 @@ export interface RestBinding extends HttpBinding<RestMatch> {
 /** HTTP+JSON (specification 11): routes, parameters and bodies are those that the registered versions have. */
 export function createRestBinding(options: BindingOptions): RestBinding {
   const routes = new Routes(options.versions, options.invoke);
-  const refuse = (request: HttpRequest, error: A2AError): HttpResponse => {
+  const refuse = (request: HttpRequest, refusal: A2AError): HttpResponse => {
     request.discard();
+    const error = explained(request, refusal, options);
     return { ...errorResponse(request, error, routes.dialect(request)), refusals: refusalsOf(error) };
   };
   const notFound = (request: HttpRequest): HttpResponse =>
@@ -79,10 +82,18 @@ async function serve(serving: Serving): Promise<HttpResponse> {
     const format = { data, pieces: route.pieces, failure };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });
   } catch (thrown) {
-    const error = failed(thrown);
+    const error = explained(request, failed(thrown), options);
     const response = errorResponse(request, error, route.dialect, call);
     return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
   }
+}
+
+function explained(request: HttpRequest, error: A2AError, { versions }: BindingOptions): A2AError {
+  return pathExplained(
+    error,
+    { path: request.target.path, asked: serviceParameter(request, VERSION_PARAMETER) },
+    versions,
+  );
 }
 
 function refusalsOf({ reason }: A2AError, method?: string): readonly Refusal[] {

@@ -69,6 +69,32 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     expect(served.calls[1]?.request).toMatchObject({ tenant: "x", taskId: "t", id: "c" });
   });
 
+  it("tells a client of an earlier version which one is spoken here", async () => {
+    const served = await rest({ protocol });
+    const earlier: Parameters<typeof send>[1][] = [
+      {
+        path: "/v1/message:send",
+        ...json({ message: { ...message, role: "user", parts: [{ kind: "text", text: "x" }] } }),
+      },
+      { path: "/v1/card" },
+      { path: "/v1/tasks/t:cancel" },
+      { path: "/v1/card", headers: { "a2a-version": "0.3" } },
+    ];
+    for (const sent of earlier) {
+      const { text } = await send(served, sent);
+      const { error } = JSON.parse(text) as { error: { message: string; details: { metadata?: object }[] } };
+      expect(error.message).toContain("This server speaks A2A 1.0 (header A2A-Version: 1.0)");
+      expect(error.details[0]?.metadata).toMatchObject({ supportedVersions: "1.0" });
+    }
+    const { status, fields } = await errorOf(served, earlier[0] as (typeof earlier)[0]);
+    expect([status, fields]).toEqual([400, ["message.role"]]);
+    const ours = [{ path: "/v1/card", headers: { "a2a-version": "1.0" } }, { path: "/v2/card" }, { path: "/v1" }];
+    for (const sent of ours) expect((await send(served, sent)).text).not.toContain("earlier version");
+    // A tenant may have that name.
+    expect((await send(served, { path: "/v1/tasks/t" })).status).toBe(200);
+    expect(served.calls.at(-1)?.request).toMatchObject({ tenant: "v1", id: "t" });
+  });
+
   it("joins path and body, and refuses what they say differently", async () => {
     const served = await rest({ protocol });
     await send(served, { path: "/acme/tasks/t/pushNotificationConfigs", ...json({ url: "https://x", taskId: "t" }) });

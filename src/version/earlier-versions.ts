@@ -28,3 +28,33 @@ export function methodNotFound(asked: string, { native, text }: Versions): A2AEr
     `This server speaks A2A ${text} (header A2A-Version: ${native.name}), where the method is ${name}.`;
   return new A2AError("METHOD_NOT_FOUND", message, { metadata: { supportedVersions: text, method: name } });
 }
+
+/** Paths of HTTP+JSON began with this in A2A 0.3. In 1.0 it can only be a tenant. */
+const EARLIER_PREFIX = "/v1/";
+
+/**
+ * An error of a request over HTTP+JSON; where its path begins as those of an earlier version did, and it names no version that is
+ * spoken here, the error says which one is. What succeeds is not looked at: a tenant may be called `v1`.
+ *
+ * @param asked the version that the request names
+ */
+export function pathExplained(
+  error: A2AError,
+  { path, asked }: { readonly path: string; readonly asked: string | undefined },
+  versions: Versions,
+): A2AError {
+  const { native, text } = versions;
+  const isEarlier = path.startsWith(EARLIER_PREFIX) && [400, 404, 405].includes(error.row.http);
+  if (!isEarlier || versions.named("0.3") !== undefined) return error;
+  if (asked !== undefined && versions.named(asked) !== undefined) return error;
+  const { reason, metadata, violations, headers, cause } = error;
+  const message =
+    `${error.message} Paths below /v1 belong to an earlier version of A2A. ` +
+    `This server speaks A2A ${text} (header A2A-Version: ${native.name}), whose paths begin without it.`;
+  return new A2AError(reason, message, {
+    metadata: { ...metadata, supportedVersions: text },
+    violations,
+    headers: Object.fromEntries(headers),
+    cause,
+  });
+}
