@@ -101,7 +101,7 @@ function skillOf({ name, description, tags, examples }: AgentSkill): Html {
 function interfacesOf({ card }: PageContent): Html {
   const shown = card.supportedInterfaces.map((each) => {
     const { protocolBinding, url, tenant } = each;
-    const title = titles[protocolBinding] ?? protocolBinding;
+    const title = titleOf(protocolBinding);
     return html`<li><h3>${title}</h3>
 <p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, commandOf(each))}</li>`;
   });
@@ -115,9 +115,15 @@ const titles: Readonly<Record<string, string>> = {
   "urn:parley:binding:connect:v1": "Connect and gRPC-Web",
 };
 
+/** What people call a binding. */
+export function titleOf(protocolBinding: string): string {
+  return titles[protocolBinding] ?? protocolBinding;
+}
+
 type Interface = AgentCard["supportedInterfaces"][number];
 
-function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): string | undefined {
+/** A command for a shell that sends a message; undefined for a binding, or a version, that has none. */
+export function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): string | undefined {
   // Other versions have other methods and paths.
   if (protocolVersion !== PROTOCOL_VERSION) return undefined;
   const { name } = A2AService.method.sendMessage;

@@ -1,6 +1,8 @@
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
+import { WELL_KNOWN_PATH } from "../card/well-known.js";
 import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
+import { plainOf } from "../page/plain.js";
 import { cardAt, originOf } from "./card-route.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -9,9 +11,11 @@ import type { PublicAddress } from "./public-address.js";
 const { "content-type": type = "text/html", ...others } = pageHeaders;
 const headers = [...Object.entries(others), ["cache-control", "no-cache"] as const];
 
+const plain = [["cache-control", "no-cache"] as const, ["vary", "accept"] as const];
+
 /**
  * The page of the first agent at the root, and that of each agent below its tenant, for clients that ask for HTML as browsers
- * do. Other requests are answered as if there were no page.
+ * do; a few lines of text for those that take anything, as curl does. Other requests are answered as if there were no page.
  */
 export function createPageRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const { agents, basePath } = settings;
@@ -19,9 +23,16 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const { path, mount = basePath } = request.target;
     const served = shownAt(agents, path);
-    if (served === undefined || !wantsHtml(request)) return undefined;
+    const form = served === undefined ? undefined : formFor(request);
+    if (served === undefined || form === undefined) return undefined;
+    const origin = originOf(request, mount);
+    const card = cardAt(served, address, origin);
+    if (form === "text") {
+      const body = plainOf(card, `${address.url(origin)}${pathOf(served)}${WELL_KNOWN_PATH}`);
+      return { status: 200, type: "text/plain; charset=utf-8", headers: plain, body };
+    }
     const body = pageOf({
-      card: cardAt(served, address, originOf(request, mount)),
+      card,
       base: mount + pathOf(served),
       agents: agents.all.map((each) => ({
         name: each.card.name,
@@ -41,8 +52,13 @@ function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | und
   return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
 }
 
-/** Whether `Accept` names HTML, as browsers do for a page; a client that accepts anything is not a browser. */
-function wantsHtml(request: HttpRequest): boolean {
+/** HTML where `Accept` names it, as browsers do; text for who takes anything. Who names another type is a program. */
+function formFor(request: HttpRequest): "html" | "text" | undefined {
   const types = request.header("accept")?.split(",") ?? [];
-  return types.some((each) => /^\s*text\/html\s*(?:;|$)/i.test(each) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(each));
+  const names = (form: RegExp): boolean =>
+    types.some((each) => form.test(each) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(each));
+  if (names(/^\s*text\/html\s*(?:;|$)/i)) return "html";
+  return types.every((each) => /^\s*(?:\*\/\*|text\/(?:\*|plain))\s*(?:;|$)/i.test(each)) && names(/./)
+    ? "text"
+    : undefined;
 }

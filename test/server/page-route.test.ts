@@ -34,7 +34,8 @@ describe("the page of an agent", () => {
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(page.headers.get("vary")).toBe("accept");
     expect(await page.text()).toContain("<h1>paged</h1>");
-    for (const accept of ["*/*", "application/json", "text/html;q=0, application/json"]) {
+    const programs = ["application/json", "text/html;q=0, application/json", "application/json, */*", "*/*;q=0"];
+    for (const accept of [...programs, "text/event-stream"]) {
       const answer = await fetch(url, { headers: { accept } });
       expect([answer.status, answer.headers.get("allow")], accept).toEqual([405, "POST"]);
       expect(answer.headers.get("content-type")).toContain("json");
@@ -44,6 +45,25 @@ describe("the page of an agent", () => {
     expect((await fetch(url, { method: "POST", headers, body: JSON.stringify(call) })).status).toBe(200);
     const head = await fetch(url, { ...browser, method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  it("is a few lines of text for who takes anything, as curl does", async () => {
+    const url = await start({});
+    for (const accept of ["*/*", "text/plain", "text/*;q=0.5, */*;q=0.1"]) {
+      const answer = await fetch(`${url}/`, { headers: { accept } });
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+      expect(answer.headers.get("vary")).toBe("accept");
+      const text = await answer.text();
+      expect(text).toMatch(/^paged 1\.2\.3: /);
+      const [, card = ""] = /Agent card +(\S+)$/m.exec(text) ?? [];
+      expect(await (await fetch(card)).json()).toMatchObject({ name: "paged" });
+      for (const title of ["JSON-RPC", "HTTP\\+JSON"]) expect(text).toMatch(new RegExp(`^ +${title}.* ${url}`, "m"));
+      expect(text).toContain(`curl -s '${url}/message:send'`);
+    }
+    const several = await start({ agents: { billing: obedient("billing"), south: obedient("south") } });
+    const south = await (await fetch(`${several}/south`)).text();
+    expect(south).toContain(`${several}/south/.well-known/agent-card.json`);
+    expect((await fetch(`${several}/other`)).status).toBe(404);
   });
 
   it("is there for each of several agents", async () => {

@@ -1,0 +1,23 @@
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { commandOf, titleOf } from "./page.js";
+
+/** What a page says, in a few lines for a terminal: what the agent is, where its card is, how it is called. */
+export function plainOf(card: AgentCard, cardUrl: string): string {
+  const { name, version, description, supportedInterfaces } = card;
+  const rows: (readonly [string, string])[] = [
+    ["Agent card", cardUrl],
+    ...supportedInterfaces.map(({ protocolBinding, url, tenant }): [string, string] => {
+      return [titleOf(protocolBinding), tenant === "" ? url : `${url} (tenant ${tenant})`];
+    }),
+  ];
+  const width = Math.max(...rows.map(([title]) => title.length));
+  const first = supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
+  const command = first && commandOf(first);
+  return [
+    `${name} ${version}: ${description}`,
+    "",
+    ...rows.map(([title, value]) => `  ${title.padEnd(width)}  ${value}`),
+    ...(command === undefined ? [] : ["", `  ${command}`]),
+    "",
+  ].join("\n");
+}
