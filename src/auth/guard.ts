@@ -215,10 +215,10 @@ function meets({ named, scopes }: Part, findings: ReadonlyMap<NamedCheck, Findin
 
 /** Absent fields get the values of a caller of whom nothing more is known. */
 function callerOf(found: CallerInput): Caller {
-  const { owner, authenticated = true, scopes = [], claims = {} } = found;
+  const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = found;
   return found.scopes !== undefined && found.claims !== undefined && found.authenticated !== undefined
     ? (found as Caller)
-    : { owner, authenticated, scopes, claims };
+    : { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 /** The first one, with the scopes and claims of all; of a claim that several have, the first one's. */
@@ -227,7 +227,14 @@ function merged(found: readonly CallerInput[]): Caller {
   if (others.length === 0) return callerOf(first);
   const scopes = [...new Set(found.flatMap((each) => each.scopes ?? []))];
   const claims = Object.assign({}, ...found.map((each) => each.claims ?? {}).reverse()) as Caller["claims"];
-  return { owner: first.owner, authenticated: first.authenticated ?? true, scopes, claims };
+  const expiresAt = Math.min(...found.map((each) => each.expiresAt ?? Number.POSITIVE_INFINITY));
+  return {
+    owner: first.owner,
+    authenticated: first.authenticated ?? true,
+    scopes,
+    claims,
+    ...(Number.isFinite(expiresAt) && { expiresAt }),
+  };
 }
 
 /** Only scopes are missing: they are named, since the caller is known (RFC 6750, 3.1; specification 3.3.2). */

@@ -76,6 +76,7 @@ export function tokenCheck(
       authenticated: true,
       scopes: Object.freeze([...scopes(claims)]),
       claims,
+      ...(typeof claims.exp === "number" && { expiresAt: claims.exp * 1000 }),
     });
     memory.set(headerOf(token), caller, verified.endsAt);
     return caller;

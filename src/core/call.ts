@@ -86,6 +86,7 @@ export class Call {
   share: { calls: number; streams: number } | undefined;
 
   readonly #start: CallStart;
+  #cancellation: Cancellation | undefined;
   #peer: Peer | undefined;
   #requestId: string | undefined;
 
@@ -138,8 +139,12 @@ export class Call {
     return this.#start.signal;
   }
 
-  /** The same, for whoever only wants to be told. */
+  /** The same, for whoever only wants to be told; of a stream also when its credentials have ended: admission. */
   get cancellation(): Cancellation {
-    return this.#start.cancellation ?? cancellationOf(this.#start.signal);
+    return this.#cancellation ?? this.#start.cancellation ?? cancellationOf(this.#start.signal);
+  }
+
+  set cancellation(cancellation: Cancellation) {
+    this.#cancellation = cancellation;
   }
 }

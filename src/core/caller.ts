@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: readonly string[];
   /** The name that the authentication gave the caller, where the server's `ownerOf` made another owner of it. */
   readonly subject?: string;
+  /** When the credentials end, in milliseconds since 1970; undefined where they say no end. */
+  readonly expiresAt?: number;
   /** Further facts for the agent, such as verified token claims. Never stored, never logged. */
   readonly claims: Readonly<Record<string, unknown>>;
 }

@@ -218,6 +218,22 @@ export interface Limits {
    * what it may be on its way. Default 300 seconds.
    */
   readonly pushSignatureMs: number;
+  /**
+   * How long finding out a caller may take, in milliseconds, whatever authenticator or scheme it is; the call is refused as
+   * UNAVAILABLE then. Longer than two answers of an issuer. Default 15 seconds.
+   */
+  readonly authenticationTimeoutMs: number;
+  /**
+   * How long `interceptors` may take, all together, before they pass a call on, and once more when it has come back, in
+   * milliseconds. Default 30 seconds.
+   */
+  readonly interceptorTimeoutMs: number;
+  /**
+   * How long a stream may go on after the end of the credentials that it began with, in milliseconds, where they say when they
+   * end. It is closed then, as UNAUTHENTICATED; its task goes on, and its caller may subscribe to it with new ones.
+   * Default 1 hour.
+   */
+  readonly expiredStreamGraceMs: number;
   /** Failed attempts to authenticate from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
   /** After these, one more attempt is checked each time so long, in milliseconds; others are refused. Default 1 second. */
@@ -328,6 +344,9 @@ export const defaultLimits: Limits = {
   issuerCooldownMs: 10_000,
   issuerKeysMs: 600_000,
   pushSignatureMs: 300_000,
+  authenticationTimeoutMs: 15_000,
+  interceptorTimeoutMs: 30_000,
+  expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import { admission } from "./interceptors/admission.js";
 import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
+import { boundInterceptors } from "./interceptors/bounded.js";
 import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
 import { tenant } from "./interceptors/tenant.js";
@@ -31,7 +32,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...authentication.first,
     ...callerRate(limits),
     callerLimits(limits),
-    ...(options.interceptors ?? []),
+    ...boundedInterceptors(options),
     version(strictVersion, versions),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
@@ -53,6 +54,13 @@ export function createInvoke(options: ServiceOptions): Invoke {
   });
 }
 
+/** The author's interceptors, which may wait for what never comes. */
+function boundedInterceptors({ interceptors = [], limits }: ServiceOptions): readonly Interceptor[] {
+  if (interceptors.length === 0) return [];
+  const { outer, inner } = boundInterceptors(limits.interceptorTimeoutMs);
+  return [outer, ...interceptors, inner];
+}
+
 /** What finds the caller out. Servers without authentication have nothing of it in their chain. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
   const { agents, authenticator, ownerOf, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
@@ -70,7 +78,7 @@ function authenticationOf(options: ServiceOptions): { first: readonly Intercepto
     const { first, last } = enforceSecurity(parts);
     return { first: [first], last: [last] };
   }
-  return { first: authenticator === undefined ? [] : [authenticate(authenticator, ownerOf)], last: [] };
+  return { first: authenticator === undefined ? [] : [authenticate(authenticator, limits, ownerOf)], last: [] };
 }
 
 /** The eleven operations of section 3.1. */

@@ -85,7 +85,6 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
 
 /** Events that no part of the server reports yet. */
 const notYet: readonly AuditEvent[] = [
-  "authentication.expired",
   "push.config-stored",
   "push.config-deleted",
   "push.target-refused",
@@ -100,7 +99,9 @@ const notYet: readonly AuditEvent[] = [
 ];
 
 /** Events whose tests are with those of their part. */
-const elsewhere: { readonly [E in AuditEvent]?: string } = {};
+const elsewhere: { readonly [E in AuditEvent]?: string } = {
+  "authentication.expired": "test/auth/stream-expiry.test.ts",
+};
 
 const names = Object.keys(auditEvents) as AuditEvent[];
 
@@ -124,5 +125,15 @@ describe("the audit log", () => {
     );
     const text = sources.map((file) => readFileSync(join("src", file), "utf8")).join("\n");
     expect(notYet.filter((name) => text.includes(`"${name}"`))).toEqual([]);
+  });
+});
+
+describe("docs/security.md", () => {
+  it("has every event of the audit log, as the table of events says it", () => {
+    const page = readFileSync("docs/security.md", "utf8");
+    const rows = [...page.matchAll(/^\| `([a-z.-]+)` +\| (success|denied|failure) +\| (.*?) +\|$/gm)];
+    const said = Object.fromEntries(rows.map(([, name, outcome, meaning]) => [name, { outcome, meaning }]));
+    const known = Object.entries(auditEvents).map(([name, { outcome, meaning }]) => [name, { outcome, meaning }]);
+    expect(said).toEqual(Object.fromEntries(known));
   });
 });

@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Audit, auditOf } from "../../core/audit.js";
+import { type Audit, auditOf, forAudit } from "../../core/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, toA2AError } from "../../core/error.js";
+import { Expiry } from "../../core/expiry.js";
 import { limitReached } from "../../core/limit-reached.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/transport-headers.js";
@@ -54,7 +55,8 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
         open[counter]--;
         if (call.share !== undefined) call.share[counter]--;
       };
-      return guardStream(answer, end, (error) => failed(error, invocation));
+      const stream = { call, end, failed: (error: unknown) => failed(error, invocation) };
+      return guardStream(answer, stream, limits.expiredStreamGraceMs);
     } catch (error) {
       dropAnswer(call);
       throw failed(error, invocation);
@@ -67,29 +69,47 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
   };
 }
 
-/** A stream that is never read must still be ended with `return()`; every binding does so. */
+/** What is done about an open stream. */
+interface OpenStream {
+  readonly call: Call;
+  readonly end: () => void;
+  readonly failed: (error: unknown) => A2AError;
+}
+
+/**
+ * A stream that is never read must still be ended with `return()`; every binding does so. What comes behind the first message
+ * ends with the caller's credentials: to the operation it looks as if the client had left.
+ */
 function guardStream(
   answer: AsyncIterable<Message>,
-  end: () => void,
-  failed: (error: unknown) => A2AError,
+  { call, end, failed }: OpenStream,
+  graceMs: number,
 ): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator](): AsyncIterator<Message> {
       const inner = answer[Symbol.asyncIterator]();
       let open = true;
+      let expiry: Expiry | undefined;
       const close = (): void => {
         if (open) end();
         open = false;
+        expiry?.end();
       };
       return {
         async next() {
           try {
             const result = await inner.next();
-            if (result.done) close();
+            if (result.done) {
+              if (expiry?.hasPassed) throw expired();
+              close();
+            } else if (expiry === undefined && call.caller.expiresAt !== undefined) {
+              expiry = new Expiry(call.cancellation, call.caller.expiresAt + graceMs - Date.now());
+              call.cancellation = expiry;
+            }
             return result;
           } catch (error) {
             close();
-            throw failed(error);
+            throw failed(expiry?.hasPassed ? expired() : error);
           }
         },
         async return() {
@@ -110,6 +130,7 @@ function recordRefusal(audit: Audit, error: A2AError, { call, method, request }:
   const { tenant } = request as { tenant?: string };
   audit.record({
     owner: caller.owner,
+    subject: caller.subject,
     address: peer.address,
     tenant,
     method: method.name,
@@ -117,6 +138,14 @@ function recordRefusal(audit: Audit, error: A2AError, { call, method, request }:
     requestId,
     ...note,
   });
+}
+
+/** The task goes on, and a caller with new credentials may follow it. */
+function expired(): A2AError {
+  const message =
+    "The credentials that the stream began with have ended; subscribe to the task again with new ones to go on.";
+  const error = new A2AError("UNAUTHENTICATED", message);
+  return forAudit(error, { event: "authentication.expired", reason: "expired" });
 }
 
 /** The client gets the request id with a failure, which leads to the entries of the log. */

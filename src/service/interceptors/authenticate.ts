@@ -8,17 +8,34 @@ import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Interceptor, Invocation } from "../invoke.js";
+import { bounded } from "./bounded.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
-export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): Interceptor {
+export function authenticate(authenticator: Authenticator, limits: Limits, ownerOf?: OwnerOf): Interceptor {
   return (next) => async (invocation) => {
-    await identify(authenticator, invocation.call, ownerOf);
+    await identify(authenticator, invocation.call, limits, ownerOf);
     return next(invocation);
   };
 }
 
-async function identify(authenticator: Authenticator, call: Call, ownerOf: OwnerOf | undefined): Promise<void> {
-  const caller: unknown = await authenticator.authenticate(call);
+/** What an author's function never answers would hold its call for ever. */
+function inTime<T>(work: Promise<T>, call: Call, { authenticationTimeoutMs }: Limits): Promise<T> {
+  return bounded(work, call, authenticationTimeoutMs, () => {
+    const refusal = new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.", {
+      retryAfterMs: 1_000,
+    });
+    return forAudit(refusal, { event: "authentication.failed", reason: "timeout" });
+  });
+}
+
+async function identify(
+  authenticator: Authenticator,
+  call: Call,
+  limits: Limits,
+  ownerOf: OwnerOf | undefined,
+): Promise<void> {
+  const found: unknown = authenticator.authenticate(call);
+  const caller = isPromise(found) ? await inTime(Promise.resolve(found), call, limits) : found;
   // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
   if (!isCaller(caller)) {
     const headers = { "www-authenticate": authenticator.challenge ?? "Bearer" };
@@ -28,8 +45,14 @@ async function identify(authenticator: Authenticator, call: Call, ownerOf: Owner
     });
   }
   // Absent fields get the values of a caller of whom nothing more is known.
-  const { owner, authenticated = true, scopes = [], claims = {} } = caller;
-  call.caller = withOwner({ owner, authenticated, scopes, claims }, ownerOf);
+  const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = caller;
+  const known = { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
+  call.caller = withOwner(known, ownerOf);
+}
+
+/** Promises of other libraries count as well. */
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 
 function isCaller(value: unknown): value is CallerInput {
@@ -80,10 +103,12 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
 
   const identifyFor = (served: AgentRegistration | undefined, call: Call): Promise<void> | undefined => {
     const guard = served === undefined ? undefined : guarded.get(served)?.guard;
-    if (guard === undefined) return authenticator === undefined ? undefined : identify(authenticator, call, ownerOf);
+    if (guard === undefined) {
+      return authenticator === undefined ? undefined : identify(authenticator, call, limits, ownerOf);
+    }
     const caller = guard.admit(call);
     if (caller instanceof Promise) {
-      return caller.then((known) => {
+      return inTime(caller, call, limits).then((known) => {
         call.caller = withOwner(known, ownerOf);
       });
     }
@@ -101,7 +126,8 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     last: (next) => {
       const onward = (invocation: Invocation): ReturnType<typeof next> => {
         const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation);
-        return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
+        if (pending === undefined) return next(invocation);
+        return inTime(pending, invocation.call, limits).then(() => next(invocation));
       };
       return (invocation) => {
         const { call, served } = invocation;

@@ -1,0 +1,108 @@
+import { background } from "../../core/background.js";
+import type { Call } from "../../core/call.js";
+import type { Cancellation } from "../../core/cancellation.js";
+import { A2AError } from "../../core/error.js";
+import type { Answer, Interceptor } from "../invoke.js";
+
+/**
+ * Waits for what a function of the author's promises: for so long at most, and no longer than the client does. The function goes
+ * on by itself then, and what comes of it is dropped.
+ *
+ * @throws A2AError CANCELLED when the client leaves, what `late` makes when the time is up, and what the work throws before.
+ */
+export function bounded<T>(
+  work: Promise<T>,
+  { cancellation }: { readonly cancellation: Cancellation },
+  ms: number,
+  late: () => A2AError,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = background(setTimeout(() => fail(late()), ms));
+    let forget = (): void => {};
+    const fail = (error: unknown): void => {
+      clearTimeout(timer);
+      forget();
+      reject(error);
+    };
+    forget = cancellation.onCancel(() => fail(new A2AError("CANCELLED", "The client went away.")));
+    work.then((value) => {
+      clearTimeout(timer);
+      forget();
+      resolve(value);
+    }, fail);
+  });
+}
+
+/** What the author's interceptors do of one call. */
+interface Watch {
+  /** Whether the call is with the rest of the chain, which has limits of its own. */
+  isInside: boolean;
+  /** Called when the rest of the chain is done. */
+  returned: () => void;
+}
+
+/**
+ * Bounds the time that the author's interceptors have before they pass a call on, and after it came back, and lets go of a call
+ * whose client has left meanwhile. `outer` goes around them, `inner` is the next one behind them.
+ */
+export function boundInterceptors(ms: number): { readonly outer: Interceptor; readonly inner: Interceptor } {
+  const watches = new WeakMap<Call, Watch>();
+  return {
+    outer: (next) => (invocation) => {
+      const watch: Watch = { isInside: false, returned: () => {} };
+      watches.set(invocation.call, watch);
+      return watched(next(invocation), watch, invocation.call, ms);
+    },
+    inner: (next) => async (invocation) => {
+      const watch = watches.get(invocation.call);
+      if (watch === undefined) return next(invocation);
+      watch.isInside = true;
+      try {
+        return await next(invocation);
+      } finally {
+        watch.isInside = false;
+        watch.returned();
+      }
+    },
+  };
+}
+
+function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call, ms: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    let forget = (): void => {};
+    const end = (): void => {
+      clearTimeout(timer);
+      forget();
+    };
+    const leave = (): void => {
+      if (watch.isInside) return;
+      end();
+      reject(new A2AError("CANCELLED", "The client went away."));
+    };
+    const late = (): void => {
+      if (watch.isInside) return;
+      end();
+      reject(new A2AError("UNAVAILABLE", "The call could not be judged in time.", { retryAfterMs: 1_000 }));
+    };
+    const begin = (): void => {
+      clearTimeout(timer);
+      timer = background(setTimeout(late, ms));
+      // Who has left while the call was inside waits for nothing that comes behind it.
+      if (cancellation.canceled) leave();
+    };
+    watch.returned = begin;
+    forget = cancellation.onCancel(leave);
+    if (!watch.isInside) begin();
+    work.then(
+      (answer) => {
+        end();
+        resolve(answer);
+      },
+      (error) => {
+        end();
+        reject(error);
+      },
+    );
+  });
+}
