@@ -6,6 +6,7 @@ export {
   type AcceptRequest,
   type Agent,
   AgentError,
+  type ExtendedCard,
   type Recovery,
   type Turn,
   turnWith,

@@ -30,9 +30,10 @@ export interface Agent {
   readonly recover?: Recovery | ((turn: Turn) => Recovery);
   /**
    * The extended card, for authenticated callers only (specification 3.1.11, 13.3); a function may answer each
-   * caller differently, and undefined refuses it.
+   * caller differently, within `limits.extendedCardTimeoutMs`, and undefined refuses it. What it throws, and a card that is
+   * not valid, is an internal error; an `A2AError` reaches the caller as it is.
    */
-  readonly extendedCard?: AgentCardInput | ((caller: Caller) => AgentCardInput | undefined);
+  readonly extendedCard?: AgentCardInput | ((caller: Caller) => ExtendedCard | Promise<ExtendedCard>);
   /**
    * Looks at a message before anything of it is stored, and may refuse it: an `A2AError` that it throws reaches the caller
    * as it is over every binding, and there is no task, or nothing more in the task that the message was for. Use
@@ -102,6 +103,9 @@ export interface Turn {
 export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
   return Object.create(turn, Object.getOwnPropertyDescriptors(changes)) as Turn;
 }
+
+/** What a function gives for the extended card of one caller. */
+export type ExtendedCard = AgentCardInput | undefined;
 
 /** An error whose text is meant for the client. */
 export class AgentError extends Error {

@@ -1,6 +1,6 @@
 import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../agent/agent.js";
+import type { Agent, ExtendedCard } from "../agent/agent.js";
 import type { AgentCardInput } from "../agent/card-input.js";
 import { securityFaults } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
@@ -23,7 +23,7 @@ export interface AgentRegistration {
    *
    * @throws ConfigurationError when what the agent's function answers is no valid card.
    */
-  readonly extendedCard?: (caller: Caller) => AgentCard | undefined;
+  readonly extendedCard?: (caller: Caller) => AgentCard | undefined | Promise<AgentCard | undefined>;
 }
 
 /** The agents behind one endpoint. */
@@ -110,9 +110,11 @@ function serve(
   const faults = cardFaults.map(within("card"));
   if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
   if (typeof extendedCard === "function") {
-    const forCaller = (caller: Caller): AgentCard | undefined => {
+    const built = (input: ExtendedCard): AgentCard | undefined =>
+      input === undefined ? undefined : buildCard(withSecurity(extend(card, input), security), all);
+    const forCaller: AgentRegistration["extendedCard"] = (caller) => {
       const input = extendedCard(caller);
-      return input === undefined ? undefined : buildCard(withSecurity(extend(card, input), security), all);
+      return input instanceof Promise ? input.then(built) : built(input);
     };
     return { agent: { tenant, agent, card, extendedCard: forCaller }, faults };
   }

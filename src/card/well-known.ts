@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { makeRoom } from "../core/make-room.js";
+import { namesTag } from "../wire/entity-tag.js";
 import { jsonWriter } from "../wire/json-writer.js";
 
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
@@ -73,6 +74,11 @@ export function createDocuments(type: string, caching: Caching): Documents {
   };
 }
 
+/** A tag for a card among those of one place; weak, as each binding writes it in its own form. */
+export function cardTag(card: AgentCard): string {
+  return `W/"${createHash("sha256").update(cardText(card)).digest("base64url")}"`;
+}
+
 /** The JSON of a card, as readers get it. */
 export function cardText(card: AgentCard): string {
   return jsonWriter(AgentCardSchema)(card);
@@ -88,10 +94,7 @@ function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered 
 
 /** Whether the reader has this content already. The tag decides alone where one is given (RFC 9110, 13.2.2). */
 function isFresh({ ifNoneMatch, ifModifiedSince }: Conditions, etag: string, since: number): boolean {
-  if (ifNoneMatch !== undefined) {
-    // Weak comparison: `W/` makes no difference (RFC 9110, 13.1.2).
-    return ifNoneMatch.trim() === "*" || ifNoneMatch.match(/"[^"]*"/g)?.some((tag) => tag === etag) === true;
-  }
+  if (ifNoneMatch !== undefined) return namesTag(ifNoneMatch, etag);
   // A date that cannot be read is no condition: NaN compares false.
   return ifModifiedSince !== undefined && Date.parse(ifModifiedSince) >= since;
 }

@@ -228,6 +228,8 @@ export interface Limits {
    * milliseconds. Default 30 seconds.
    */
   readonly interceptorTimeoutMs: number;
+  /** How long an agent's function may take for the extended card of a caller, in milliseconds. Default 10 seconds. */
+  readonly extendedCardTimeoutMs: number;
   /**
    * How long a stream may go on after the end of the credentials that it began with, in milliseconds, where they say when they
    * end. It is closed then, as UNAUTHENTICATED; its task goes on, and its caller may subscribe to it with new ones.
@@ -346,6 +348,7 @@ export const defaultLimits: Limits = {
   pushSignatureMs: 300_000,
   authenticationTimeoutMs: 15_000,
   interceptorTimeoutMs: 30_000,
+  extendedCardTimeoutMs: 10_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import { admission } from "./interceptors/admission.js";
 import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
-import { boundInterceptors } from "./interceptors/bounded.js";
+import { boundInterceptors } from "./interceptors/bound-interceptors.js";
 import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
 import { tenant } from "./interceptors/tenant.js";

@@ -9,6 +9,7 @@ import type { HttpResponse, Refusal } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
 import { pathExplained } from "../../version/earlier-versions.js";
 import type { RestDialect } from "../../version/rest.js";
+import { namesTag } from "../../wire/entity-tag.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
@@ -74,6 +75,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
       const message = messageOf(answer);
       const type = answerType(request.header("accept"), route.dialect.mediaType);
       const headers = [...headersOfRead, ...call.responseHeaders];
+      if (!route.hasBody && hasAlready(request, call)) return { status: 304, headers };
       const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
       return { status: 200, type, headers, body };
     }
@@ -94,6 +96,13 @@ function explained(request: HttpRequest, error: A2AError, { versions }: BindingO
     { path: request.target.path, asked: serviceParameter(request, VERSION_PARAMETER) },
     versions,
   );
+}
+
+/** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */
+function hasAlready(request: HttpRequest, { responseHeaders }: Call): boolean {
+  const etag = responseHeaders.size === 0 ? undefined : responseHeaders.get("etag");
+  const known = etag === undefined ? undefined : request.header("if-none-match");
+  return etag !== undefined && known !== undefined && namesTag(known, etag);
 }
 
 function refusalsOf({ reason }: A2AError, method?: string): readonly Refusal[] {

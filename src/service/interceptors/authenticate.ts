@@ -7,8 +7,8 @@ import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js"
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { bounded } from "../bounded.js";
 import type { Interceptor, Invocation } from "../invoke.js";
-import { bounded } from "./bounded.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
 export function authenticate(authenticator: Authenticator, limits: Limits, ownerOf?: OwnerOf): Interceptor {

@@ -1,6 +1,10 @@
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { challengeOf } from "../../auth/guard.js";
 import { withInterfaces } from "../../card/interfaces.js";
+import { cardTag } from "../../card/well-known.js";
+import { forAudit } from "../../core/audit.js";
 import { A2AError } from "../../core/error.js";
+import { bounded } from "../bounded.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";
 
 /** The card for authenticated callers (specification 3.1.11). */
@@ -20,13 +24,34 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
             ? options.authenticator?.challenge
             : challengeOf(security, () => options.resourceMetadata(served.tenant, call));
         const headers = { "www-authenticate": challenge ?? "Bearer" };
-        throw new A2AError("UNAUTHENTICATED", "The extended card is for authenticated callers.", { headers });
+        const refusal = new A2AError("UNAUTHENTICATED", "The extended card is for authenticated callers.", { headers });
+        throw forAudit(refusal, { reason: "missing" });
       }
-      const card = served.extendedCard(call.caller);
+      const found = served.extendedCard(call.caller);
+      const card =
+        found instanceof Promise ? await bounded(found, call, options.limits.extendedCardTimeoutMs, tooLate) : found;
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
-      call.responseHeaders.set("cache-control", "private, no-cache");
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
-      return options.signCard === undefined ? complete : options.signCard(complete);
+      const shown = options.signCard === undefined ? complete : await options.signCard(complete);
+      call.responseHeaders.set("cache-control", "private, no-cache");
+      call.responseHeaders.set("vary", credentialHeaders(served.card).join(", "));
+      call.responseHeaders.set("etag", cardTag(shown));
+      return shown;
     },
   };
+}
+
+function tooLate(): A2AError {
+  return new A2AError("UNAVAILABLE", "The extended card did not come in time.", { retryAfterMs: 1_000 });
+}
+
+/** Request headers that decide whose card it is: those of credentials. */
+function credentialHeaders({ securitySchemes }: AgentCard): readonly string[] {
+  const names = new Set(["authorization"]);
+  for (const { scheme } of Object.values(securitySchemes)) {
+    if (scheme.case !== "apiKeySecurityScheme") continue;
+    if (scheme.value.location === "cookie") names.add("cookie");
+    if (scheme.value.location === "header") names.add(scheme.value.name.toLowerCase());
+  }
+  return [...names];
 }
