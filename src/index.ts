@@ -4,6 +4,8 @@ export * from "./authors.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/listen.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
+export type { DeadLetter, DeadLetterQuery, PushControl } from "./push/control.js";
+export type { PushStatus } from "./push/dispatcher-options.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { Readiness } from "./server/health.js";
@@ -18,4 +20,5 @@ export {
   type Next,
 } from "./service/invoke.js";
 export { RESUME_EXTENSION } from "./service/resume.js";
+export type { PushConfigKey } from "./store/push-store.js";
 export type { TaskStore } from "./store/task-store.js";

@@ -21,6 +21,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/http/sse.ts EventSink.isComplete": "the writer of the stream, in the same file",
   "src/http/sse.ts EventSink.fail": "the writer of the stream, in the same file",
   "src/http/node/slow-streams.ts Streams.onNone": "the session of HTTP/2 that they belong to",
+  "src/push/delivery.ts Delivery.isOver": "the dispatcher, which stores how it ended",
   "src/service/outgoing-budget.ts HeldBytes.bytes": "the budget, in the same file",
   "src/task/fold.ts TaskFold.position": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.generation": "itself, and the reader of snapshots in the same file",

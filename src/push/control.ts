@@ -1,6 +1,8 @@
+import type { Audit } from "../core/audit.js";
 import { invalid } from "../core/error.js";
 import type { DeadDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
-import type { Dispatcher, DispatcherStatus } from "./dispatcher.js";
+import type { Dispatcher } from "./dispatcher.js";
+import type { PushStatus } from "./dispatcher-options.js";
 
 /** Dead letters on a page unless another number is asked for, and the most. */
 const PAGE = 100;
@@ -44,11 +46,17 @@ export interface PushControl {
    */
   redrive(keys?: readonly PushConfigKey[]): Promise<number>;
   /** What is being delivered by this process. */
-  status(): DispatcherStatus;
+  status(): PushStatus;
 }
 
-/** The control of a dispatcher and its store. */
-export function createPushControl(dispatcher: Dispatcher, store: TaskStore): PushControl {
+/** Of a process that delivers nothing yet. */
+const IDLE: PushStatus = { working: 0, waiting: 0, sent: 0, failed: 0, givenUp: 0, failingHosts: [] };
+
+/** @param dispatcher undefined until the server has started */
+export function createPushControl(
+  dispatcher: () => Dispatcher | undefined,
+  { store, audit }: { readonly store: TaskStore; readonly audit?: Audit | undefined },
+): PushControl {
   return {
     async deadLetters({ limit = PAGE, ...query } = {}) {
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
@@ -57,11 +65,13 @@ export function createPushControl(dispatcher: Dispatcher, store: TaskStore): Pus
       return (await store.listDeadDeliveries({ ...query, limit })).map(toDeadLetter);
     },
     async redrive(keys) {
-      const count = await store.redriveDeliveries({ now: dispatcher.now(), ...(keys && { keys }) });
-      if (count > 0) dispatcher.wake();
+      const now = dispatcher()?.now() ?? Date.now();
+      const count = await store.redriveDeliveries({ now, ...(keys && { keys }) });
+      if (count > 0) audit?.record({ event: "push.redriven", count });
+      if (count > 0) dispatcher()?.wake();
       return count;
     },
-    status: () => dispatcher.status,
+    status: () => dispatcher()?.status ?? IDLE,
   };
 }
 

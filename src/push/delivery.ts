@@ -1,5 +1,6 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Audit } from "../core/audit.js";
 import type { Limits } from "../core/limits.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
@@ -27,6 +28,7 @@ export interface DeliveryParts {
   readonly wanted: EventFilter;
   readonly outgoing: OutgoingBytes;
   readonly pauses: Pauses;
+  readonly audit: Audit;
   /** Headers of every notification. */
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
@@ -67,18 +69,15 @@ export class Delivery {
   readonly claimed: ClaimedDelivery;
   readonly host: Host<Delivery>;
   readonly key: PushConfigKey;
-  /** Number of the claim that is relied on. */
-  claim: number;
-  /** Everything up to here was delivered, or is nothing that is sent. */
-  position: number;
   /** Whether it is not at work any more, and its end is on the way to the store. */
   isOver = false;
-  /** Whether a notification was accepted since the claim. */
-  progressed = false;
   readonly #parts: DeliveryParts;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
   #headers: Record<string, string> | undefined;
+  #claim: number;
+  #position: number;
+  #progressed = false;
   #epoch: number;
   #lost = false;
   #saved: number;
@@ -90,12 +89,32 @@ export class Delivery {
     this.claimed = claimed;
     this.host = host;
     this.key = { taskId: claimed.taskId, configId: claimed.configId };
-    this.claim = claimed.claim;
-    this.position = claimed.position;
+    this.#claim = claimed.claim;
+    this.#position = claimed.position;
     this.#saved = claimed.position;
     this.#config = config;
     this.#target = target;
     this.#epoch = epoch;
+  }
+
+  /** Number of the claim that is relied on. */
+  get claim(): number {
+    return this.#claim;
+  }
+
+  /** Everything up to here was delivered, or is nothing that is sent. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Whether a notification was accepted since the claim. */
+  get progressed(): boolean {
+    return this.#progressed;
+  }
+
+  /** The same configuration was claimed once more, by this process: it goes on under the new number. */
+  renew(claim: number): void {
+    this.#claim = claim;
   }
 
   /**
@@ -106,7 +125,7 @@ export class Delivery {
     const { pushes, wanted, isEnding } = this.#parts;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
-    for await (const entry of pushes.readEntries({ taskId, tenant, owner, after: this.position })) {
+    for await (const entry of pushes.readEntries({ taskId, tenant, owner, after: this.#position })) {
       if (this.#lost) return { kind: "lost" };
       if (isEnding()) return { kind: "later" };
       if (wanted(entry)) {
@@ -114,7 +133,7 @@ export class Delivery {
         const ending = await this.#send(entry);
         if (ending !== undefined) return ending;
       }
-      this.position = entry.position;
+      this.#position = entry.position;
       this.#saveSoon();
     }
     return { kind: this.#lost ? "lost" : "done" };
@@ -151,7 +170,7 @@ export class Delivery {
     const now = performance.now();
     if (outcome.kind === "accepted") {
       count.sent++;
-      this.progressed = true;
+      this.#progressed = true;
       this.host.succeeded(now - begin);
       return undefined;
     }
@@ -164,12 +183,21 @@ export class Delivery {
 
   #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, now: number): Ending {
     if (outcome.kind === "failed") {
-      this.host.failed(now);
+      if (outcome.forbidden) this.#audit("push.target-refused");
+      this.#hostFailed(now);
       return { kind: "failed", failure: outcome.reason, retryAfterMs: 0, gone: false };
     }
     const { status, retryAfterMs = 0, gone } = outcome;
-    if (overloaded.has(status)) this.host.failed(now);
+    if (overloaded.has(status)) this.#hostFailed(now);
     return { kind: "failed", failure: `the receiver answered ${status}`, retryAfterMs, gone };
+  }
+
+  #hostFailed(now: number): void {
+    if (this.host.failed(now)) this.#audit("push.circuit-opened");
+  }
+
+  #audit(event: "push.target-refused" | "push.circuit-opened"): void {
+    this.#parts.audit.record({ event, target: this.#target.host });
   }
 
   async #headersOf(entry: LogEntry, body: string): Promise<Record<string, string>> {
@@ -231,7 +259,7 @@ export class Delivery {
     const outcome = await store.savePushPosition({ key, holder: pushes.holder, claim, position });
     if (outcome === "saved") this.#saved = Math.max(this.#saved, position);
     // A claim that was renewed meanwhile has another number.
-    else if (claim === this.claim) this.#lost = true;
+    else if (claim === this.#claim) this.#lost = true;
   }
 }
 

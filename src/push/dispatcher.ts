@@ -1,25 +1,19 @@
-import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { silentAudit } from "../core/audit.js";
 import { background } from "../core/background.js";
-import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
-import type { EnginePushes } from "../engine/pushes.js";
-import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
 import { Delivery, type DeliveryParts, type Ending } from "./delivery.js";
+import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter } from "./event-filter.js";
 import { ForwardClock } from "./forward-clock.js";
 import type { Host } from "./host.js";
 import { Hosts } from "./hosts.js";
-import type { PushEvent } from "./options.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { OutgoingBytes } from "./outgoing-bytes.js";
 import { Pauses } from "./pauses.js";
 import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
-import type { PushSigner } from "./signature/signer.js";
-import type { Poster } from "./target/post.js";
-import type { Target } from "./target/target-url.js";
 
 /** How often is looked for what no news came of, in milliseconds: on a store that others share, and on one's own. */
 const SHARED_POLL_MS = 1_000;
@@ -33,43 +27,6 @@ const TROUBLE_MS = 1_000;
 
 /** How long what was cut off may take to be put off for the next process, in milliseconds. */
 const CUT_OFF_MS = 1_000;
-
-/** What a dispatcher is made of. */
-export interface DispatcherOptions {
-  readonly store: TaskStore;
-  readonly pushes: EnginePushes;
-  readonly poster: Poster;
-  /** Reads a URL by the rules for targets. @throws for one that they forbid */
-  readonly parse: (url: string) => Target;
-  /** Reads what is stored of a configuration. @throws MissingKeyError, Error */
-  readonly open: (key: PushConfigKey, bytes: Uint8Array) => TaskPushNotificationConfig;
-  readonly signer?: PushSigner | undefined;
-  readonly events?: readonly PushEvent[] | undefined;
-  /** Headers of every notification. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly limits: Limits;
-  readonly logger: Logger;
-  /** Milliseconds since the epoch. Default: the system's clock. */
-  readonly now?: () => number;
-  /** How often is looked for what no news came of, in milliseconds. Default 1 second on a shared store, else 30. */
-  readonly pollMs?: number;
-}
-
-/** What a dispatcher is at. */
-export interface DispatcherStatus {
-  /** Configurations that are delivered to now. */
-  readonly working: number;
-  /** Configurations that wait here for their host. */
-  readonly waiting: number;
-  /** Notifications that receivers have accepted since the start. */
-  readonly sent: number;
-  /** Tries that failed since the start. */
-  readonly failed: number;
-  /** Configurations that were given up since the start. */
-  readonly givenUp: number;
-  /** Hosts that fail, with the failures in a row of each. */
-  readonly failingHosts: readonly { readonly host: string; readonly failures: number }[];
-}
 
 /**
  * Delivers notifications: claims configurations that are due, and runs a `Delivery` for each, as many at once as the limits allow. It
@@ -102,7 +59,7 @@ export class Dispatcher {
   #ending = false;
 
   constructor(options: DispatcherOptions) {
-    const { store, pushes, poster, signer, limits, headers = {} } = options;
+    const { store, pushes, poster, signer, limits, headers = {}, audit = silentAudit } = options;
     this.#options = options;
     this.#clock = new ForwardClock(options.now ?? Date.now);
     this.#pollMs = options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS);
@@ -118,6 +75,7 @@ export class Dispatcher {
       limits,
       headers,
       noteTrouble,
+      audit,
       pauses: this.#pauses,
       wanted: createEventFilter(options.events),
       outgoing: new OutgoingBytes(limits.maxOutgoingPushBytes),
@@ -145,7 +103,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  get status(): DispatcherStatus {
+  get status(): PushStatus {
     const hosts = this.#hosts.all();
     return {
       working: this.#working,
@@ -261,7 +219,7 @@ export class Dispatcher {
     const known = this.#claimed.get(nameOf(claimed));
     // Asked for again while it is at work: it goes on under the new number.
     if (known !== undefined && !known.isOver) {
-      known.claim = claimed.claim;
+      known.renew(claimed.claim);
       return;
     }
     const delivery = this.#open(claimed, epoch);
@@ -375,6 +333,7 @@ export class Dispatcher {
 
   #noteGivenUp(key: PushConfigKey, failure: string): void {
     this.#count.givenUp++;
+    this.#options.audit?.record({ event: "push.dead-lettered", target: `${key.taskId}/${key.configId}` });
     this.#options.logger.warn({ ...key, failure }, "push notifications were given up");
   }
 

@@ -12,6 +12,7 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
+import type { PushControl } from "../push/control.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
@@ -35,6 +36,8 @@ export interface NodeComponents {
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
+  /** Where push notifications are sent. */
+  readonly push: PushControl | undefined;
   /** Gets the addresses that the server listens on, if it does. */
   readonly address: PublicAddress;
 }
@@ -56,7 +59,7 @@ export function composeNode(
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native } = versions;
-  const { binding, connect, dispatch, card, lifecycle, address } = compose(settings, {
+  const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
     headers,
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
@@ -79,6 +82,7 @@ export function composeNode(
     invoke: binding.invoke,
     card,
     lifecycle,
+    push,
     address,
   };
 }

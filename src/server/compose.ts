@@ -16,6 +16,7 @@ import { createCors } from "../http/cors.js";
 import type { Dispatch } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
 import type { RequestOrigin } from "../http/request-origin.js";
+import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
@@ -27,6 +28,7 @@ import { createPageRoute } from "./page-route.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
+import { PushDelivery } from "./push-delivery.js";
 import { withRefusals } from "./refusals.js";
 import { createResourceRoute, resourceMetadataUrl } from "./resource-route.js";
 
@@ -39,6 +41,8 @@ export interface Components {
   readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
+  /** Where push notifications are sent. */
+  readonly push: PushControl | undefined;
   /** Gets the addresses that the server listens on, if it does. */
   readonly address: PublicAddress;
 }
@@ -67,7 +71,8 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     if (pushSigner !== undefined) await pushSigner();
     if (publicKeys !== undefined) await publicKeys();
   };
-  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, prepare });
+  const push = pushSigner && settings.push && new PushDelivery(settings, settings.push, { engine, signer: pushSigner });
+  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
@@ -126,6 +131,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
       return signer === undefined ? card : signer.signedNow(card);
     },
     lifecycle,
+    push: push?.control,
     address,
   };
 }

@@ -5,6 +5,7 @@ import type { Call } from "../core/call.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { NodeServerRequest } from "../http/node/types.js";
+import type { PushControl } from "../push/control.js";
 import type { Invoke } from "../service/invoke.js";
 import { composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";
@@ -42,6 +43,8 @@ export interface A2A {
    * are signed it has its signatures once `start` has resolved.
    */
   card(call?: Call): AgentCard;
+  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
+  readonly push: PushControl | undefined;
   /** How many tasks are being executed in this process. */
   readonly running: number;
   /** Whether calls are served; `unavailable` while the store cannot be written. For the health checks of the host. */
@@ -73,7 +76,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { handler, fetch, connectRoutes, connectContext, grpc, invoke, card, lifecycle } = composeNode(settings);
+  const { handler, fetch, connectRoutes, connectContext, grpc, invoke, card, lifecycle, push } = composeNode(settings);
   let grpcBinding: GrpcBinding | undefined;
   return {
     handler,
@@ -86,6 +89,7 @@ export function createA2A(options: A2AOptions): A2A {
     },
     invoke,
     card,
+    push,
     get running() {
       return lifecycle.running;
     },

@@ -1,6 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../core/call.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
+import type { PushControl } from "../push/control.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
 import { healthRoute, type Readiness } from "./health.js";
@@ -17,6 +18,8 @@ export interface FetchA2A {
    * are signed it has its signatures once `start` has resolved.
    */
   card(call?: Call): AgentCard;
+  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
+  readonly push: PushControl | undefined;
   /** Whether calls are served. */
   readonly readiness: Readiness;
   /** Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. */
@@ -33,11 +36,12 @@ export interface FetchA2A {
  */
 export function createA2A(options: A2AOptions): FetchA2A {
   const settings = resolveOptions(options, false);
-  const { binding, dispatch, card, lifecycle } = compose(settings);
+  const { binding, dispatch, card, lifecycle, push } = compose(settings);
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
     invoke: binding.invoke,
     card,
+    push,
     get readiness() {
       return lifecycle.readiness;
     },

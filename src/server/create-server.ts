@@ -6,6 +6,7 @@ import { within } from "../core/within.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
+import type { PushControl } from "../push/control.js";
 import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
@@ -24,6 +25,8 @@ export interface Server {
   readonly grpcAddress: string | undefined;
   /** The card of the first agent, as the well-known path shows it to a client that uses no proxy. */
   readonly card: AgentCard;
+  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
+  readonly push: PushControl | undefined;
   /** How many tasks are being executed in this process. */
   readonly running: number;
   /** What `/readyz` and the health service of gRPC report; `unavailable` while the store cannot be written. */
@@ -188,6 +191,7 @@ function serverOf(
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority({ host, port: grpc.port }),
     card: components.card(),
+    push: components.push,
     get running() {
       return lifecycle.running;
     },

@@ -10,6 +10,7 @@ import type { Interceptor } from "../service/invoke.js";
 import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
+import type { PushDelivery } from "./push-delivery.js";
 
 /** What a lifecycle starts, watches and closes. */
 export interface LifecycleOptions {
@@ -19,6 +20,8 @@ export interface LifecycleOptions {
   readonly logger: Logger;
   /** Is told of the start and the end, and writes what it has left at the end. */
   readonly audit?: AuditRecorder | undefined;
+  /** Begins and ends with the engine. */
+  readonly push?: PushDelivery | undefined;
   /** What has to be ready before the first call. When it fails the start does. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -80,9 +83,10 @@ export class Lifecycle {
   }
 
   async #begin(): Promise<void> {
-    const { prepare } = this.#options;
+    const { prepare, push } = this.#options;
     if (prepare !== undefined) await prepare();
     await this.#engine.start();
+    await push?.start();
     this.#options.audit?.record({ event: "server.started" });
   }
 
@@ -142,6 +146,7 @@ export class Lifecycle {
   abandon(): void {
     this.beginDrain();
     this.#engine.abandon();
+    this.#options.push?.abandon();
     this.#removeListener();
   }
 
@@ -150,7 +155,7 @@ export class Lifecycle {
     this.beginDrain();
     // A start that is in progress must be over first, or it would begin work after the drain.
     await this.#started?.catch(() => {});
-    await this.#engine.drain(graceMs);
+    await Promise.all([this.#engine.drain(graceMs), this.#options.push?.drain(graceMs)]);
   }
 
   /**
@@ -172,6 +177,7 @@ export class Lifecycle {
     const note = (error: unknown): unknown => errors.push(error);
     const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
     const left = stopped ? 0 : this.#engine.abandon();
+    if (!stopped) this.#options.push?.abandon();
     await afterwards().catch(note);
     // The steps before may have used all of the time.
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));

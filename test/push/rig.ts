@@ -16,7 +16,8 @@ import { newId } from "../../src/core/ids.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import type { EnginePushes } from "../../src/engine/pushes.js";
 import { createPushControl, type PushControl } from "../../src/push/control.js";
-import { Dispatcher, type DispatcherOptions } from "../../src/push/dispatcher.js";
+import { Dispatcher } from "../../src/push/dispatcher.js";
+import type { DispatcherOptions } from "../../src/push/dispatcher-options.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { TargetGuard } from "../../src/push/target/guard.js";
 import { createPoster } from "../../src/push/target/post.js";
@@ -76,7 +77,7 @@ export class Rig {
       logger,
       ...options,
     });
-    this.control = createPushControl(this.dispatcher, store);
+    this.control = createPushControl(() => this.dispatcher, { store });
     onTestFinished(() => this.end());
   }
 

@@ -1,0 +1,38 @@
+import type { Audit } from "../core/audit.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { EnginePushes } from "../engine/pushes.js";
+import type { TaskStore } from "../store/task-store.js";
+import { Dispatcher } from "./dispatcher.js";
+import type { PushOptions } from "./options.js";
+import { ConfigVault } from "./secrets.js";
+import type { PushSigner } from "./signature/signer.js";
+import { TargetGuard } from "./target/guard.js";
+import { createPoster } from "./target/post.js";
+
+/** What a server has for its dispatcher. */
+export interface DispatcherParts {
+  readonly options: PushOptions;
+  readonly store: TaskStore;
+  readonly pushes: EnginePushes;
+  readonly signer: PushSigner;
+  /** Headers of every notification. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly audit?: Audit | undefined;
+}
+
+/** Makes a dispatcher with all that it needs. A server imports this file when it sends notifications, and not before. */
+export function createDispatcher({ options, ...parts }: DispatcherParts): Dispatcher {
+  const { limits, logger } = parts;
+  const guard = new TargetGuard(options, limits);
+  const vault = new ConfigVault(options.encryptionKeys ?? []);
+  return new Dispatcher({
+    ...parts,
+    events: options.events,
+    poster: createPoster({ ...options, limits, logger }),
+    parse: (url) => guard.parse(url),
+    open: (key, bytes) => vault.open(key, bytes),
+  });
+}

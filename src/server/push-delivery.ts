@@ -1,0 +1,63 @@
+import type { Engine } from "../engine/engine.js";
+import { createPushControl, type PushControl } from "../push/control.js";
+import type { Dispatcher } from "../push/dispatcher.js";
+import type { PushOptions } from "../push/options.js";
+import type { PushSigner } from "../push/signature/signer.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+import type { Settings } from "./options.js";
+
+/** What delivers the push notifications of a server, from its start to its end. */
+export class PushDelivery {
+  readonly control: PushControl;
+  readonly #settings: Settings;
+  readonly #options: PushOptions;
+  readonly #engine: Engine;
+  readonly #signer: () => Promise<PushSigner>;
+  #dispatcher: Dispatcher | undefined;
+  #isOver = false;
+
+  constructor(
+    settings: Settings,
+    options: PushOptions,
+    parts: { readonly engine: Engine; readonly signer: () => Promise<PushSigner> },
+  ) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#engine = parts.engine;
+    this.#signer = parts.signer;
+    this.control = createPushControl(() => this.#dispatcher, settings);
+  }
+
+  /** Begins to deliver, once the engine has said that this process lives. */
+  async start(): Promise<void> {
+    const { store, limits, logger, audit } = this.#settings;
+    // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
+    const [{ createDispatcher }, signer] = await Promise.all([import("../push/start.js"), this.#signer()]);
+    if (this.#isOver) return;
+    const headers = { "a2a-version": PROTOCOL_VERSION, "user-agent": "parley" };
+    const { pushes } = this.#engine;
+    this.#dispatcher = createDispatcher({
+      options: this.#options,
+      store,
+      pushes,
+      signer,
+      headers,
+      limits,
+      logger,
+      audit,
+    });
+    this.#dispatcher.start();
+  }
+
+  /** See `Dispatcher`. */
+  async drain(graceMs: number): Promise<void> {
+    this.#isOver = true;
+    await this.#dispatcher?.drain(graceMs);
+  }
+
+  /** See `Dispatcher`. */
+  abandon(): void {
+    this.#isOver = true;
+    this.#dispatcher?.abandon();
+  }
+}
