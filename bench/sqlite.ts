@@ -37,6 +37,8 @@ function insert(): AppendWrite {
     finishes: false,
     segments: [{ count: 1, bytes }],
     send: undefined,
+    pushConfig: undefined,
+    time: 0,
     fence: undefined,
     lease: { holder: "this process", turn: 1, attempt: 1 },
   };

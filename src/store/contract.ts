@@ -1,5 +1,6 @@
 import { appendContract } from "./contract/append.js";
 import { closeContract } from "./contract/close.js";
+import { deliveryContract } from "./contract/deliveries.js";
 import { interruptedContract } from "./contract/interrupted.js";
 import { leaseContract } from "./contract/leases.js";
 import { listContract } from "./contract/list.js";
@@ -34,6 +35,7 @@ export function storeContract(contract: StoreContract): void {
     interruptedContract(contract);
     leaseContract(contract);
     pushContract(contract);
+    deliveryContract(contract);
     retentionContract(contract);
     closeContract(contract);
     modelContract(contract);

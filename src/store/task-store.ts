@@ -360,7 +360,11 @@ export class StoreError extends Error {
   constructor(
     kind: StoreErrorKind,
     message: string,
-    options: { cause?: unknown; remembered?: IdempotencyRecord; tooManyOf?: "task" | "owner" } = {},
+    options: {
+      cause?: unknown;
+      remembered?: IdempotencyRecord | undefined;
+      tooManyOf?: StoreError["tooManyOf"];
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.kind = kind;

@@ -1,10 +1,12 @@
-import type { PutPushOutcome, StoredPushConfig, TaskStore } from "../task-store.js";
-import { bytesOf, configOf, create, type StoreContract, scenario, textOf } from "./setup.js";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { PutPushOutcome, StoredPushConfig, TaskHead, TaskStore } from "../task-store.js";
+import { bytesOf, configOf, create, follow, type StoreContract, scenario, textOf } from "./setup.js";
 
 /** Push configurations and their delivery positions. */
 export function pushContract(contract: StoreContract): void {
   contract.suite.describe("push configurations", () => {
     keeping(contract);
+    limiting(contract);
     listing(contract);
   });
 }
@@ -68,6 +70,60 @@ function keeping(contract: StoreContract): void {
     (await store.getPushConfig({ taskId: "a", configId: "x" }))?.bytes.fill(0);
     for (const { config } of await store.listPushConfigs({ taskId: "a", after: "", limit: 1 })) config.bytes.fill(0);
     expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual(config("mine"));
+  });
+}
+
+function limiting(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "are at most as many as a task may have, whatever became of it", async (store) => {
+    const open = await create(store, { taskId: "open" });
+    await create(store, { taskId: "over", state: TaskState.COMPLETED });
+    for (const taskId of ["open", "over"]) {
+      const few = { taskId, maxPerTask: 2 };
+      for (const configId of ["x", "y"]) expect(await store.putPushConfig(configOf({ ...few, configId }))).toBe("put");
+      expect(await store.putPushConfig(configOf({ ...few, configId: "z" }))).toBe("too-many-of-task");
+      expect(await store.putPushConfig(configOf({ ...few, configId: "x" }, "new"))).toBe("put");
+      expect(await store.getPushConfig({ taskId, configId: "z" })).toBeUndefined();
+      await store.deletePushConfig({ taskId, configId: "y" });
+      expect(await store.putPushConfig(configOf({ ...few, configId: "z" }))).toBe("put");
+    }
+    expect(await store.putPushConfig(configOf({ taskId: "open", configId: "w", maxPerTask: 0 }))).toBe(
+      "too-many-of-task",
+    );
+    await follow(store, open);
+  });
+
+  scenario(contract, "are at most as many as an owner may have, those aside that are over", async (store) => {
+    const put = (taskId: string, maxPerOwner = 3): Promise<PutPushOutcome> =>
+      store.putPushConfig(configOf({ taskId, configId: "x", maxPerOwner }));
+    const heads: TaskHead[] = [];
+    for (const taskId of ["a", "b", "c", "d"]) heads.push(await create(store, { taskId }));
+    const [a, b, c] = heads as [TaskHead, TaskHead, TaskHead, TaskHead];
+    await create(store, { taskId: "theirs", owner: "somebody else" });
+    await create(store, { taskId: "there", tenant: "elsewhere" });
+    await create(store, { taskId: "over", state: TaskState.FAILED });
+    for (const taskId of ["over", "theirs", "there", "a", "b", "c"]) expect(await put(taskId)).toBe("put");
+    expect(await put("d")).toBe("too-many-of-owner");
+    expect(await put("a", 0)).toBe("put");
+    // What is undelivered counts, and what was given up.
+    for (const head of [a, b, c]) await follow(store, head, { state: TaskState.COMPLETED });
+    expect(await put("d")).toBe("too-many-of-owner");
+    const claim = { holder: "me", leaseMs: 600_000, now: 10_000, limit: 10 };
+    for (const { taskId, configId, claim: number } of await store.claimDeliveries(claim)) {
+      const outcome = taskId === "a" ? ({ kind: "done" } as const) : ({ kind: "dead", at: 1, failure: "" } as const);
+      const progress = { key: { taskId, configId }, holder: "me", claim: number, position: taskId === "a" ? 2 : 1 };
+      expect(await store.settleDelivery({ ...progress, outcome })).toBe("settled");
+    }
+    expect(await put("d")).toBe("put");
+    await store.deletePushConfig({ taskId: "d", configId: "x" });
+    expect(await put("d", 2)).toBe("too-many-of-owner");
+    await store.deletePushConfig({ taskId: "b", configId: "x" });
+    expect(await put("d", 2)).toBe("put");
+    expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(4);
+    expect(await put("there", 0)).toBe("put");
+    await create(store, { taskId: "e" });
+    expect(await put("e", 2)).toBe("put");
   });
 }
 

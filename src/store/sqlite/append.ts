@@ -2,6 +2,7 @@ import { refusal, type StoredTask } from "../check.js";
 import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
+import type { PushConfigs } from "./push-configs.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
 
@@ -18,6 +19,7 @@ type StoredRow = [
   holder: string | null,
   turn: number | null,
   attempt: number | null,
+  pushed: number,
 ];
 
 type Nullable = string | number | null;
@@ -28,6 +30,7 @@ type Nullable = string | number | null;
  */
 export class Appender {
   readonly #counters: Counters;
+  readonly #pushes: PushConfigs;
   readonly #stored: Query<[string], StoredRow>;
   readonly #remembered: Query<[string, string, string], [string, string, number]>;
   readonly #create: Command<Nullable[]>;
@@ -37,11 +40,12 @@ export class Appender {
   readonly #blob: Command<[Uint8Array]>;
   readonly #remember: Command<Nullable[]>;
 
-  constructor(db: Database, counters: Counters) {
+  constructor(db: Database, counters: Counters, pushes: PushConfigs) {
     this.#counters = counters;
+    this.#pushes = pushes;
     this.#stored = db.rows<[string], StoredRow>(
       "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
-        "lease_holder, lease_turn, lease_attempt FROM head WHERE task_id = ?",
+        "lease_holder, lease_turn, lease_attempt, pushed FROM head WHERE task_id = ?",
     );
     this.#remembered = db.rows<[string, string, string], [string, string, number]>(
       "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
@@ -69,6 +73,7 @@ export class Appender {
     const there = row === undefined ? null : leaseIn(row);
     const refused = refusal(write, row && toStored(row, there), this.#findSend(write));
     if (refused !== undefined) throw refused;
+    this.#pushes.check(write, row !== undefined);
     this.#saveHead(write, row, there);
     let last = write.expected;
     for (const segment of write.segments) {
@@ -79,7 +84,11 @@ export class Appender {
       const { tenant, owner, key, fingerprint, taskId, position } = write.send;
       this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
     }
-    return write.lease === undefined || there === null ? undefined : { lease: there };
+    const before = row?.[10] ?? 0;
+    const pushed = before > 0 || write.pushConfig !== undefined;
+    if (pushed) this.#pushes.appended(write, before);
+    if (write.lease === undefined || there === null) return pushed ? { pushed } : undefined;
+    return pushed ? { lease: there, pushed } : { lease: there };
   }
 
   /** A large one lies elsewhere, so that a search for another row does not read it. */

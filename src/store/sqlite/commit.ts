@@ -45,11 +45,11 @@ export class Committer {
     this.#commit = db.command("COMMIT");
     this.#rollback = db.command("ROLLBACK");
     this.#counters = new Counters(db);
-    this.#appender = new Appender(db, this.#counters);
+    const pushConfigs = new PushConfigs(db);
+    this.#appender = new Appender(db, this.#counters, pushConfigs);
     const leases = new Leases(db, gone);
     const snapshots = new Snapshots(db);
-    const pushConfigs = new PushConfigs(db);
-    this.#retention = new Retention(db, this.#counters);
+    this.#retention = new Retention(db, this.#counters, pushConfigs);
     this.#handlers = {
       saveSnapshot: (request) => snapshots.save(request),
       claimLeases: (request) => leases.claim(request),
@@ -58,6 +58,10 @@ export class Committer {
       setLease: (request) => leases.set(request),
       putPushConfig: (request) => pushConfigs.put(request),
       deletePushConfig: (request) => pushConfigs.delete(request),
+      claimDeliveries: (request) => pushConfigs.claim(request, leases),
+      savePushPosition: (request) => pushConfigs.savePosition(request),
+      settleDelivery: (request) => pushConfigs.settle(request),
+      redriveDeliveries: (request) => pushConfigs.redrive(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
     };
   }

@@ -3,14 +3,14 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
+import { type DeadDelivery, NO_HOLDER, type PushConfigKey, StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { type FileIdentity, identityOf } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { type Prepared, prepareFile, removeLog } from "./open.js";
-import { missing } from "./push-configs.js";
 import { Reader } from "./reader.js";
+import { redriveInSteps } from "./redrive.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
 import { watchFiles, watchSchema } from "./watch.js";
@@ -166,12 +166,20 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
       return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
     },
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
-    claimDeliveries: missing,
-    nextDelivery: missing,
-    savePushPosition: missing,
-    settleDelivery: missing,
-    listDeadDeliveries: missing,
-    redriveDeliveries: missing,
+    // Where nothing is due, looking for it writes nothing.
+    claimDeliveries: async (request) =>
+      reader.mayClaimDeliveries(request) ? writer.call("claimDeliveries", request) : [],
+    nextDelivery: async () => reader.nextDelivery(),
+    savePushPosition: async (request) => writer.call("savePushPosition", request),
+    settleDelivery: async (request) => writer.call("settleDelivery", request),
+    listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),
+    async redriveDeliveries({ now, keys }) {
+      const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
+        reader.listDeadDeliveries({ limit, ...(after && { after }) });
+      const redrive = (step: readonly PushConfigKey[]): Promise<number> =>
+        writer.call("redriveDeliveries", { now, keys: step });
+      return redriveInSteps({ listDead, redrive }, keys);
+    },
     async removeFinished({ before, limit }) {
       let removed = 0;
       for (let shrinking = 0; ; ) {

@@ -14,6 +14,7 @@ export class Leases {
   readonly #set: Command<Nullable[]>;
   readonly #stored: Query<[string], [position: number, holder: string | null, attempt: number | null]>;
   readonly #next: Query<[string], string>;
+  readonly #nextDelivering: Query<[string], string>;
   readonly #beats: Query<[], [holder: string, beat: number]>;
   readonly #renew: Command<[number, string]>;
   readonly #enter: Command<[string, number]>;
@@ -41,6 +42,9 @@ export class Leases {
       "SELECT position, lease_holder, lease_attempt FROM head WHERE task_id = ?",
     );
     this.#next = nextHolder(db);
+    this.#nextDelivering = db.values<[string], string>(
+      "SELECT holder FROM push_config INDEXED BY push_held WHERE holder > ? ORDER BY holder LIMIT 1",
+    );
     this.#beats = db.rows<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''");
     this.#renew = db.command("UPDATE holder SET beat = ? WHERE id = ?");
     this.#enter = db.command("INSERT INTO holder (id, beat) VALUES (?, ?)");
@@ -81,6 +85,14 @@ export class Leases {
     return claimed;
   }
 
+  /** Other holders that show no life any more, which are given up; none where no other process can have the file. */
+  giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+    if (this.#dead !== undefined) return [];
+    const gone = this.#gone(leaseMs).filter((from) => from !== holder);
+    for (const from of gone) this.#forget.run(from);
+    return gone;
+  }
+
   set({ taskId, fence, lease, expected }: WriteRequest<"setLease">): WriteResult<"setLease"> {
     if (expected !== undefined) {
       const [position, holder = null, attempt = null] = this.#stored.get(taskId) ?? [];
@@ -95,7 +107,9 @@ export class Leases {
   #gone(leaseMs: number): string[] {
     if (this.#dead !== undefined) return [...this.#dead];
     const beats = new Map<string, number | undefined>(this.#beats.all());
-    for (const holder of holders(this.#next)) if (!beats.has(holder)) beats.set(holder, undefined);
+    for (const next of [this.#next, this.#nextDelivering]) {
+      for (const holder of holders(next)) if (!beats.has(holder)) beats.set(holder, undefined);
+    }
     return this.#watch.check(beats, leaseMs);
   }
 }

@@ -1,4 +1,12 @@
-import type { AppendRequest, Fence, IdempotencyKey, IdempotencyRecord, Lease, SnapshotPiece } from "../task-store.js";
+import type {
+  AppendRequest,
+  Fence,
+  IdempotencyKey,
+  IdempotencyRecord,
+  Lease,
+  NewPushConfig,
+  SnapshotPiece,
+} from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write } from "./write.js";
 
@@ -30,6 +38,10 @@ type Field = string | number | null | OtherWrite;
 const APPEND = 0;
 const SNAPSHOT = 1;
 
+/** What comes with an append, added up. */
+const HAS_SEND = 1;
+const HAS_PUSH_CONFIG = 2;
+
 /** Smallest buffer of a message, in bytes. */
 const MIN_CAPACITY = 16 * 1024;
 
@@ -47,10 +59,10 @@ export class MessageBuilder {
 
   /** Adds an append; `finishes` says that the state of its head is terminal. */
   addAppend(request: AppendRequest, finishes: boolean): void {
-    const { head, expected, entries, send, fence, lease } = request;
+    const { head, expected, entries, send, fence, lease, pushConfig } = request;
     const segments = planSegments(entries);
     // First what may fail, so that a message never has half an append.
-    this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, 0));
+    this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, pushConfig?.bytes.length ?? 0));
     this.#fields.push(
       APPEND,
       head.taskId,
@@ -68,11 +80,18 @@ export class MessageBuilder {
       lease?.attempt ?? 0,
       expected,
       finishes ? 1 : 0,
-      send === undefined ? 0 : 1,
+      request.time ?? head.statusTime,
+      (send === undefined ? 0 : HAS_SEND) + (pushConfig === undefined ? 0 : HAS_PUSH_CONFIG),
       segments.length,
     );
     if (send !== undefined) {
       this.#fields.push(send.tenant, send.owner, send.key, send.fingerprint, send.taskId, send.position);
+    }
+    if (pushConfig !== undefined) {
+      const { configId, target, maxPerTask, maxPerOwner, bytes } = pushConfig;
+      this.#fields.push(configId, target, maxPerTask, maxPerOwner, bytes.length);
+      this.#bytes.set(bytes, this.#size);
+      this.#size += bytes.length;
     }
     let first = 0;
     for (const { count, bytes } of segments) {
@@ -169,12 +188,14 @@ class Cursor {
     const lease = this.#lease();
     const expected = this.#number();
     const finishes = this.#number() === 1;
-    const hasSend = this.#number() === 1;
+    const time = this.#number();
+    const parts = this.#number();
     const segmentCount = this.#number();
-    const send = hasSend ? this.#send() : undefined;
+    const send = parts & HAS_SEND ? this.#send() : undefined;
+    const pushConfig = parts & HAS_PUSH_CONFIG ? this.#pushConfig() : undefined;
     const segments: Segment[] = [];
     for (let index = 0; index < segmentCount; index++) segments.push(this.#segment());
-    return { method: "append", head, expected, finishes, fence, lease, send, segments };
+    return { method: "append", head, expected, finishes, fence, lease, send, pushConfig, time, segments };
   }
 
   #fence(): Fence | undefined {
@@ -198,6 +219,16 @@ class Cursor {
       fingerprint: this.#string(),
       taskId: this.#string(),
       position: this.#number(),
+    };
+  }
+
+  #pushConfig(): NewPushConfig {
+    return {
+      configId: this.#string(),
+      target: this.#string(),
+      maxPerTask: this.#number(),
+      maxPerOwner: this.#number(),
+      bytes: this.#view(this.#number()),
     };
   }
 

@@ -157,11 +157,73 @@ const interrupted = `
   CREATE INDEX head_interrupted ON head (status_time, task_id) WHERE state IN (6, 8);
 `;
 
+/**
+ * Version 8 delivers push notifications. What is due is a range of `push_due`, whatever there is besides it; what processes
+ * hold is found by their names, as leases are.
+ *
+ * - `state` is 0 for idle, 1 for due, 2 for given up; `at` is when the next try is due, or when it was given up.
+ * - `head.pushed` is 0 for a task without configurations, which no append then has to look for; 1 for one that has some; and 2
+ *   when some are due although the task is over, so that the index of what may be removed does not have it.
+ * - `push_owner` counts the configurations of an owner but those that are idle and whose task is over.
+ *
+ * What an earlier version has of configurations is kept; it delivered none.
+ */
+const pushes = `
+  ALTER TABLE head ADD COLUMN pushed INTEGER NOT NULL DEFAULT 0;
+  DROP INDEX head_finished;
+  CREATE INDEX head_finished ON head (finished_at) WHERE finished_at IS NOT NULL AND pushed < 2;
+
+  DROP INDEX push_config_by_id;
+  ALTER TABLE push_config RENAME TO old_push_config;
+  CREATE TABLE push_config (
+    id INTEGER PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    config_id TEXT NOT NULL,
+    target TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    failing_since INTEGER,
+    failure TEXT,
+    holder TEXT,
+    claim INTEGER,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX push_config_by_id ON push_config (task_id, config_id);
+  CREATE INDEX push_due ON push_config (at) WHERE state = 1 AND holder IS NULL;
+  CREATE INDEX push_held ON push_config (holder) WHERE holder IS NOT NULL;
+  CREATE INDEX push_dead ON push_config (task_id, config_id) WHERE state = 2;
+  INSERT INTO push_config (task_id, config_id, target, position, state, at, attempts, bytes)
+    SELECT task_id, config_id, '', position, 0, 0, 0, bytes FROM old_push_config WHERE task_id IN (SELECT task_id FROM head);
+  DROP TABLE old_push_config;
+  UPDATE head SET pushed = 1 WHERE task_id IN (SELECT task_id FROM push_config);
+
+  CREATE TABLE push_owner (
+    tenant TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    configs INTEGER NOT NULL,
+    PRIMARY KEY (tenant, owner)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO push_owner (tenant, owner, configs)
+    SELECT h.tenant, h.owner, count(*) FROM push_config p JOIN head h ON h.task_id = p.task_id
+    WHERE h.finished_at IS NULL GROUP BY h.tenant, h.owner;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
 /** The step from version n to n + 1 is element n. A step that was released never changes. */
-export const migrations: readonly Step[] = [tasks, counters, largeValues, moved, uncreated, holders, interrupted];
+export const migrations: readonly Step[] = [
+  tasks,
+  counters,
+  largeValues,
+  moved,
+  uncreated,
+  holders,
+  interrupted,
+  pushes,
+];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -239,6 +239,8 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
     if (!shared && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
+    // No process that claimed one is there any more.
+    if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
     throw refused(path, error);

@@ -1,33 +1,253 @@
-import { StoreError } from "../task-store.js";
-import type { Command, Database } from "./driver/driver.js";
-import type { WriteRequest, WriteResult } from "./write.js";
+import { tooManyPushConfigs } from "../check.js";
+import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
+import type { ClaimedDelivery, DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
+import type { Command, Database, Query } from "./driver/driver.js";
+import type { Leases } from "./leases.js";
+import {
+  CLAIMED_COLUMNS,
+  type ClaimedRow,
+  type PushedTask,
+  type PushRow,
+  pushedTaskQuery,
+  pushRowQuery,
+  toClaimed,
+} from "./push-rows.js";
+import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
+
+type Nullable = string | number | null;
+
+/** What `head.pushed` says: no configurations, some, and some that are due although the task is over. */
+const NONE = 0;
+const SOME = 1;
+const UNDELIVERED = 2;
+
+/** How many configurations of targets that are avoided one claim puts off, so that other writes need not wait long. */
+const MAX_PUT_OFF = 1_000;
 
 /**
- * Writes push configurations, only of tasks that are there: one that arrives after the removal of its task would stay
- * for ever.
+ * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one. Only of
+ * tasks that are there: one that arrives after the removal of its task would stay for ever.
  */
 export class PushConfigs {
-  readonly #put: Command<[string, Uint8Array, string]>;
-  readonly #delete: Command<[string, string]>;
+  readonly #row: (taskId: string, configId: string) => PushRow | undefined;
+  readonly #task: (taskId: string) => PushedTask | undefined;
+  readonly #insert: Command<[string, string, string, number, number, number, Uint8Array]>;
+  readonly #replace: Command<[string, Uint8Array, number]>;
+  readonly #save: Command<Nullable[]>;
+  readonly #advance: Command<[number, string]>;
+  readonly #delete: Command<[number]>;
+  readonly #mark: Command<[number, string]>;
+  readonly #any: Query<[string], number>;
+  readonly #anyDue: Query<[string], number>;
+  readonly #last: Query<[string, number], number>;
+  readonly #ofOwner: Query<[string, string], number>;
+  readonly #count: Command<[string, string, number]>;
+  readonly #forget: Command<[string, string]>;
+  readonly #counted: Query<[string], number>;
+  readonly #due: Query<[number, number], ClaimedRow>;
+  readonly #held: Query<[string], ClaimedRow>;
+  readonly #claim: Command<[string, number, number]>;
+  readonly #putOff: Command<[number, number]>;
+  readonly #release: Command<[string]>;
+  /** No thread gives a number that another one gave before it. */
+  #claims = Math.floor(Math.random() * 2 ** 48);
 
   constructor(db: Database) {
-    this.#put = db.command(
-      "INSERT INTO push_config (task_id, config_id, position, bytes) SELECT task_id, ?, position, ? " +
-        "FROM head WHERE task_id = ? ON CONFLICT DO UPDATE SET bytes = excluded.bytes",
+    this.#row = pushRowQuery(db);
+    this.#task = pushedTaskQuery(db);
+    this.#insert = db.command(
+      "INSERT INTO push_config (task_id, config_id, target, position, state, at, attempts, bytes) " +
+        "VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
     );
-    this.#delete = db.command("DELETE FROM push_config WHERE task_id = ? AND config_id = ?");
+    this.#replace = db.command("UPDATE push_config SET target = ?, bytes = ? WHERE id = ?");
+    this.#save = db.command(
+      "UPDATE push_config SET position = ?, state = ?, at = ?, attempts = ?, failing_since = ?, failure = ?, " +
+        "holder = ?, claim = ? WHERE id = ?",
+    );
+    this.#advance = db.command(`UPDATE push_config SET state = ${DUE}, at = ? WHERE task_id = ? AND state = ${IDLE}`);
+    this.#delete = db.command("DELETE FROM push_config WHERE id = ?");
+    this.#mark = db.command("UPDATE head SET pushed = ? WHERE task_id = ?");
+    this.#any = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1");
+    this.#anyDue = db.values(`SELECT 1 FROM push_config WHERE task_id = ? AND state = ${DUE} LIMIT 1`);
+    this.#last = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1 OFFSET ?");
+    this.#ofOwner = db.values("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
+    this.#count = db.command(
+      "INSERT INTO push_owner (tenant, owner, configs) VALUES (?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET configs = configs + excluded.configs",
+    );
+    this.#forget = db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0");
+    this.#counted = db.values(`SELECT count(*) FROM push_config WHERE task_id = ? AND state <> ${IDLE}`);
+    this.#due = db.rows(
+      `SELECT ${CLAIMED_COLUMNS} FROM push_config p INDEXED BY push_due CROSS JOIN head h ON h.task_id = p.task_id ` +
+        `WHERE p.state = ${DUE} AND p.holder IS NULL AND p.at <= ? ORDER BY p.at LIMIT ?`,
+    );
+    this.#held = db.rows(
+      `SELECT ${CLAIMED_COLUMNS} FROM push_config p INDEXED BY push_held CROSS JOIN head h ON h.task_id = p.task_id ` +
+        "WHERE p.holder = ?",
+    );
+    this.#claim = db.command("UPDATE push_config SET holder = ?, claim = ? WHERE id = ?");
+    this.#putOff = db.command("UPDATE push_config SET at = ? WHERE id = ?");
+    this.#release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
   }
 
-  put({ taskId, configId, bytes }: WriteRequest<"putPushConfig">): WriteResult<"putPushConfig"> {
-    return this.#put.run(configId, bytes, taskId).changes > 0 ? "put" : "no-task";
+  /** Checks what an append brings, before anything is changed. @throws StoreError `too-many-push-configs` */
+  check({ head, pushConfig }: AppendWrite, isThere: boolean): void {
+    if (pushConfig === undefined) return;
+    const known = isThere ? this.#row(head.taskId, pushConfig.configId) : undefined;
+    const tooManyOf = known === undefined ? this.#tooManyOf({ ...head, finished: false }, pushConfig) : undefined;
+    if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
+  }
+
+  /**
+   * Makes what is idle of a task due, and puts what its append brings.
+   * @param pushed what its head said before
+   */
+  appended({ head, expected, finishes, pushConfig, time }: AppendWrite, pushed: number): void {
+    const { taskId } = head;
+    if (pushed !== NONE) this.#advance.run(time, taskId);
+    const task = { ...head, finished: finishes, pushed };
+    if (pushConfig !== undefined) this.#put(task, pushConfig, expected, time);
+    else if (finishes) this.#remark(task);
+  }
+
+  put(request: WriteRequest<"putPushConfig">): WriteResult<"putPushConfig"> {
+    const task = this.#task(request.taskId);
+    if (task === undefined) return "no-task";
+    const isNew = this.#row(task.taskId, request.configId) === undefined;
+    const tooManyOf = isNew ? this.#tooManyOf(task, request) : undefined;
+    if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
+    this.#put(task, request, task.position, request.now);
+    return "put";
   }
 
   delete({ taskId, configId }: WriteRequest<"deletePushConfig">): void {
-    this.#delete.run(taskId, configId);
+    const row = this.#row(taskId, configId);
+    if (row === undefined) return;
+    this.#delete.run(row.id);
+    if (counts(row.delivery.state, row.task.finished)) this.#countMore(row.task, -1);
+    this.#remark(row.task);
   }
-}
 
-/** What this store cannot do yet. */
-export async function missing(): Promise<never> {
-  throw new StoreError("failed", "This store does not deliver push notifications yet.");
+  claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedDelivery[] {
+    const { holder, now, limit, avoid, again = false } = request;
+    for (const gone of leases.giveUp(request)) this.#release.run(gone);
+    const claimed: ClaimedDelivery[] = [];
+    const take = (row: ClaimedRow): void => {
+      const claim = this.#claims++;
+      this.#claim.run(holder, claim, row[0]);
+      claimed.push(toClaimed(row, claim));
+    };
+    if (again) for (const row of this.#held.all(holder)) take(row);
+    // What is taken or put off is not found again.
+    for (let left = MAX_PUT_OFF; claimed.length < limit && left > 0; ) {
+      const rows = this.#due.all(now, limit - claimed.length);
+      if (rows.length === 0) break;
+      for (const row of rows) {
+        const until = avoid?.get(row[5]) ?? now;
+        if (until <= now) {
+          take(row);
+          continue;
+        }
+        this.#putOff.run(until, row[0]);
+        left--;
+      }
+    }
+    return claimed;
+  }
+
+  savePosition(request: WriteRequest<"savePushPosition">): WriteResult<"savePushPosition"> {
+    const row = this.#claimed(request);
+    if (row === undefined) return "lost";
+    const delivery = advanced(row.delivery, request.position);
+    if (delivery !== row.delivery) this.#saveRow(row, delivery, row.holder, row.claim);
+    return "saved";
+  }
+
+  settle(request: WriteRequest<"settleDelivery">): WriteResult<"settleDelivery"> {
+    const row = this.#claimed(request);
+    if (row === undefined) return "lost";
+    const moved = advanced(row.delivery, request.position);
+    const delivery = settled(moved, request.outcome, row.task.position);
+    if (delivery === undefined) {
+      this.#saveRow(row, moved, row.holder, row.claim);
+      return "more";
+    }
+    this.#change(row, delivery);
+    return "settled";
+  }
+
+  /** Those of the named ones that were given up. */
+  redrive({ now, keys = [] }: WriteRequest<"redriveDeliveries">): WriteResult<"redriveDeliveries"> {
+    let count = 0;
+    for (const { taskId, configId } of keys) {
+      const row = this.#row(taskId, configId);
+      if (row?.delivery.state !== DEAD) continue;
+      this.#change(row, redriven(row.delivery, now));
+      count++;
+    }
+    return count;
+  }
+
+  /** Counts those of a task that is removed no more; it has none that is due. */
+  removed(task: { readonly taskId: string; readonly tenant: string; readonly owner: string }): void {
+    this.#countMore(task, -(this.#counted.get(task.taskId) ?? 0));
+  }
+
+  #put(task: PushedTask, config: NewPushConfig, position: number, now: number): void {
+    const { configId, target, bytes } = config;
+    const row = this.#row(task.taskId, configId);
+    const delivery = deliveryFrom(row?.delivery.position ?? position, task.position, now);
+    if (row === undefined) {
+      this.#insert.run(task.taskId, configId, target, position, delivery.state, now, bytes);
+      if (counts(delivery.state, task.finished)) this.#countMore(task, 1);
+      this.#remark(task);
+      return;
+    }
+    this.#replace.run(target, bytes, row.id);
+    this.#change({ ...row, task }, delivery);
+  }
+
+  /** Ends a claim, if there is one, with what is stored from now on. */
+  #change(row: PushRow, delivery: Delivery): void {
+    const { task } = row;
+    this.#saveRow(row, delivery, null, null);
+    const more = Number(counts(delivery.state, task.finished)) - Number(counts(row.delivery.state, task.finished));
+    if (more !== 0) this.#countMore(task, more);
+    this.#remark(task);
+  }
+
+  #saveRow({ id }: PushRow, delivery: Delivery, holder: string | null, claim: number | null): void {
+    const { position, state, at, attempts, failingSince = null, failure = null } = delivery;
+    this.#save.run(position, state, at, attempts, failingSince, failure, holder, claim, id);
+  }
+
+  #claimed({ key, holder, claim }: DeliveryProgress): PushRow | undefined {
+    const row = this.#find(key);
+    return row?.holder === holder && row.claim === claim ? row : undefined;
+  }
+
+  #find({ taskId, configId }: PushConfigKey): PushRow | undefined {
+    return this.#row(taskId, configId);
+  }
+
+  /** Says in the head of a task what it has. */
+  #remark({ taskId, finished, pushed }: Pick<PushedTask, "taskId" | "finished" | "pushed">): void {
+    const next = finished && this.#anyDue.get(taskId) !== undefined ? UNDELIVERED : this.#any.get(taskId) ? SOME : NONE;
+    if (next !== pushed) this.#mark.run(next, taskId);
+  }
+
+  #tooManyOf(
+    task: Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">,
+    { maxPerTask, maxPerOwner }: NewPushConfig,
+  ): "task" | "owner" | undefined {
+    if (maxPerTask < 1 || this.#last.get(task.taskId, maxPerTask - 1) !== undefined) return "task";
+    if (task.finished) return undefined;
+    return (this.#ofOwner.get(task.tenant, task.owner) ?? 0) >= maxPerOwner ? "owner" : undefined;
+  }
+
+  #countMore({ tenant, owner }: Pick<PushedTask, "tenant" | "owner">, more: number): void {
+    if (more === 0) return;
+    this.#count.run(tenant, owner, more);
+    if (more < 0) this.#forget.run(tenant, owner);
+  }
 }

@@ -1,4 +1,7 @@
 import {
+  type ClaimDeliveries,
+  type DeadDelivery,
+  type DeadDeliveryRequest,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -17,6 +20,7 @@ import {
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
+import { type DeadQuery, deadQuery, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
 import { readEntries } from "./segment.js";
 
@@ -47,6 +51,9 @@ export class Reader {
   readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Query<[string, string], ConfigRow>;
   readonly #configs: Query<[string, string, number], ConfigRow>;
+  readonly #due: Query<[number], number>;
+  readonly #isHeld: Query<[string], number>;
+  readonly #dead: DeadQuery;
   readonly #lists = new Map<string, ListStatements>();
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
@@ -80,6 +87,13 @@ export class Reader {
       "SELECT task_id, lease_turn, lease_attempt FROM head INDEXED BY head_leased WHERE lease_holder = ? AND task_id > ? " +
         "ORDER BY task_id LIMIT ?",
     );
+    this.#due = db.values<[number], number>(
+      "SELECT at FROM push_config INDEXED BY push_due WHERE state = 1 AND holder IS NULL AND at > ? ORDER BY at LIMIT 1",
+    );
+    this.#isHeld = db.values<[string], number>(
+      "SELECT 1 FROM push_config INDEXED BY push_held WHERE holder > '' AND holder <> ? LIMIT 1",
+    );
+    this.#dead = deadQuery(db);
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
     this.#config = db.rows<[string, string], ConfigRow>(`${config} AND config_id = ?`);
     this.#configs = db.rows<[string, string, number], ConfigRow>(
@@ -159,6 +173,25 @@ export class Reader {
   listPushConfigs(taskId: string, after: string, limit: number): { configId: string; config: StoredPushConfig }[] {
     return this.#look("listPushConfigs", () =>
       this.#configs.all(taskId, after, limit).map((row) => ({ configId: row[0], config: toConfig(row) })),
+    );
+  }
+
+  nextDelivery(): number | undefined {
+    return this.#look("nextDelivery", () => this.#due.get(Number.MIN_SAFE_INTEGER));
+  }
+
+  /** Whether a claim can find anything: what is due, or what another process holds that may be gone. */
+  mayClaimDeliveries({ now, holder, again }: ClaimDeliveries): boolean {
+    return this.#look("claimDeliveries", () => {
+      const next = this.#due.get(Number.MIN_SAFE_INTEGER);
+      return again === true || (next !== undefined && next <= now) || this.#isHeld.get(holder) !== undefined;
+    });
+  }
+
+  listDeadDeliveries({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] {
+    const { taskId = "", configId = "" } = after ?? {};
+    return this.#look("listDeadDeliveries", () =>
+      this.#dead.all(taskId, configId, tenant ?? null, owner ?? null, limit).map(toDead),
     );
   }
 

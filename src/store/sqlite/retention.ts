@@ -1,6 +1,7 @@
 import { INCREMENTAL, PAGE_BYTES } from "./connection.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
+import type { PushConfigs } from "./push-configs.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
 
 /** Tables whose rows of a task are few and small, and go with it. */
@@ -19,7 +20,7 @@ const STEP_PAGES = 256;
 const SPARE_PAGES = 4_096;
 const SPARE_PART = 8;
 
-type FinishedRow = [taskId: string, tenant: string, owner: string, state: number];
+type FinishedRow = [taskId: string, tenant: string, owner: string, state: number, pushed: number];
 
 /**
  * Removes what is over and old enough, the oldest first. A task is gone with its head; what is left of a large one
@@ -28,6 +29,7 @@ type FinishedRow = [taskId: string, tenant: string, owner: string, state: number
  */
 export class Retention {
   readonly #counters: Counters;
+  readonly #pushes: PushConfigs;
   readonly #finished: Query<[number, number], FinishedRow>;
   readonly #removals: readonly Command<[string]>[];
   readonly #garbage: Query<[], string>;
@@ -42,15 +44,16 @@ export class Retention {
   /** Bytes that were given back since the last `takeGivenBack`. */
   #givenBack = 0;
 
-  constructor(db: Database, counters: Counters) {
+  constructor(db: Database, counters: Counters, pushes: PushConfigs) {
     this.#db = db;
+    this.#pushes = pushes;
     this.#free = db.values("PRAGMA freelist_count");
     this.#pages = db.values("PRAGMA page_count");
     this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#counters = counters;
     this.#finished = db.rows<[number, number], FinishedRow>(
-      "SELECT task_id, tenant, owner, state FROM head INDEXED BY head_finished WHERE finished_at < ? " +
-        "ORDER BY finished_at LIMIT ?",
+      "SELECT task_id, tenant, owner, state, pushed FROM head INDEXED BY head_finished " +
+        "WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?",
     );
     this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
     this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
@@ -68,7 +71,8 @@ export class Retention {
     }
     const rows = this.#finished.all(before, limit);
     let more = false;
-    for (const [taskId, tenant, owner, state] of rows) {
+    for (const [taskId, tenant, owner, state, pushed] of rows) {
+      if (pushed > 0) this.#pushes.removed({ taskId, tenant, owner });
       for (const removal of this.#removals) removal.run(taskId);
       this.#counters.add({ tenant, owner }, state, -1);
       if (this.#sweep(taskId, budget)) continue;

@@ -4,6 +4,8 @@ import type {
   IdempotencyKey,
   IdempotencyRecord,
   Lease,
+  NewPushConfig,
+  StoreError,
   StoreErrorKind,
   TaskRow,
   TaskStore,
@@ -19,6 +21,10 @@ export type WriteMethod =
   | "setLease"
   | "putPushConfig"
   | "deletePushConfig"
+  | "claimDeliveries"
+  | "savePushPosition"
+  | "settleDelivery"
+  | "redriveDeliveries"
   | "removeFinished";
 
 /** What such a method takes, as the seam says it. */
@@ -58,6 +64,9 @@ export interface AppendWrite {
   readonly lease: Lease | undefined;
   readonly segments: readonly Segment[];
   readonly send: (IdempotencyKey & IdempotencyRecord) | undefined;
+  readonly pushConfig: NewPushConfig | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
 }
 
 /** One change of the file. */
@@ -68,6 +77,7 @@ export interface CarriedError {
   readonly kind: StoreErrorKind;
   readonly message: string;
   readonly remembered: IdempotencyRecord | undefined;
+  readonly tooManyOf: StoreError["tooManyOf"];
 }
 
 /** What became of one write: the method's result, or why it was refused. */

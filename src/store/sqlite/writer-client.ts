@@ -311,6 +311,6 @@ function isBulk(entries: readonly Uint8Array[]): boolean {
 function settle(caller: Caller, answer: Answer | undefined): void {
   if (answer === undefined) return caller.resolve(undefined);
   if ("result" in answer) return caller.resolve(answer.result);
-  const { kind, message, remembered } = answer.error;
-  caller.reject(new StoreError(kind, message, remembered === undefined ? {} : { remembered }));
+  const { kind, message, remembered, tooManyOf } = answer.error;
+  caller.reject(new StoreError(kind, message, { remembered, tooManyOf }));
 }

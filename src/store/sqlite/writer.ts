@@ -152,9 +152,9 @@ function toReply(outcomes: readonly Outcome[]): Reply {
   let failed = false;
   outcomes.forEach((outcome, index) => {
     if ("error" in outcome) {
-      const { kind, message, remembered } = outcome.error;
+      const { kind, message, remembered, tooManyOf } = outcome.error;
       failed ||= kind === "unavailable";
-      answers.set(index, { error: { kind, message, remembered } });
+      answers.set(index, { error: { kind, message, remembered, tooManyOf } });
     } else if (outcome.result !== undefined) {
       answers.set(index, outcome);
     }

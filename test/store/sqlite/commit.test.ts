@@ -47,7 +47,8 @@ function append(named: Partial<TaskHead> & Pick<TaskHead, "taskId">, expected = 
   writeEntries(bytes, 0, entries);
   const finishes = head.state === 3;
   const segments = [{ count: entries.length, bytes }];
-  return { method: "append", head, expected, finishes, segments, send: undefined, fence: undefined, lease: undefined };
+  const nothing = { send: undefined, fence: undefined, lease: undefined, pushConfig: undefined };
+  return { method: "append", head, expected, finishes, segments, time: head.statusTime, ...nothing };
 }
 
 function kinds(outcomes: readonly Outcome[]): unknown[] {

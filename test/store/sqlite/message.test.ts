@@ -32,13 +32,20 @@ const append: fc.Arbitrary<AppendRequest> = fc
       fc.record({ tenant: text, owner: text, key: text, fingerprint: text, taskId: text, position: fc.nat(9) }),
       { nil: undefined },
     ),
+    time: fc.option(time, { nil: undefined }),
+    pushConfig: fc.option(
+      fc.record({ configId: text, target: text, maxPerTask: fc.nat(9), maxPerOwner: fc.nat(9), bytes }),
+      { nil: undefined },
+    ),
   })
-  .map(({ expected, entries, send, fence, lease, ...head }) => ({
+  .map(({ expected, entries, send, fence, lease, time, pushConfig, ...head }) => ({
     head: { ...head, position: expected + entries.length },
     expected,
     entries,
     fence,
     lease,
+    time,
+    pushConfig,
     ...(send && { send }),
   }));
 
@@ -83,11 +90,18 @@ function check(write: Write, sent: Sent): void {
     const request = { taskId, snapshot: { piece: 0, last: true, ...snapshot } };
     return expect(write).toEqual({ method: "saveSnapshot", request });
   }
-  const { head, expected, entries, send, fence, lease } = sent.append;
+  const { head, expected, entries, send, fence, lease, pushConfig, time = head.statusTime } = sent.append;
   const { lease: _, ...row } = head as TaskHead;
   expect(write).toMatchObject({ method: "append", head: row, expected, finishes: head.state === 3 });
   if (write.method !== "append") return;
-  expect({ send: write.send, fence: write.fence, lease: write.lease }).toEqual({ send, fence, lease });
+  const { send: kept, fence: relied, lease: wanted, pushConfig: put, time: at } = write;
+  expect({ kept, relied, wanted, put, at }).toEqual({
+    kept: send,
+    relied: fence,
+    wanted: lease,
+    put: pushConfig,
+    at: time,
+  });
   const read: Uint8Array[] = [];
   for (const segment of write.segments) readEntries(segment, 0, Number.POSITIVE_INFINITY, read);
   expect(read).toEqual(entries);

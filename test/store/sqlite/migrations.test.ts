@@ -60,6 +60,7 @@ describe("migrate()", () => {
       "head",
       "holder",
       "push_config",
+      "push_owner",
       "segment",
       "send",
       "snapshot",
@@ -143,6 +144,7 @@ describe("sqliteStore() with a file of version 1", () => {
     const keep = (facts: object, message: string): number => log.push({ ...facts, message });
     const store = sqliteStore({ path, logger: { debug: keep, info: keep, warn: keep, error: keep } });
     expect(log.slice(0, 1)).toEqual([expect.objectContaining({ path, from: 1, to: SCHEMA_VERSION })]);
+    await store.deletePushConfig({ taskId: "a", configId: "x" });
     await follow(store, heads[0]!, { state: 3 });
     expect((await store.list({ ...OWNER, state: 3, limit: 1 })).total).toBe(3);
     expect(await store.removeFinished({ before: 2_500, limit: 10 })).toBe(2);

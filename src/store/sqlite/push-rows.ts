@@ -1,0 +1,165 @@
+import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
+import type { ClaimedDelivery, DeadDelivery } from "../push-store.js";
+import type { Database, Query } from "./driver/driver.js";
+
+/** What of a configuration and its task decides on a change. */
+export interface PushRow {
+  readonly id: number;
+  readonly delivery: Delivery;
+  readonly holder: string | null;
+  readonly claim: number | null;
+  readonly task: PushedTask;
+}
+
+/** A task, as far as its push configurations go. */
+export interface PushedTask {
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly owner: string;
+  readonly position: number;
+  readonly finished: boolean;
+  /** See `head.pushed` in the migrations. */
+  readonly pushed: number;
+}
+
+type TaskColumns = [
+  taskId: string,
+  tenant: string,
+  owner: string,
+  position: number,
+  finishedAt: number | null,
+  pushed: number,
+];
+
+type RowColumns = [
+  id: number,
+  position: number,
+  state: number,
+  at: number,
+  attempts: number,
+  failingSince: number | null,
+  failure: string | null,
+  holder: string | null,
+  claim: number | null,
+  ...task: TaskColumns,
+];
+
+/** Finds one configuration by its key. */
+export function pushRowQuery(db: Database): (taskId: string, configId: string) => PushRow | undefined {
+  const query = db.rows<[string, string], RowColumns>(
+    "SELECT p.id, p.position, p.state, p.at, p.attempts, p.failing_since, p.failure, p.holder, p.claim, " +
+      "h.task_id, h.tenant, h.owner, h.position, h.finished_at, h.pushed FROM push_config p " +
+      "CROSS JOIN head h ON h.task_id = p.task_id WHERE p.task_id = ? AND p.config_id = ?",
+  );
+  return (taskId, configId) => {
+    const row = query.get(taskId, configId);
+    if (row === undefined) return undefined;
+    const [id, position, state, at, attempts, failingSince, failure, holder, claim, ...task] = row;
+    const delivery: Delivery = {
+      position,
+      // Only what is one of them is written.
+      state: state as DeliveryState,
+      at,
+      attempts,
+      failingSince: failingSince ?? undefined,
+      failure: failure ?? undefined,
+    };
+    return { id, delivery, holder, claim, task: toTask(task) };
+  };
+}
+
+/** Finds a task. */
+export function pushedTaskQuery(db: Database): (taskId: string) => PushedTask | undefined {
+  const query = db.rows<[string], TaskColumns>(
+    "SELECT task_id, tenant, owner, position, finished_at, pushed FROM head WHERE task_id = ?",
+  );
+  return (taskId) => {
+    const row = query.get(taskId);
+    return row && toTask(row);
+  };
+}
+
+function toTask([taskId, tenant, owner, position, finishedAt, pushed]: TaskColumns): PushedTask {
+  return { taskId, tenant, owner, position, finished: finishedAt !== null, pushed };
+}
+
+/** Columns of what is claimed, before the parameters of whoever asks. */
+export const CLAIMED_COLUMNS =
+  "p.id, p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, p.attempts, p.failing_since, p.bytes";
+
+/** A configuration that is claimed, as an array. */
+export type ClaimedRow = [
+  id: number,
+  taskId: string,
+  configId: string,
+  tenant: string,
+  owner: string,
+  target: string,
+  position: number,
+  attempts: number,
+  failingSince: number | null,
+  bytes: Uint8Array,
+];
+
+/** What a row that was claimed stands for. */
+export function toClaimed(row: ClaimedRow, claim: number): ClaimedDelivery {
+  const [, taskId, configId, tenant, owner, target, position, attempts, failingSince, bytes] = row;
+  return {
+    taskId,
+    configId,
+    tenant,
+    owner,
+    target,
+    position,
+    attempts,
+    failingSince: failingSince ?? undefined,
+    claim,
+    // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
+    bytes: new Uint8Array(bytes),
+  };
+}
+
+type DeadRow = [
+  taskId: string,
+  configId: string,
+  tenant: string,
+  owner: string,
+  target: string,
+  position: number,
+  headPosition: number,
+  failure: string | null,
+  failingSince: number | null,
+  at: number,
+  bytes: Uint8Array,
+];
+
+/** Configurations that were given up, behind a key. */
+export type DeadQuery = Query<[string, string, string | null, string | null, number], DeadRow>;
+
+/** Prepares a `DeadQuery`. */
+export function deadQuery(db: Database): DeadQuery {
+  return db.rows(
+    "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position, p.failure, p.failing_since, p.at, " +
+      `p.bytes FROM push_config p INDEXED BY push_dead CROSS JOIN head h ON h.task_id = p.task_id WHERE p.state = ${DEAD} ` +
+      "AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) AND h.owner = coalesce(?, h.owner) " +
+      "ORDER BY p.task_id, p.config_id LIMIT ?",
+  );
+}
+
+/** What such a row stands for. */
+export function toDead(row: DeadRow): DeadDelivery {
+  const [taskId, configId, tenant, owner, target, position, headPosition, failure, failingSince, at, bytes] = row;
+  return {
+    taskId,
+    configId,
+    tenant,
+    owner,
+    target,
+    position,
+    headPosition,
+    failure: failure ?? "",
+    failingSince: failingSince ?? undefined,
+    at,
+    bytes: new Uint8Array(bytes),
+  };
+}

@@ -1,0 +1,32 @@
+import type { DeadDelivery, PushConfigKey } from "../push-store.js";
+
+/** Configurations that one transaction makes due again, so that other writes need not wait long. */
+const STEP = 500;
+
+/** Where to redrive. */
+export interface Redriving {
+  readonly listDead: (after: PushConfigKey | undefined, limit: number) => readonly DeadDelivery[];
+  readonly redrive: (keys: readonly PushConfigKey[]) => Promise<number> | number;
+}
+
+/**
+ * Makes configurations that were given up due again, in steps.
+ * @param keys left out: all that are given up by now
+ * @returns how many
+ */
+export async function redriveInSteps(
+  { listDead, redrive }: Redriving,
+  keys?: readonly PushConfigKey[],
+): Promise<number> {
+  let count = 0;
+  if (keys !== undefined) {
+    for (let first = 0; first < keys.length; first += STEP) count += await redrive(keys.slice(first, first + STEP));
+    return count;
+  }
+  for (let after: PushConfigKey | undefined; ; ) {
+    const dead: readonly DeadDelivery[] = listDead(after, STEP);
+    if (dead.length > 0) count += await redrive(dead.map(({ taskId, configId }) => ({ taskId, configId })));
+    if (dead.length < STEP) return count;
+    after = dead.at(-1);
+  }
+}
