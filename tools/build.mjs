@@ -73,7 +73,8 @@ const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
 /** What an earlier build left behind. */
 for (const folder of ["dist/src", "dist/gen"]) {
-  for (const file of filesIn(folder)) if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file));
+  for (const file of filesIn(folder))
+    if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file), { force: true });
 }
 
 mkdirSync(out, { recursive: true });

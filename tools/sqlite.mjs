@@ -4,10 +4,12 @@
  * compiler, or fail without one. Nor is this a script of the install: npm would warn of it who installs the package. It
  * stays in a folder of its own, so that the next install does not build it again.
  */
-import { lstatSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hold } from "./hold.mjs";
 import { npm } from "./npm.mjs";
 
 const require = createRequire(import.meta.url);
@@ -31,9 +33,15 @@ function works(path) {
   }
 }
 
+/** The same, asked of a new process. */
+function worksElsewhere(path) {
+  const script = `new (require(${JSON.stringify(path)}))(":memory:").close()`;
+  return existsSync(path) && spawnSync(process.execPath, ["--eval", script], { stdio: "ignore" }).status === 0;
+}
+
 function isCurrent() {
   const read = (path) => JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
-  return works(installed) && read(installed).version === read(folder).dependencies[name];
+  return worksElsewhere(installed) && read(installed).version === read(folder).dependencies[name];
 }
 
 /** Builds the package. @return whether it works */
@@ -41,7 +49,7 @@ function build() {
   process.stderr.write("Building better-sqlite3, since this Node.js has no SQLite of its own …\n");
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   const { status, stderr } = npm(["ci", ...quiet], folder, { encoding: "utf8" });
-  if (status === 0 && works(installed)) return true;
+  if (status === 0 && worksElsewhere(installed)) return true;
   process.stderr.write(`${stderr}It cannot be built: it takes a C++ compiler and Python, or Node.js 22.13 or later.\n`);
   return false;
 }
@@ -54,6 +62,14 @@ function linkIt() {
 }
 
 if (!hasSqlite() && !works(link)) {
-  if (isCurrent() || build()) linkIt();
-  else process.exitCode = 1;
+  const release = await hold(join(folder, "..", "..", ".cache", "install-tools-sqlite.pid"));
+  try {
+    // Another build may have put it there meanwhile; what this process found before, Node.js may remember.
+    if (!worksElsewhere(link)) {
+      if (isCurrent() || build()) linkIt();
+      else process.exitCode = 1;
+    }
+  } finally {
+    release();
+  }
 }

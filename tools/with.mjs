@@ -9,17 +9,14 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { hold } from "./hold.mjs";
 import { npm } from "./npm.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const windows = process.platform === "win32";
-
-/** An installation takes seconds; a lock that is older, in milliseconds, was left behind by somebody who was stopped. */
-const STALE_MS = 600_000;
 
 /** Installs the packages of a folder, one process at a time. */
 async function install(folder) {
@@ -28,7 +25,7 @@ async function install(folder) {
   const mark = join(root, folder, "node_modules", ".installed");
   const isInstalled = () => existsSync(mark) && readFileSync(mark, "utf8") === wanted;
   if (isInstalled()) return;
-  const release = await hold(join(root, ".cache", `install-${folder.replaceAll(/[\\/]/g, "-")}`));
+  const release = await hold(join(root, ".cache", `install-${folder.replaceAll(/[\\/]/g, "-")}.pid`));
   try {
     if (isInstalled()) return;
     process.stderr.write(`Installing what is needed in ${folder} …\n`);
@@ -41,22 +38,6 @@ async function install(folder) {
     writeFileSync(mark, wanted);
   } finally {
     release();
-  }
-}
-
-/** Waits for a folder that only one process can make. Gives what removes it. */
-async function hold(path) {
-  mkdirSync(dirname(path), { recursive: true });
-  for (;;) {
-    try {
-      mkdirSync(path);
-      return () => rmSync(path, { recursive: true, force: true });
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
-      const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-      if (Date.now() - since > STALE_MS) rmSync(path, { recursive: true, force: true });
-      await setTimeout(200);
-    }
   }
 }
 

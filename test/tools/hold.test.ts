@@ -1,0 +1,82 @@
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const tools = fileURLToPath(new URL("../../tools", import.meta.url));
+let place = "";
+
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), "parley-tools-"));
+});
+afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number | null; stderr: string }> {
+  const child = spawn(process.execPath, args, {
+    cwd: place,
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, ...env },
+  });
+  let stderr = "";
+  child.stderr.on("data", (text) => (stderr += String(text)));
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stderr })));
+}
+
+describe("hold()", () => {
+  const script = `
+    import { appendFileSync } from "node:fs";
+    import { hold } from ${JSON.stringify(join(tools, "hold.mjs"))};
+    const release = await hold("cache/it.pid");
+    appendFileSync("log", "begin ");
+    for (const until = Date.now() + 100; Date.now() < until; );
+    appendFileSync("log", "end ");
+    if (process.argv.includes("die")) process.kill(process.pid, "SIGKILL");
+    release();`;
+  const holder = (...more: string[]): ReturnType<typeof run> =>
+    run(["--input-type=module", "--eval", script, "--", ...more]);
+
+  it("lets processes in one after the other, and one that dies holds nothing", async () => {
+    await Promise.all([holder(), holder("die"), holder(), holder("die"), holder()]);
+    expect(readFileSync(join(place, "log"), "utf8")).toBe("begin end ".repeat(5));
+    await holder();
+    expect(existsSync(join(place, "cache/it.pid"))).toBe(false);
+  });
+
+  it("does not wait for who was ended before he could write who he is", async () => {
+    mkdirSync(join(place, "cache"));
+    writeFileSync(join(place, "cache/it.pid"), "");
+    utimesSync(join(place, "cache/it.pid"), 1, 1);
+    expect((await holder()).code).toBe(0);
+  });
+});
+
+describe.skipIf(isBuiltin("node:sqlite"))("two first builds at once, where Node.js has no SQLite", () => {
+  // Stands for npm: takes its time, as a compiler does, and removes what is there first.
+  const npm = `
+    const { appendFileSync, mkdirSync, rmSync, writeFileSync } = require("node:fs");
+    appendFileSync("../../installs", "1");
+    rmSync("node_modules", { recursive: true, force: true });
+    mkdirSync("node_modules/better-sqlite3", { recursive: true });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    writeFileSync("node_modules/better-sqlite3/package.json", JSON.stringify({ main: "it.js", version: process.env.WANTED }));
+    writeFileSync("node_modules/better-sqlite3/it.js", "module.exports = class { close() {} };");`;
+
+  it("install it once, and both have it", async () => {
+    for (const file of ["hold.mjs", "npm.mjs", "sqlite.mjs", "sqlite/package.json", "sqlite/package-lock.json"])
+      cpSync(join(tools, file), join(place, "tools", file));
+    mkdirSync(join(place, "node_modules"));
+    writeFileSync(join(place, "npm.js"), npm);
+    const { dependencies } = JSON.parse(readFileSync(join(tools, "sqlite/package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    const env = { npm_execpath: join(place, "npm.js"), WANTED: dependencies["better-sqlite3"] };
+    const build = (): ReturnType<typeof run> => run(["tools/sqlite.mjs"], env);
+    const [one, two] = await Promise.all([build(), build()]);
+    expect([one.code, two.code], one.stderr + two.stderr).toEqual([0, 0]);
+    expect(readFileSync(join(place, "installs"), "utf8")).toBe("1");
+    expect((await run(["--eval", 'new (require("better-sqlite3"))()'])).code).toBe(0);
+  });
+});
