@@ -24,6 +24,8 @@ export interface HttpResponse {
   readonly trailers?: HeaderPairs | undefined;
   /** What of the request never became a call; for the access log, and not sent. */
   readonly refusals?: readonly Refusal[] | undefined;
+  /** Tells of those that are found while the body is made. */
+  readonly laterRefusals?: ((hear: (refusal: Refusal) => void) => void) | undefined;
 }
 
 /**

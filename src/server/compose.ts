@@ -93,7 +93,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     draining: () => lifecycle.readiness === "draining",
   });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
-  const refused = settings.accessLog ? refusalLog(logger) : undefined;
+  const refused = settings.accessLog ? refusalLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused };
@@ -116,9 +116,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
       cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
       headers: { "x-content-type-options": "nosniff", ...parts.headers },
     });
-    return refused === undefined
-      ? answering
-      : withRefusals(answering, { log: refused, addressOf: (request) => proxies.addressOf(request) });
+    return refused === undefined ? answering : withRefusals(answering, refused);
   };
   return {
     binding,

@@ -94,6 +94,10 @@ export async function openServer(settings: Settings): Promise<Server> {
     logger,
     handler,
     connections,
+    refused:
+      components.refused &&
+      (({ peer, code, status }) =>
+        components.refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } })),
     ...(tls && { tls }),
   }).catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, { host, port: settings.port, option: "port (--port)" });

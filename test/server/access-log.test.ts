@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Logger } from "../../src/core/log.js";
@@ -181,6 +182,50 @@ describe("a request that is refused before it is a call", () => {
     expect(codes.toSorted()).toEqual(["- INVALID_REQUEST", "- METHOD_NOT_FOUND", "GetTask TASK_NOT_FOUND"]);
   });
 
+  it("has a line for each of a batch that is refused when the first of it has left", async () => {
+    const get = { jsonrpc: "2.0", id: 1, method: "GetTask", params: { id: "nope" } };
+    const batch = [
+      { ...get, id: "x".repeat(140_000) },
+      { ...get, method: "SendMessage", params: 7 },
+      { ...get, id: 2 },
+    ];
+    const large = await createServer({
+      ...options,
+      limits: {},
+      store: memoryStore(),
+      port: 0,
+      grpcPort: false,
+      accessLog: true,
+    });
+    const sent = { method: "POST", headers: json, body: JSON.stringify(batch) };
+    expect((await (await fetch(large.url, sent)).text()).length).toBeGreaterThan(140_000);
+    const codes = lines.map(({ method, code }) => `${method} ${code}`);
+    expect(codes.toSorted()).toEqual([
+      "GetTask TASK_NOT_FOUND",
+      "GetTask TASK_NOT_FOUND",
+      "SendMessage INVALID_PARAMS",
+    ]);
+    await large.close({ graceMs: 0 });
+  });
+
+  it.each([
+    ["that is none", "NONSENSE\r\n\r\n", { code: "HPE_INVALID_METHOD", status: 400 }],
+    [
+      "with too many headers",
+      `GET / HTTP/1.1\r\nx: ${"y".repeat(40_000)}\r\n\r\n`,
+      { code: "HPE_HEADER_OVERFLOW", status: 431 },
+    ],
+  ])("has a line where Node.js refuses it: a request %s", async (_what, bytes, expected) => {
+    const socket = connect(server.port, "127.0.0.1");
+    let answer = "";
+    socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
+    socket.on("error", () => {});
+    socket.write(bytes);
+    await once(socket, "close");
+    expect(answer).toContain(`HTTP/1.1 ${expected.status} `);
+    await expect.poll(() => lines).toEqual([{ method: "-", binding: "http", peer: "127.0.0.1", ...expected }]);
+  });
+
   it("names the client of a trusted proxy", async () => {
     await fetch(`${server.url}/nowhere`, { headers: { "x-forwarded-for": "192.0.2.7" } });
     await expect.poll(() => lines.map(({ peer }) => peer)).toEqual(["192.0.2.7"]);
@@ -195,9 +240,14 @@ describe("a request that is refused before it is a call", () => {
 });
 
 describe("a call of gRPC that is refused before it is a call", () => {
-  const call = (method: string, bytes: string, headers: Record<string, string> = {}): Promise<unknown> =>
+  const call = (
+    method: string,
+    bytes: string,
+    headers: Record<string, string> = {},
+    port = server.grpcPort,
+  ): Promise<unknown> =>
     new Promise((resolve) => {
-      const client = new Client(`127.0.0.1:${server.grpcPort}`, credentials.createInsecure());
+      const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
       const pass = (value: Buffer): Buffer => value;
       const metadata = new Metadata();
       for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
@@ -219,6 +269,19 @@ describe("a call of gRPC that is refused before it is a call", () => {
   ])("has a line: %s", async (_what, send, expected) => {
     await send();
     expect(await line()).toMatchObject({ ...expected, binding: "grpc" });
+  });
+
+  it.each([
+    ["with bytes that are none", "GetTask", "\xff", "INVALID_ARGUMENT"],
+    ["that is too large", "GetTask", "x".repeat(3_000), "RESOURCE_EXHAUSTED"],
+  ])("has a line on the HTTP port as well: %s", async (_what, method, bytes, code) => {
+    await call(method, bytes, {}, server.port);
+    expect(await line()).toMatchObject({ method, code, binding: "grpc" });
+  });
+
+  it("names the client of a trusted proxy", async () => {
+    await call("Nothing", "", { "x-forwarded-for": "192.0.2.7" });
+    await expect.poll(() => lines.map(({ peer }) => peer)).toEqual(["192.0.2.7"]);
   });
 });
 

@@ -44,21 +44,29 @@ export async function answer(
   };
   try {
     const answering = { request, failed, stalledMs: options.limits.stalledReaderMs };
-    const [response, first] = await responseOf(await handler(universal), answering);
+    const universalAnswer = await handler(universal);
+    const [response, first] = await responseOf(universalAnswer, answering);
     if (options.refused === undefined || hasCalled(values)) return response;
-    return { ...response, refusals: [{ binding: BINDING, method, reason: reasonOf(response.status, first) }] };
+    const reason = reasonOf(universalAnswer, first);
+    return { ...response, refusals: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
   } catch (error) {
     failed(error);
     return { status: 500 };
   }
 }
 
-/** Why Connect refused a call itself: HTTP has a status for it, or the one piece of the body has the reason. */
-function reasonOf(status: number, body: Uint8Array | undefined): Refusal["reason"] {
+/**
+ * Why Connect refused a call itself: HTTP has a status for it, gRPC has it in its trailers, or the one piece of the body has the reason.
+ */
+function reasonOf(
+  { status, header, trailer }: UniversalServerResponse,
+  body: Uint8Array | undefined,
+): Refusal["reason"] {
   if (status === 415) return "MEDIA_TYPE_NOT_SUPPORTED";
   const text = new TextDecoder().decode(body?.subarray(0, 1024));
   const code = /"code":"([a-z_]+)"/.exec(text)?.[1]?.toUpperCase();
-  const number = Number(/grpc-status: *(\d+)/i.exec(text)?.[1]);
+  const inHead = new Headers(trailer).get(GRPC_STATUS) ?? new Headers(header).get(GRPC_STATUS);
+  const number = Number(inHead ?? /grpc-status: *(\d+)/i.exec(text)?.[1]);
   const names = Object.keys(StatusCode) as StatusName[];
   return names.find((name) => name === code || StatusCode[name] === number);
 }
@@ -72,6 +80,7 @@ const noTrailers = lazy(
   () => new A2AError("METHOD_NOT_FOUND", "gRPC is not served here, which needs trailers; gRPC-Web is."),
 );
 
+const GRPC_STATUS = "grpc-status";
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 

@@ -117,8 +117,8 @@ class CallMethod implements ServedMethod, Request {
 
   /** A call whose request could not be read. */
   #refuse(exchange: Exchange, error: A2AError): void {
-    const { binding, peer } = exchange;
-    this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, peer: peer.address });
+    const { binding } = exchange;
+    this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
     exchange.fail(statusOf(error));
   }
 }

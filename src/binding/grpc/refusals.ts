@@ -30,7 +30,8 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
   stream.once("close", () => {
     if ((stream as Marked)[calledKey]) return;
     const ms = Math.round(performance.now() - began);
-    refused({ binding: "grpc", code: codeOf(stream), ms, path, peer: peer.address });
+    const header = (name: string): string | undefined => headers[name]?.toString();
+    refused({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header } });
   });
 }
 

@@ -2,7 +2,7 @@ import { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import { PiecesBody, writePieces } from "../../http/pieces.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse } from "../../http/response.js";
+import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import type { Calls, Member } from "./calls.js";
@@ -42,6 +42,9 @@ export class Batch implements BodySource {
   #isFull = false;
   /** The answer is written member by member. */
   #hasBegun = false;
+  /** What was refused since, until somebody hears of it. */
+  readonly #refusals: Refusal[] = [];
+  #hear: ((refusal: Refusal) => void) | undefined;
   #begun: (response: HttpResponse) => void = () => {};
   /** Where it is written to; undefined where nobody reads it. */
   readonly #writer: Promise<BodyWriter | undefined>;
@@ -116,8 +119,14 @@ export class Batch implements BodySource {
       this.#waiting.push({ place: member.place, response });
       return undefined;
     }
+    if (this.#hasBegun) for (const refusal of response.refusals ?? []) this.#refused(refusal);
     const before = this.#hasBegun ? "," : this.#begin(response);
     return this.#write([before], isLarge ? body.pieces : [body]);
+  }
+
+  #refused(refusal: Refusal): void {
+    if (this.#hear === undefined) this.#refusals.push(refusal);
+    else this.#hear(refusal);
   }
 
   /** What waits, in the order of the members. */
@@ -130,8 +139,12 @@ export class Batch implements BodySource {
     this.#hasBegun = true;
     const together = this.#together();
     this.#waiting = [];
-    const { status, headers = [] } = joined([...together, response]);
-    this.#begun({ status, headers, type: JSON_TYPE, body: this });
+    const { status, headers = [], refusals } = joined([...together, response]);
+    const laterRefusals = (hear: (refusal: Refusal) => void): void => {
+      this.#hear = hear;
+      for (const refusal of this.#refusals.splice(0)) hear(refusal);
+    };
+    this.#begun({ status, headers, type: JSON_TYPE, body: this, refusals, laterRefusals });
     return `[${together.map(({ body }) => `${body},`).join("")}`;
   }
 

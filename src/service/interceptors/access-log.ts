@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Peer } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { type Answer, type Interceptor, type Invocation, isStream } from "../invoke.js";
@@ -34,8 +35,13 @@ export interface RefusedRequest {
   readonly status?: number;
   readonly ms?: number;
   readonly path?: string;
-  /** Address of the client. */
-  readonly peer: string;
+  readonly from: RefusedFrom;
+}
+
+/** Where a refused request came from: its connection, and what a proxy may say about it. */
+export interface RefusedFrom {
+  readonly peer: Peer;
+  header(name: string): string | undefined;
 }
 
 /** Logs a request that was refused before it was a call. */
@@ -47,13 +53,15 @@ const MAX_PATH = 200;
 /** The most characters of an id, a tenant or an owner. */
 const MAX_ID = 256;
 
-/** Makes the lines that the access log has of what never became a call. */
-export function refusalLog(logger: Logger): RefusalLog {
-  return ({ binding, method = "-", code = "-", path, ...facts }) => {
-    logger.info(
-      { method, binding, code, ...facts, ...(path !== undefined && { path: path.slice(0, MAX_PATH) }) },
-      "call",
-    );
+/**
+ * Makes the lines that the access log has of what never became a call.
+ *
+ * @param addressOf gives the client's address, also where a trusted proxy stands before it
+ */
+export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RefusalLog {
+  return ({ binding, method = "-", code = "-", path, from, ...facts }) => {
+    const shown = path !== undefined && { path: path.slice(0, MAX_PATH) };
+    logger.info({ method, binding, code, ...facts, ...shown, peer: addressOf(from) }, "call");
   };
 }
 

@@ -174,12 +174,8 @@ function request(grpc: UnaryCall | StreamCall): Message {
 }
 
 /** A call whose request could not be read. */
-function refusedCall(
-  { name: method }: DescMethod,
-  { binding, peer }: Call,
-  { reason: code }: A2AError,
-): RefusedRequest {
-  return { binding, method, code, ms: 0, peer: peer.address };
+function refusedCall({ name: method }: DescMethod, from: Call, { reason: code }: A2AError): RefusedRequest {
+  return { binding: from.binding, method, code, ms: 0, from };
 }
 
 function placeOf(
