@@ -2,7 +2,7 @@
 // runtimes and frameworks, `parley-a2a/testing`, the stores, and for other libraries `parley-a2a/extend` and `parley-a2a/store`.
 export * from "./authors.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
-export type { TlsFiles } from "./http/node/listen.js";
+export type { TlsFiles } from "./http/node/tls.js";
 export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
 export type { DeadLetter, DeadLetterQuery, PushControl } from "./push/control.js";
 export type { PushStatus } from "./push/dispatcher-options.js";
@@ -10,6 +10,7 @@ export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";
 export type { Readiness } from "./server/health.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";
+export type { TlsPaths } from "./server/tls-reload.js";
 export {
   type Answer,
   type Interceptor,

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { TlsFiles } from "../http/node/listen.js";
+import type { TlsFiles } from "../http/node/tls.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { resolveOptions, type ServerOptions } from "../server/options.js";
 import { memoryStore } from "../store/memory/index.js";

@@ -242,6 +242,8 @@ export interface Limits {
   readonly failedAttemptMs: number;
   /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
   readonly maxFailedAddresses: number;
+  /** Between two looks at the TLS files, where they are named (`tls.keyFile`), in milliseconds. Default 10 seconds. */
+  readonly tlsPollMs: number;
   /**
    * Records of one kind (event, reason and limit) from one address and owner that the audit log has at once in each
    * `auditWindowMs`; more are joined to one with their count. Default 10.
@@ -353,6 +355,7 @@ export const defaultLimits: Limits = {
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,
+  tlsPollMs: 10_000,
   maxAuditRecordsPerSource: 10,
   maxAuditRecords: 500,
   auditWindowMs: 10_000,

@@ -44,8 +44,8 @@ export interface NodeComponents {
 
 /** Parts that only a server with ports has. */
 export interface ListenerParts {
-  /** Headers of every answer. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers of every answer over TLS. */
+  readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: InternalServices;
   /** Whether the handler serves `/healthz` and `/readyz`. Default false: a host server has its own. */
@@ -55,12 +55,12 @@ export interface ListenerParts {
 /** Adds the parts that need Node.js to those of `compose`, and connects them. */
 export function composeNode(
   settings: Settings,
-  { headers = {}, infrastructure, health = false }: ListenerParts = {},
+  { secureHeaders = {}, infrastructure, health = false }: ListenerParts = {},
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native } = versions;
   const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
-    headers,
+    secureHeaders,
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });

@@ -21,11 +21,11 @@ import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
 import { cardAt, createCardRoute, createKeysRoute } from "./card-route.js";
-import { createDispatch, type StaticRoute } from "./dispatch.js";
+import { createDispatch, type DispatchOptions, type StaticRoute } from "./dispatch.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import { createPageRoute } from "./page-route.js";
-import { createProxies } from "./proxies.js";
+import { createProxies, type Proxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { PushDelivery } from "./push-delivery.js";
@@ -49,8 +49,8 @@ export interface Components {
 
 /** What differs between runtimes. */
 export interface RuntimeParts {
-  /** Headers of every answer. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers of every answer over TLS. */
+  readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Compressions for calls of Connect and gRPC-Web. Default: none. */
   readonly compressions?: readonly Compression[];
   /** Registers further services with Connect's router. */
@@ -114,7 +114,8 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
       },
       basePath: settings.basePath,
       cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
-      headers: { "x-content-type-options": "nosniff", ...parts.headers },
+      headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
+      forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
     return refused === undefined ? answering : withRefusals(answering, refused);
   };
@@ -157,6 +158,16 @@ async function signPublicCards(
         "unless cardSigning has alsoWithoutEmpty",
     );
   }
+}
+
+/** What a server in the clear says where a trusted proxy says that its client uses TLS. */
+function forwardedHeadersOf(
+  { tls, trust }: Settings,
+  proxies: Proxies,
+  secureHeaders: Readonly<Record<string, string>> = {},
+): DispatchOptions["forwarded"] {
+  if (tls !== undefined || trust === undefined || Object.keys(secureHeaders).length === 0) return undefined;
+  return { headers: secureHeaders, isSecure: (request) => proxies.isSecure(request) };
 }
 
 /** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */

@@ -2,10 +2,12 @@ import type { Socket } from "node:net";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
+import { ConfigurationError } from "../card/faults.js";
 import { within } from "../core/within.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
+import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/control.js";
 import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
@@ -13,6 +15,7 @@ import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.js";
 import { authority } from "./public-address.js";
+import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
 /** Agents on ports of their own. */
 export interface Server {
@@ -45,13 +48,22 @@ export interface Server {
    * still hangs then.
    */
   close(options?: CloseOptions): Promise<void>;
+  /**
+   * Uses other TLS files for new connections on both ports, or reads the named ones again; open connections go on. Whether clients
+   * are asked for certificates (`ca`) does not change.
+   *
+   * @throws ConfigurationError for files that cannot be used, and for a server without TLS; then nothing has changed.
+   */
+  reloadTls(tls?: TlsFiles | TlsPaths): void;
 }
 
 /** How long complete answers may take to reach their clients at the end, in milliseconds. */
 const FLUSH_MS = 1_000;
 
-/** One year, in the seconds of HSTS (RFC 6797, 6.1.1). */
-const HSTS_SECONDS = 31_536_000;
+/** Headers of answers over TLS (RFC 6797, 7.2: never over cleartext). */
+function hstsOf({ hstsMaxAgeSeconds }: Settings): Readonly<Record<string, string>> {
+  return hstsMaxAgeSeconds === 0 ? {} : { "strict-transport-security": `max-age=${hstsMaxAgeSeconds}` };
+}
 
 /**
  * Serves agents on ports of their own. It resolves when both ports are open and recovery after a crash has begun. When it
@@ -80,7 +92,7 @@ export async function openServer(settings: Settings): Promise<Server> {
   infrastructure.setServing(false);
   const components = composeNode(settings, {
     infrastructure,
-    headers: settings.tls === undefined ? {} : { "strict-transport-security": `max-age=${HSTS_SECONDS}` },
+    secureHeaders: hstsOf(settings),
     health: true,
   });
   const { limits, logger, host, tls } = settings;
@@ -189,6 +201,18 @@ function serverOf(
   const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
   const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
+  const ports = [listener, ...(grpc === undefined ? [] : [grpc.server])];
+  const keeper =
+    tls === undefined
+      ? undefined
+      : new TlsKeeper({
+          files: tls,
+          paths: settings.tlsPaths,
+          ports: ports.map((port) => (files) => port.setTls(files)),
+          limits,
+          logger,
+          audit: settings.audit,
+        });
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
     port: listener.port,
@@ -204,7 +228,12 @@ function serverOf(
     },
     onReadiness: (listener) => lifecycle.onReadiness(listener),
     failure: lifecycle.failure,
+    reloadTls: (given) => {
+      if (keeper === undefined) throw new ConfigurationError("Invalid options", ["the server has no tls"]);
+      keeper.reload(given);
+    },
     close: ({ graceMs = limits.shutdownGraceMs } = {}) => {
+      keeper?.end();
       ended ??= inTime(end(graceMs), latest(graceMs));
       return ended;
     },

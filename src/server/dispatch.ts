@@ -28,6 +28,10 @@ export interface DispatchOptions {
   readonly cors: Cors | undefined;
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Headers of the answers to requests that came to a trusted proxy over TLS; undefined where that is not asked. */
+  readonly forwarded?:
+    | { readonly headers: Readonly<Record<string, string>>; readonly isSecure: (request: HttpRequest) => boolean }
+    | undefined;
 }
 
 type Answer = HttpResponse | Promise<HttpResponse>;
@@ -35,10 +39,12 @@ type Answer = HttpResponse | Promise<HttpResponse>;
 /** Finds the static route or binding that answers a request. */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const headers = Object.entries(options.headers).flat();
-  const { cors, basePath, hosts, fallback } = options;
+  const { cors, basePath, hosts, fallback, forwarded } = options;
+  const secureHeaders = [...headers, ...Object.entries(forwarded?.headers ?? {}).flat()];
   return {
     answer: (request) => {
-      const all = cors === undefined ? headers : [...headers, ...cors.headersFor(request)];
+      const own = forwarded?.isSecure(request) === true ? secureHeaders : headers;
+      const all = cors === undefined ? own : [...own, ...cors.headersFor(request)];
       const target = targetOf(request, basePath, all);
       // No binding matches the path `*`.
       request.target = target ?? { path: "*", query: "", mount: basePath, headers: all };

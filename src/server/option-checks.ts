@@ -4,6 +4,7 @@ import { isHost } from "../http/request-origin.js";
 import { pushFaults } from "../push/option-checks.js";
 import { shown } from "./option-kinds.js";
 import { authorityFaults, tlsFaults } from "./tls.js";
+import { readTls, type TlsPaths } from "./tls-reload.js";
 
 // Each function returns what is wrong with the value of an option, as sentences that begin with its name; empty when nothing
 // is. Options from plain JavaScript may have values of any type.
@@ -94,7 +95,12 @@ export function host(name: string, given: string): string[] {
 }
 
 export function tls(_name: string, given: unknown): readonly string[] {
-  return tlsFaults(given);
+  if (typeof given !== "object" || given === null || !("keyFile" in given)) return tlsFaults(given);
+  try {
+    return tlsFaults(readTls(given as TlsPaths));
+  } catch (error) {
+    return [`tls: ${(error as Error).message}`];
+  }
 }
 
 export function push(name: string, given: unknown): readonly string[] {

@@ -53,6 +53,7 @@ export const defaultOptions: Required<
     | "grpcPort"
     | "host"
     | "reflection"
+    | "hstsMaxAgeSeconds"
   >
 > = {
   strictVersion: false,
@@ -70,6 +71,7 @@ export const defaultOptions: Required<
   grpcPort: 50_051,
   host: "127.0.0.1",
   reflection: true,
+  hstsMaxAgeSeconds: 31_536_000,
 };
 
 /** Every option of `createA2A` and `createServer`: a missing or an unknown field does not compile. */
@@ -153,6 +155,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
   reflection: { kind: onOff, help: "describe the service to clients of gRPC that ask", needsPorts: true },
   tls: { kind: codeOnly(checks.tls), needsPorts: true },
+  hstsMaxAgeSeconds: {
+    kind: duration(0, Number.MAX_SAFE_INTEGER, "s"),
+    help: "for how long browsers are to use TLS alone (HSTS); 0s says nothing",
+    needsPorts: true,
+  },
 };
 
 /** Every limit. Its unit follows from its name. */

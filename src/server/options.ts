@@ -10,7 +10,7 @@ import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { EngineOptions } from "../engine/engine.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
-import type { TlsFiles } from "../http/node/listen.js";
+import type { TlsFiles } from "../http/node/tls.js";
 import type { Trust } from "../http/request-origin.js";
 import type { PushOptions } from "../push/options.js";
 import type { Interceptor } from "../service/invoke.js";
@@ -23,6 +23,7 @@ import { defaultOptions, optionTable } from "./option-table.js";
 
 import type { CardGrpc } from "./public-address.js";
 import { tlsWarnings } from "./tls.js";
+import { readTls, type TlsPaths } from "./tls-reload.js";
 
 /** Options of a server of agents, embedded or on ports of its own. */
 export interface A2AOptions extends AgentsInput {
@@ -132,8 +133,16 @@ export interface ServerOptions extends A2AOptions {
   readonly host?: string;
   /** Describes the service to whoever asks over gRPC, on both ports, as grpcurl does. Default true. */
   readonly reflection?: boolean;
-  /** Makes both ports speak TLS, 1.2 or later. Default: cleartext. */
-  readonly tls?: TlsFiles;
+  /**
+   * Makes both ports speak TLS, 1.2 or later. Named files (`keyFile`, `certFile`, `caFile`) are read again when they change, without
+   * a restart; see also `reloadTls`. Default: cleartext.
+   */
+  readonly tls?: TlsFiles | TlsPaths;
+  /**
+   * For how long browsers are to use TLS alone for this host and all its ports, in seconds (HSTS, RFC 6797); 0: it is not said. It is
+   * said over TLS, and where a trusted proxy says that its client uses it. Default 31,536,000, which is a year.
+   */
+  readonly hstsMaxAgeSeconds?: number;
 }
 
 /** Options with their defaults, checked. */
@@ -169,6 +178,9 @@ export interface Settings {
   readonly port: number;
   readonly grpcPort: number | undefined;
   readonly tls: TlsFiles | undefined;
+  /** Where they come from, if that is known. */
+  readonly tlsPaths: TlsPaths | undefined;
+  readonly hstsMaxAgeSeconds: number;
   readonly reflection: boolean;
 }
 
@@ -225,7 +237,9 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     host: all.host,
     port: all.port,
     grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
-    tls: all.tls,
+    tls: all.tls && readTls(all.tls),
+    tlsPaths: all.tls !== undefined && "keyFile" in all.tls ? all.tls : undefined,
+    hstsMaxAgeSeconds: all.hstsMaxAgeSeconds,
     reflection: all.reflection,
   };
 }

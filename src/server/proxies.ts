@@ -1,5 +1,5 @@
 import type { Call } from "../core/call.js";
-import { forwardedBy } from "../http/forwarded.js";
+import { type Forwarded, forwardedBy } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
@@ -10,6 +10,8 @@ export interface Proxies {
   readonly intercept: Interceptor;
   /** Address of the client that a request came from. */
   addressOf(request: Pick<HttpRequest, "header" | "peer">): string;
+  /** Whether a trusted proxy says that its client uses TLS. */
+  isSecure(request: Pick<HttpRequest, "header" | "peer">): boolean;
   /** The origin of a call, by its own connection. */
   originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
@@ -17,17 +19,21 @@ export interface Proxies {
 /** @param trust undefined where no proxy is trusted: then every peer is a client. */
 export function createProxies(trust: Trust | undefined): Proxies {
   if (trust === undefined) {
-    return { intercept: (next) => next, originOf: directOriginOf, addressOf: ({ peer }) => peer.address };
+    return {
+      intercept: (next) => next,
+      originOf: directOriginOf,
+      addressOf: ({ peer }) => peer.address,
+      isSecure: () => false,
+    };
   }
   const origins = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
   const originOf = (call: Call): Omit<RequestOrigin, "mount"> => origins.get(call) ?? directOriginOf(call);
+  const saidOf = (request: Pick<HttpRequest, "header" | "peer">): Forwarded | undefined =>
+    forwardedBy({ header: (name: string) => request.header(name), mount: "", ...request.peer }, trust);
   return {
     originOf,
-    addressOf: (request) => {
-      const { peer } = request;
-      const origin = { header: (name: string) => request.header(name), mount: "", ...peer };
-      return forwardedBy(origin, trust)?.client ?? peer.address;
-    },
+    addressOf: (request) => saidOf(request)?.client ?? request.peer.address,
+    isSecure: (request) => saidOf(request)?.proto === "https",
     intercept: (next) => (invocation) => {
       const { call } = invocation;
       const origin = { ...originOf(call), mount: "" };

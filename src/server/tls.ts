@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { TlsFiles } from "../http/node/listen.js";
+import type { TlsFiles } from "../http/node/tls.js";
 
 /**
  * Why a server cannot use TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A key of
@@ -33,13 +33,20 @@ export function authorityFaults(ca: string): string[] {
   return [];
 }
 
-/** What may be intended but is worth a warning: a certificate that is not valid at this time. */
+/**
+ * What may be intended but is worth a warning: a certificate that is not valid at this time, or for little more: two weeks, or a
+ * third of the time that it is valid for.
+ */
 export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): string[] {
   const { validFromDate, validToDate, subject } = datesOf(new X509Certificate(String(cert)));
   if (now > validToDate)
     return [`the TLS certificate of ${subject} expired on ${day(validToDate)}: most clients refuse it`];
   if (now < validFromDate) {
     return [`the TLS certificate of ${subject} is not valid before ${day(validFromDate)}: most clients refuse it`];
+  }
+  const soonMs = Math.min(14 * DAY_MS, (validToDate - validFromDate) / 3);
+  if (validToDate - now < soonMs) {
+    return [`the TLS certificate of ${subject} ends on ${day(validToDate)}: most clients refuse it then`];
   }
   return [];
 }
@@ -72,5 +79,7 @@ function datesOf(certificate: X509Certificate): { validFromDate: number; validTo
   const name = /(?:^|\n)CN=([^\n]+)/.exec(subject ?? "")?.[1] ?? (subject ?? "").replaceAll("\n", ", ");
   return { validFromDate: Date.parse(validFrom), validToDate: Date.parse(validTo), subject: name || "no name" };
 }
+
+const DAY_MS = 24 * 3_600_000;
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10);

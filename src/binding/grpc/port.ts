@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import * as tls from "node:tls";
-import { secureOptions, type TlsFiles } from "../../http/node/listen.js";
+import { secureOptions, type TlsFiles } from "../../http/node/tls.js";
 
 export interface PortOptions {
   /** Name or address to listen on, such as `0.0.0.0` or `::`. */
@@ -19,6 +19,8 @@ export interface Port {
   listen(): Promise<number>;
   /** Takes no new connection; resolves when those that are open have ended. */
   close(): Promise<void>;
+  /** Uses other TLS files for new connections; those that are open go on. For a port that speaks TLS. */
+  setTls(files: TlsFiles): void;
   /** Breaks off what is open. */
   destroy(): void;
 }
@@ -42,6 +44,9 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
   return {
     listen: () => listen(server, options),
     close: () => new Promise((resolve) => server.close(() => resolve())),
+    setTls: (files) => {
+      if ("setSecureContext" in server) (server as tls.Server).setSecureContext(secureOptions(files));
+    },
     destroy: () => {
       for (const socket of sockets) socket.destroy();
     },

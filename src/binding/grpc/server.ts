@@ -6,6 +6,7 @@ import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { peerOf } from "../../http/node/peer.js";
+import type { TlsFiles } from "../../http/node/tls.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
 import { grpcTimeoutMs } from "../../wire/timeout.js";
 import type { ServiceBindingOptions } from "../binding.js";
@@ -41,6 +42,8 @@ export interface GrpcServer {
   listen(): Promise<number>;
   /** What the health service says of the server as a whole and of its service. It begins with true. */
   setServing(serving: boolean): void;
+  /** Uses other TLS files for new connections; those that are open go on. For a server that speaks TLS. */
+  setTls(files: TlsFiles): void;
   /**
    * Says NOT_SERVING, accepts no new connection or call, lets open calls end, and after `graceMs` milliseconds breaks
    * off those that have not. Resolves when all is closed; never rejects.
@@ -79,6 +82,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   let drained: Promise<void> | undefined;
   return {
     listen: () => port.listen(),
+    setTls: (files) => port.setTls(files),
     setServing: (serving) => infrastructure.setServing(serving),
     drain: (graceMs) => {
       infrastructure.setServing(false);

@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { Peer } from "../../core/call.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
@@ -10,18 +10,8 @@ import type { Connections } from "./connections.js";
 import { detectProtocol } from "./detect-protocol.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
 import { peerOf } from "./peer.js";
+import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
-
-/** Key and certificate chain of a TLS server, as PEM. */
-export interface TlsFiles {
-  readonly key: string | Buffer;
-  readonly cert: string | Buffer;
-  /**
-   * Authorities of client certificates, as PEM. With them the server asks clients for a certificate, on both ports; clients without
-   * one of theirs are still served, as far as agents let them (`mutualTls`). Default: clients are not asked.
-   */
-  readonly ca?: string | Buffer;
-}
 
 export interface ListenOptions {
   readonly host: string;
@@ -53,6 +43,8 @@ export interface Listener {
   drain(): void;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
+  /** Uses other TLS files for new connections; those that are open go on. For a port that speaks TLS. */
+  setTls(files: TlsFiles): void;
 }
 
 /**
@@ -88,6 +80,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     port: (server.address() as AddressInfo).port,
     drain,
+    setTls: (files) => {
+      if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
+    },
     close: async (graceMs) => {
       drain();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -160,12 +155,6 @@ function watchRefusals(server: Http1Server, refused: (refused: RefusedByNode) =>
     }
     return Reflect.apply(emit, this, [event, ...given]) as boolean;
   } as typeof emit;
-}
-
-/** What every TLS port has of the files. Who shows no certificate, or one of another authority, is judged by each agent. */
-export function secureOptions({ key, cert, ca }: TlsFiles): SecureContextOptions & TlsOptions {
-  const asking = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
-  return { key, cert, minVersion: "TLSv1.2", ...asking };
 }
 
 /**

@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { ConfigurationError } from "../card/faults.js";
+import type { Audit } from "../core/audit.js";
+import { background } from "../core/background.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { TlsFiles } from "../http/node/tls.js";
+import { tlsFaults, tlsWarnings } from "./tls.js";
+
+/** Files of a TLS server, as PEM. They are looked at every `tlsPollMs`, and used as soon as they have changed. */
+export interface TlsPaths {
+  readonly keyFile: string;
+  readonly certFile: string;
+  /** Authorities of client certificates; see `ca`. */
+  readonly caFile?: string;
+}
+
+/** What the files say. @throws the error of the system for one that cannot be read. */
+export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
+  if (!("keyFile" in tls)) return tls;
+  const { keyFile, certFile, caFile } = tls;
+  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
+  return { key: readFileSync(keyFile), cert: readFileSync(certFile), ...ca };
+}
+
+/** What a keeper is made with. */
+export interface TlsKeeperOptions {
+  /** What the ports were opened with. */
+  readonly files: TlsFiles;
+  /** Where they come from, if that is known. */
+  readonly paths: TlsPaths | undefined;
+  /** Makes a port use other files for its next connections. */
+  readonly ports: readonly ((files: TlsFiles) => void)[];
+  readonly limits: Pick<Limits, "tlsPollMs">;
+  readonly logger: Logger;
+  readonly audit?: Audit | undefined;
+}
+
+/** Once a day a certificate that ends soon is named, in milliseconds. */
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Keeps the TLS files of a server's ports up to date: what has changed is used for new connections, those that are open go on, and
+ * files that cannot be used change nothing.
+ */
+export class TlsKeeper {
+  readonly #options: TlsKeeperOptions;
+  readonly #poll: NodeJS.Timeout | undefined;
+  readonly #daily: NodeJS.Timeout;
+  #paths: TlsPaths | undefined;
+  #files: TlsFiles;
+  /** What was wrong at the last look, and whether it was told. */
+  #fault = { text: "", isTold: true };
+
+  constructor(options: TlsKeeperOptions) {
+    this.#options = options;
+    this.#files = options.files;
+    this.#paths = options.paths;
+    const { tlsPollMs } = options.limits;
+    if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#look(), tlsPollMs));
+    this.#daily = background(setInterval(() => this.#warn(), DAY_MS));
+    this.#tellExpiry();
+  }
+
+  /**
+   * Uses these files, or reads those again that are known.
+   *
+   * @throws ConfigurationError for what cannot be used; then nothing has changed.
+   */
+  reload(given?: TlsFiles | TlsPaths): void {
+    const source = given ?? this.#paths;
+    const faults = source === undefined ? ["tls was given as contents, not as files: give the new contents"] : [];
+    try {
+      if (source !== undefined) this.#use(readTls(source));
+      if (given !== undefined) this.#paths = "keyFile" in given ? given : undefined;
+    } catch (error) {
+      faults.push(faultOf(error));
+    }
+    if (faults.length === 0) return;
+    this.#refused(faults.join("; "));
+    throw new ConfigurationError("The TLS files cannot be used; the ones before stay in use", faults);
+  }
+
+  end(): void {
+    clearInterval(this.#poll);
+    clearInterval(this.#daily);
+  }
+
+  /** Whoever writes two files writes one of them first: only what is still wrong at the next look is told. */
+  #look(): void {
+    if (this.#paths === undefined) return;
+    try {
+      const files = readTls(this.#paths);
+      if (!areSame(files, this.#files)) this.#use(files);
+      this.#fault = { text: "", isTold: true };
+    } catch (error) {
+      const text = faultOf(error);
+      if (text !== this.#fault.text) this.#fault = { text, isTold: false };
+      else if (!this.#fault.isTold) {
+        this.#fault = { text, isTold: true };
+        this.#refused(text);
+      }
+    }
+  }
+
+  /** @throws Error with what is wrong with the files. */
+  #use(files: TlsFiles): void {
+    const faults = [...tlsFaults(files)];
+    if ((files.ca === undefined) !== (this.#files.ca === undefined)) {
+      faults.push("tls: ca comes or goes with a restart alone: clients are asked for certificates or not");
+    }
+    if (faults.length > 0) throw new Error(faults.join("; "));
+    for (const port of this.#options.ports) port(files);
+    this.#files = files;
+    const { logger, audit } = this.#options;
+    logger.info({}, "new TLS files are used for new connections");
+    audit?.record({ event: "tls.reloaded" });
+    this.#warn();
+  }
+
+  #refused(fault: string): void {
+    const { logger, audit } = this.#options;
+    logger.error({ fault }, "new TLS files cannot be used: the ones before stay in use");
+    audit?.record({ event: "tls.reload-failed" });
+  }
+
+  #warn(): void {
+    for (const warning of tlsWarnings(this.#files)) this.#options.logger.warn({}, warning);
+    this.#tellExpiry();
+  }
+
+  #tellExpiry(): void {
+    if (tlsWarnings(this.#files).length > 0) this.#options.audit?.record({ event: "tls.expiring" });
+  }
+}
+
+function faultOf(error: unknown): string {
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  return path === undefined ? message : `${path} cannot be read (${code})`;
+}
+
+function areSame(one: TlsFiles, other: TlsFiles): boolean {
+  const all = (["key", "cert", "ca"] as const).map((name) => [one[name], other[name]] as const);
+  return all.every(([a, b]) =>
+    a === undefined ? b === undefined : b !== undefined && Buffer.from(a).equals(Buffer.from(b)),
+  );
+}
