@@ -130,6 +130,21 @@ describe("createServer()", () => {
     }
   });
 
+  it("says so for as long as asked, and behind a proxy that says https", async () => {
+    const over = async (more: Partial<ServerOptions>, headers: Record<string, string> = {}): Promise<string | null> => {
+      const { port } = await start(more);
+      const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { headers });
+      return answer.headers.get("strict-transport-security");
+    };
+    const https = { "x-forwarded-proto": "https" };
+    const trusting = { trustProxy: "loopback", hstsMaxAgeSeconds: 60 };
+    expect(await over(trusting, https)).toBe("max-age=60");
+    expect(await over(trusting, { "x-forwarded-proto": "http" })).toBeNull();
+    expect(await over(trusting)).toBeNull();
+    expect(await over({ hstsMaxAgeSeconds: 60 }, https)).toBeNull();
+    expect(await over({ ...trusting, hstsMaxAgeSeconds: 0 }, https)).toBeNull();
+  });
+
   it("answers unknown paths with a well-formed error", async () => {
     const { url } = await start();
     const response = await fetch(`${url}/nowhere/at/all/here`);
