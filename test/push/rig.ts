@@ -18,6 +18,7 @@ import type { EnginePushes } from "../../src/engine/pushes.js";
 import { createPushControl, type PushControl } from "../../src/push/control.js";
 import { Dispatcher } from "../../src/push/dispatcher.js";
 import type { DispatcherOptions } from "../../src/push/dispatcher-options.js";
+import type { TargetLookup } from "../../src/push/options.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { TargetGuard } from "../../src/push/target/guard.js";
 import { createPoster } from "../../src/push/target/post.js";
@@ -38,10 +39,12 @@ export const quick: Limits = {
 };
 
 /** How a rig differs from a process that is alone with its store. */
-export interface RigOptions extends Partial<Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer">> {
+export interface RigOptions extends Partial<Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer" | "audit">> {
   readonly limits?: Partial<Limits>;
   readonly leaseMs?: number;
   readonly isSteady?: () => boolean;
+  /** Where names lead to. */
+  readonly lookup?: TargetLookup;
   /** Ports that may be reached. */
   readonly receivers: readonly Receiver[];
 }
@@ -59,12 +62,17 @@ export class Rig {
 
   constructor(
     readonly store: TaskStore,
-    { receivers, limits = {}, leaseMs = 15_000, isSteady = () => true, ...options }: RigOptions,
+    { receivers, lookup, limits = {}, leaseMs = 15_000, isSteady = () => true, ...options }: RigOptions,
   ) {
     const all = { ...quick, ...limits };
     const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
     const logger = { debug: () => {}, info: keep, warn: keep, error: keep };
-    const target = { allowHttp: true, ports: receivers.map(({ port }) => port), allow: ["127.0.0.1"] };
+    const target = {
+      allowHttp: true,
+      ports: receivers.map(({ port }) => port),
+      allow: ["127.0.0.1"],
+      ...(lookup && { lookup }),
+    };
     const guard = new TargetGuard(target, all);
     this.pushes = this.#pushes(leaseMs, isSteady);
     this.dispatcher = new Dispatcher({
@@ -77,7 +85,7 @@ export class Rig {
       logger,
       ...options,
     });
-    this.control = createPushControl(() => this.dispatcher, { store });
+    this.control = createPushControl(() => this.dispatcher, { store, audit: options.audit });
     onTestFinished(() => this.end());
   }
 

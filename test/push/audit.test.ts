@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { type AuditRecord, AuditRecorder } from "../../src/core/audit.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { Receiver, refuse } from "./receiver.js";
+import { Log, Rig, type RigOptions } from "./rig.js";
+
+/** What the audit log has of notifications that do not arrive. */
+
+const patience = { timeout: 20_000, interval: 10 };
+let store: TaskStore;
+let receiver: Receiver;
+let records: AuditRecord[];
+let audit: AuditRecorder;
+
+beforeEach(async () => {
+  store = memoryStore();
+  records = [];
+  audit = new AuditRecorder({ write: (record) => void records.push(record) }, defaultLimits);
+  receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+});
+
+const rig = (options: Partial<RigOptions> = {}): Promise<Rig> =>
+  new Rig(store, { receivers: [receiver], audit, ...options }).start();
+const of = (event: string): AuditRecord[] => records.filter((record) => record.event === event);
+
+describe("the audit log of a dispatcher", () => {
+  it("has what was given up, and what is tried again", async () => {
+    receiver.answer = refuse(410);
+    const one = await rig();
+    const log = await Log.create(store, [receiver.url("/gone?secret=in-the-query")]);
+    one.news();
+    await expect
+      .poll(() => of("push.dead-lettered"), patience)
+      .toMatchObject([{ outcome: "failure", target: `${log.head.taskId}//gone` }]);
+    await one.control.redrive();
+    expect(of("push.redriven")).toMatchObject([{ outcome: "success", count: 1 }]);
+  });
+
+  it("has receivers that fail again and again, by protocol, host and port", async () => {
+    receiver.answer = refuse(503);
+    const one = await rig();
+    await Log.create(store, [receiver.url("/a?secret=in-the-query")]);
+    one.news();
+    await expect
+      .poll(() => of("push.circuit-opened"), patience)
+      .toMatchObject([{ outcome: "failure", target: `http://127.0.0.1:${receiver.port}` }]);
+  });
+
+  it("has targets that the guard forbids when they are connected to", async () => {
+    const one = await rig({ lookup: async () => [{ address: "127.0.0.2", family: 4 }] });
+    await Log.create(store, [`http://inside.example:${receiver.port}/inside?secret=in-the-query`]);
+    one.news();
+    await expect
+      .poll(() => of("push.target-refused"), patience)
+      .toMatchObject([{ outcome: "denied", target: `http://inside.example:${receiver.port}` }]);
+    expect(receiver.hits).toEqual([]);
+  });
+
+  it("has no URL, no token and no secret of any of them", async () => {
+    receiver.answer = refuse(410);
+    const one = await rig();
+    await Log.create(store, [receiver.url("/gone?secret=in-the-query")]);
+    one.news();
+    await expect.poll(() => of("push.dead-lettered"), patience).toHaveLength(1);
+    expect(JSON.stringify(records)).not.toMatch(/secret|token|in-the-query/);
+  });
+});
