@@ -1,11 +1,8 @@
-import { readFileSync } from "node:fs";
-import { builtinModules } from "node:module";
-import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { artifact, completed, createA2A, defaultLimits, reply } from "../src/fetch.js";
 import type { FetchA2A } from "../src/server/create-fetch-a2a.js";
 import { memoryStore } from "../src/store/memory/index.js";
+import { importGraph, isBuiltin } from "./support/import-graph.js";
 
 const card = { name: "Anywhere", description: "Runs in any runtime.", version: "1.0.0" };
 const opened: FetchA2A[] = [];
@@ -143,47 +140,20 @@ describe("the body of a stream whose client goes away", () => {
   });
 });
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-
 /** What Cloudflare's workerd offers with `nodejs_compat`. */
 const offered = ["node:buffer", "node:crypto", "node:net", "node:tls"];
 
 /** Packages that need no more than that themselves. */
 const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "canonicalize", "jose", "proxy-addr"];
 
-/** Everything that a module imports when it runs: not what it names in types. */
-function importsOf(file: string): string[] {
-  const text = readFileSync(file, "utf8");
-  const found = text.matchAll(
-    /^(?:import|export)(?! type\b)[^;"']*?from\s+["']([^"']+)["']|^import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
-  );
-  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
-}
-
-function graph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
-  const files = new Set<string>();
-  const outside = new Map<string, string>();
-  const visit = (file: string): void => {
-    if (files.has(file)) return;
-    files.add(file);
-    for (const name of importsOf(file)) {
-      if (name.startsWith(".")) visit(join(dirname(file), name.replace(/\.js$/, ".ts")));
-      else outside.set(name, relative(root, file));
-    }
-  };
-  for (const entry of entries) visit(join(root, entry));
-  return { files, outside };
-}
-
 describe("the entry point for other runtimes", () => {
-  const { files, outside } = graph("src/fetch.ts", "src/store/memory/index.ts");
-  const isBuiltin = (name: string): boolean => name.startsWith("node:") || builtinModules.includes(name);
+  const { files, outside } = importGraph("src/fetch.ts", "src/store/memory/index.ts");
 
   it("imports no module of Node.js but those that workerd has", () => {
     expect([...outside].filter(([name]) => isBuiltin(name) && !offered.includes(name))).toEqual([]);
     // The walk sees them, where they are.
     expect(files.size).toBeGreaterThan(100);
-    expect([...graph("src/index.ts").outside.keys()]).toContain("node:http2");
+    expect([...importGraph("src/index.ts").outside.keys()]).toContain("node:http2");
   });
 
   it("imports few packages, and none that is made for Node.js", () => {

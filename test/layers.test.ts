@@ -34,6 +34,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "engine", "card"],
     because: "notifications are cursors over the log; which calls ask for them is the service's business",
   },
+  "push-receiver": {
+    may: ["core", "wire", "jwt"],
+    because: "it is for whoever has a webhook: no server comes with it",
+  },
   service: {
     may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
@@ -92,6 +96,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
 
 /** What some of them may import from elsewhere; a name that ends in `:` or `/` stands for all that begin with it. */
 const packages: Record<string, { readonly may: readonly string[]; readonly because: string }> = {
+  "push-receiver": { may: [], because: "it runs wherever there is WebCrypto and fetch" },
   core: { may: [], because: "no protocol's library decides what an error or a call is" },
   wire: {
     may: ["@bufbuild/protobuf", "@bufbuild/protobuf/"],

@@ -7,9 +7,6 @@ import { jsonWriter } from "../wire/json-writer.js";
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
 export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
 
-/** Path of the public keys that the cards of a server are signed by (RFC 8615; specification 8.4.2 leaves the place open). */
-export const JWKS_PATH = "/.well-known/jwks.json";
-
 /** How a document may be cached by its readers (specification 8.6). */
 export interface Caching {
   /** For how many seconds a reader need not ask again. */

@@ -10,8 +10,17 @@ export const PUSH_SIGNATURE = "Parley-Signature";
 /** Number of the change that clients see, for who has no signature that says it. */
 export const PUSH_GENERATION = "Parley-Generation";
 
+/**
+ * Id of the configuration, percent-encoded. With it and the generation a receiver computes the event's id, which the signatures of Standard
+ * Webhooks cover, and so knows that neither was changed.
+ */
+export const PUSH_CONFIG = "Parley-Config";
+
 /** What the header `typ` of that JWT says, so that no other token of the same issuer is taken for one (RFC 8725, 3.11). */
 export const PUSH_JWT_TYPE = "a2a-push+jwt";
+
+/** Path of the public keys that a server's cards and notifications are signed by (RFC 8615; specification 8.4.2 leaves the place open). */
+export const JWKS_PATH = "/.well-known/jwks.json";
 
 /** Keys as Standard Webhooks write them: shared secrets, and private and public keys of Ed25519. */
 export type WebhookKeyPrefix = "whsec_" | "whsk_" | "whpk_";
@@ -40,6 +49,13 @@ export const pushSecretInfo = (token: string): string => `parley push secret\0${
 
 /** Bytes of a derived secret. */
 export const PUSH_SECRET_BYTES = 32;
+
+/** What the id of an event is the SHA-256 of: the same in each attempt, in whatever process. */
+export const pushEventText = (taskId: string, configId: string, generation: number): string =>
+  `${taskId}\0${configId}\0${generation}`;
+
+/** The id of an event, of that SHA-256 in base64url. */
+export const pushEventId = (hash: string): string => `evt_${hash.slice(0, 27)}`;
 
 /** What a signature of Standard Webhooks signs, up to the body. */
 export const webhookPrefix = (id: string, seconds: number | string): string => `${id}.${seconds}.`;

@@ -52,7 +52,7 @@ describe("the blocks of the pages", () => {
 
   it("that draw the layout have every folder of src, and no other", () => {
     const [text = ""] = inPlace("layout").map((block) => block.text);
-    const drawn = [...text.matchAll(/^ {2}(\w+)\/ /gm)].map(([, name]) => name);
+    const drawn = [...text.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, name]) => name);
     const there = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(drawn.toSorted()).toEqual(there.map(({ name }) => name).toSorted());
   });

@@ -14,6 +14,7 @@ import { type CardKey, importKeysWith, publicKeySet, type ReadKey } from "../../
 import { utf8Of } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
 import {
+  PUSH_CONFIG,
   PUSH_JWT_TYPE,
   PUSH_SECRET_BYTES,
   PUSH_SIGNATURE,
@@ -47,7 +48,7 @@ export interface SignedEvent {
 /** Signs notifications. */
 export interface PushSigner {
   /**
-   * The headers of one attempt: `webhook-id` and `webhook-timestamp` always, and a signature for each key. A promise only where
+   * The headers of one attempt: `webhook-id`, `webhook-timestamp` and `Parley-Config` always, and a signature for each key. A promise only where
    * an RSA key signs, which a thread of the pool does.
    */
   headers(event: SignedEvent): Promise<Record<string, string>> | Record<string, string>;
@@ -87,7 +88,11 @@ export async function createPushSigner({ signing = {}, issuer, limits }: PushSig
     jwks: () => jwks,
     headers: (event) => {
       const seconds = Math.floor(event.time / 1_000);
-      const headers: Record<string, string> = { [WEBHOOK_ID]: event.id, [WEBHOOK_TIMESTAMP]: String(seconds) };
+      const headers: Record<string, string> = {
+        [WEBHOOK_ID]: event.id,
+        [WEBHOOK_TIMESTAMP]: String(seconds),
+        [PUSH_CONFIG]: encodeURIComponent(event.configId),
+      };
       if (webhook.length > 0) {
         const signed = webhook.map((signer) => signer(event, seconds)).filter((each) => each !== "");
         if (signed.length > 0) headers[WEBHOOK_SIGNATURE] = signed.join(" ");

@@ -31,6 +31,7 @@ describe("createPushSigner() without keys", () => {
     expect(await headersOf(undefined, { time: 1_700_000_000_999 })).toEqual({
       "webhook-id": "evt_1",
       "webhook-timestamp": "1700000000",
+      "Parley-Config": "config-1",
     });
     expect((await signerOf()).jwks()).toEqual({ keys: [] });
   });

@@ -1,0 +1,36 @@
+import { base64Of, concat, utf8Of } from "../core/bytes.js";
+
+/** Bytes in memory of their own, as WebCrypto wants them. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A key of WebCrypto, which not every set of types has by its name. */
+export type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** Whether both are the same, in a time that depends on their lengths alone. */
+export function areEqual(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  let difference = 0;
+  for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] as number);
+  return difference === 0;
+}
+
+export async function sha256(bytes: Bytes): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+/** A key for HMAC-SHA256. */
+export function hmacKey(secret: Bytes): Promise<WebKey> {
+  return crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+}
+
+export async function hmac(key: WebKey, bytes: Bytes): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
+}
+
+/** Without padding, in the alphabet of URLs (RFC 4648, 5). */
+export function base64urlOf(bytes: Uint8Array): string {
+  return base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** A text, and bytes behind it. */
+export const joined = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);

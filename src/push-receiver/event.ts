@@ -1,0 +1,77 @@
+import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { exceedsJson } from "../wire/count-values.js";
+import { jsonReader } from "../wire/json-reader.js";
+import type { PushOrder } from "./memory.js";
+import { PushRefusal } from "./refusal.js";
+
+/** What vouches for a notification. */
+export type PushSignature =
+  | {
+      readonly kind: "jwt";
+      /** The server that sent it. */
+      readonly issuer: string;
+    }
+  /** Standard Webhooks, by a shared secret (`v1`) or by Ed25519 (`v1a`). */
+  | { readonly kind: "v1" | "v1a" };
+
+/** A notification that was verified. */
+export interface PushEvent {
+  /** What happened (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. */
+  readonly response: StreamResponse;
+  readonly taskId: string;
+  /** Empty where the payload does not say it. */
+  readonly contextId: string;
+  /** The same each time that this event is sent. Undefined where the sender has none. */
+  readonly eventId: string | undefined;
+  /** Id of the configuration that asked for it. Undefined where the sender does not say it. */
+  readonly configId: string | undefined;
+  /**
+   * Number of the change of the task that it tells of: it grows from event to event, and is the cursor to resume a stream after.
+   * Undefined where the sender does not say it.
+   */
+  readonly generation: number | undefined;
+  /** How it stands to what was handled before. `new` where neither id nor generation is known. */
+  readonly order: PushOrder;
+  /** Whether it, or a later one of its task, was handled before. */
+  readonly isRepeat: boolean;
+  /** When this attempt was made, as the signature says. Undefined where nothing is signed. */
+  readonly sentAt: Date | undefined;
+  /** What vouches for it: each kind that was verified. Empty where `acceptUnsigned` let it in. */
+  readonly signatures: readonly PushSignature[];
+}
+
+/** What a body says. */
+export interface ReadBody {
+  readonly response: StreamResponse;
+  readonly taskId: string;
+  readonly contextId: string;
+}
+
+const read = jsonReader(StreamResponseSchema);
+
+/** @throws PushRefusal for what is no `StreamResponse` in JSON. */
+export function readBody(bytes: Uint8Array, maxValues: number): ReadBody {
+  if (exceedsJson(bytes, maxValues)) {
+    throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);
+  }
+  const response = responseOf(bytes);
+  const { payload } = response;
+  switch (payload.case) {
+    case undefined:
+      throw new PushRefusal("malformed", "The notification has no payload.");
+    case "task":
+      return { response, taskId: payload.value.id, contextId: payload.value.contextId };
+    default:
+      return { response, taskId: payload.value.taskId, contextId: payload.value.contextId };
+  }
+}
+
+function responseOf(bytes: Uint8Array): StreamResponse {
+  try {
+    return read(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  } catch (cause) {
+    const what = cause instanceof A2AError ? "is no StreamResponse" : "is no JSON in UTF-8";
+    throw new PushRefusal("malformed", `The notification ${what}.`, cause);
+  }
+}

@@ -1,0 +1,114 @@
+import type { Logger } from "../core/log.js";
+import type { PushEvent } from "./event.js";
+import type { PushMark, PushMemory } from "./memory.js";
+import { PushRefusal } from "./refusal.js";
+import type { PushRequest } from "./request.js";
+
+/**
+ * Handles one notification. When it returns, or its promise is fulfilled, the notification is done with; when it throws, the sender
+ * tries again. A PushRefusal that it throws is answered as it is: `gone` tells the sender to stop.
+ */
+export type PushHandler = (event: PushEvent) => unknown;
+
+/** What a sender is answered. */
+export interface PushAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** A notification that was verified, and what is to be remembered of it. */
+export interface VerifiedPush {
+  readonly event: Omit<PushEvent, "order" | "isRepeat">;
+  readonly mark: PushMark | undefined;
+}
+
+/** What notifications are handled with. */
+export interface HandlingParts {
+  readonly verify: (request: PushRequest) => Promise<VerifiedPush>;
+  readonly memory: PushMemory;
+  readonly logger: Logger;
+}
+
+/** When a sender may ask again whose last attempt is still being handled, in seconds. */
+const BUSY_SECONDS = 1;
+
+/** Gives each notification to its handler once, as far as the memory reaches. */
+export class Handling {
+  readonly #parts: HandlingParts;
+  readonly #marks = new WeakMap<PushEvent, PushMark>();
+  /** What is being handled: a sender whose time was over may come again meanwhile. */
+  readonly #busy = new Set<string>();
+
+  constructor(parts: HandlingParts) {
+    this.#parts = parts;
+  }
+
+  async receive(request: PushRequest): Promise<PushEvent> {
+    return this.#ordered(await this.#parts.verify(request));
+  }
+
+  async handled(event: PushEvent): Promise<void> {
+    const mark = this.#marks.get(event);
+    if (mark !== undefined) await this.#parts.memory.remember(mark);
+  }
+
+  async #ordered({ event, mark }: VerifiedPush): Promise<PushEvent> {
+    const order = mark === undefined ? "new" : await this.#parts.memory.order(mark);
+    const ordered: PushEvent = { ...event, order, isRepeat: order !== "new" };
+    if (mark !== undefined) this.#marks.set(ordered, mark);
+    return ordered;
+  }
+
+  /** Never rejects. */
+  async answer(read: () => Promise<PushRequest>, handle: PushHandler): Promise<PushAnswer> {
+    try {
+      const verified = await this.#parts.verify(await read());
+      await this.#once(verified, handle);
+      return { status: 204, headers: {}, text: "" };
+    } catch (error) {
+      return this.#refusal(error);
+    }
+  }
+
+  async #once(verified: VerifiedPush, handle: PushHandler): Promise<void> {
+    const { mark } = verified;
+    const key = mark?.line ?? mark?.id;
+    if (key === undefined) {
+      await handle(await this.#ordered(verified));
+      return;
+    }
+    if (this.#busy.has(key))
+      throw new PushRefusal("busy", "The last notification of this task is still being handled.");
+    this.#busy.add(key);
+    try {
+      const event = await this.#ordered(verified);
+      if (event.isRepeat) return;
+      await handle(event);
+      await this.handled(event);
+    } finally {
+      this.#busy.delete(key);
+    }
+  }
+
+  #refusal(error: unknown): PushAnswer {
+    const { logger } = this.#parts;
+    if (!(error instanceof PushRefusal)) {
+      logger.error({ err: error }, "a notification could not be handled");
+      return plain(500, "The notification could not be handled.");
+    }
+    logger.info({ code: error.code, err: error }, "a notification was refused");
+    return plain(error.status, error.message, headersOf(error));
+  }
+}
+
+function plain(status: number, text: string, headers: Readonly<Record<string, string>> = {}): PushAnswer {
+  return { status, text: `${text}\n`, headers: { "content-type": "text/plain; charset=utf-8", ...headers } };
+}
+
+/** RFC 9110: 401 names a scheme (15.5.2), 405 the methods (15.5.6). */
+function headersOf({ code }: PushRefusal): Record<string, string> {
+  if (code === "authorization") return { "www-authenticate": 'Bearer realm="webhook"' };
+  if (code === "method") return { allow: "POST" };
+  return code === "busy" ? { "retry-after": String(BUSY_SECONDS) } : {};
+}

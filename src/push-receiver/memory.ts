@@ -1,0 +1,54 @@
+import { makeRoom } from "../core/make-room.js";
+
+/** What is remembered of a notification. */
+export interface PushMark {
+  /** Its event: the same each time that it is sent, and unlike those of other servers. */
+  readonly id: string;
+  /** What is in order: the events of one task for one configuration. Undefined where the sender does not say that. */
+  readonly line: string | undefined;
+  /** Its place in that order. */
+  readonly generation: number | undefined;
+  /** Until then somebody could send what was overheard once more, in milliseconds since 1970; a sender may try for a day. */
+  readonly keepUntil: number;
+}
+
+/**
+ * How a notification stands to those that were handled before: `new`; a `repeat` of one; or `older`, when a later one of its task
+ * was handled and this one was not, as far as is remembered.
+ */
+export type PushOrder = "new" | "repeat" | "older";
+
+/** Remembers which notifications were handled. One in a database serves several processes, and outlives them. */
+export interface PushMemory {
+  order(mark: PushMark): PushOrder | Promise<PushOrder>;
+  /** Called when a notification has been handled. */
+  remember(mark: PushMark): void | Promise<void>;
+}
+
+/**
+ * A memory of this process.
+ *
+ * @param most events, and tasks, that are remembered; the oldest are forgotten first.
+ */
+export function pushMemory(most = 100_000): PushMemory {
+  const ids = new Map<string, true>();
+  const newest = new Map<string, number>();
+  return {
+    order: ({ id, line, generation }) => {
+      if (ids.has(id)) return "repeat";
+      const last = line === undefined ? undefined : newest.get(line);
+      if (last === undefined || generation === undefined || generation > last) return "new";
+      return generation === last ? "repeat" : "older";
+    },
+    remember: ({ id, line, generation }) => {
+      ids.delete(id);
+      makeRoom(ids, most);
+      ids.set(id, true);
+      if (line === undefined || generation === undefined) return;
+      const last = Math.max(generation, newest.get(line) ?? generation);
+      newest.delete(line);
+      makeRoom(newest, most);
+      newest.set(line, last);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Handling, PushAnswer, PushHandler } from "./handling.js";
+import { collect, type PushHeaders, type PushRequest } from "./request.js";
+
+/** A request of `node:http`, `node:http2` or Express, as far as it is needed. */
+export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
+  readonly method?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headersDistinct?: Readonly<Record<string, string[] | undefined>>;
+  readonly httpVersionMajor?: number;
+  /** Whether it was read already. */
+  readonly readableDidRead?: boolean;
+  /** What a framework made of it. */
+  readonly body?: unknown;
+}
+
+/** The response to it. */
+export interface NodePushResponse {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body?: string): unknown;
+}
+
+/** A listener of `node:http`, and a handler of Express. */
+export type NodePushHandler = (request: NodePushRequest, response: NodePushResponse) => Promise<void>;
+
+export function nodeHandler(handling: Handling, handle: PushHandler, maxBytes: number): NodePushHandler {
+  return async (request, response) => {
+    send(await handling.answer(() => requestOf(request, maxBytes), handle), request, response);
+  };
+}
+
+async function requestOf(request: NodePushRequest, maxBytes: number): Promise<PushRequest> {
+  // Of a header that is there twice Node.js shows the first one, or both in one.
+  const headers: PushHeaders = request.headersDistinct ?? request.headers;
+  const { method, body } = request;
+  return { method, headers, body: await bodyOf(request, body, maxBytes) };
+}
+
+async function bodyOf(request: NodePushRequest, body: unknown, maxBytes: number): Promise<Uint8Array | string> {
+  if (body instanceof Uint8Array || typeof body === "string") return body;
+  if (request.readableDidRead !== true) return collect(request, maxBytes);
+  throw new TypeError(
+    "The body was parsed before the receiver saw it, and signatures are over bytes: mount it before the parser, or parse with express.raw().",
+  );
+}
+
+function send({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // The rest of what is too large is not waited for.
+  if (status === 413 && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+  response.end(text);
+}

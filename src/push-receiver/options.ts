@@ -1,0 +1,174 @@
+import { defaultLimits, type Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { unknownNames } from "../core/unknown-names.js";
+import { issuerUrlFaults } from "../jwt/issuer.js";
+import type { JsonWebKeySet } from "../jwt/verifier.js";
+import { isJsonObject } from "../wire/json-struct.js";
+import { JWKS_PATH, webhookKeyBytes, webhookSecretFault } from "../wire/webhook.js";
+import type { PushMemory } from "./memory.js";
+
+/** A server whose notifications are trusted by their JWT. */
+export interface PushServer {
+  /** Its public URL, exactly as it says it (`publicUrl`): the `iss` of its JWTs. */
+  readonly url: string;
+  /** Its public keys: the URL of its JWKS (https, except on this machine), or the set itself. Default: `/.well-known/jwks.json` below its URL. */
+  readonly jwks?: string | URL | JsonWebKeySet;
+}
+
+/** A task that somebody notifies of. */
+export interface NotifiedTask {
+  readonly taskId: string;
+  /** Empty where the notification does not say it. */
+  readonly contextId: string;
+  /** Id of the configuration that asked for it. */
+  readonly configId: string | undefined;
+  /** The server, where a JWT says it. */
+  readonly server: string | undefined;
+  /** The `X-A2A-Notification-Token`; empty where there is none. */
+  readonly token: string;
+}
+
+/** Limits of a receiver. */
+export interface PushReceiverLimits
+  extends Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs"> {
+  /** One notification, in bytes. Default 8 MiB. */
+  readonly maxBodyBytes: number;
+  /** Values in one notification, whatever their size. Default 250,000. */
+  readonly maxBodyValues: number;
+}
+
+/** What a receiver of notifications trusts. */
+export interface PushReceiverOptions {
+  /**
+   * Servers whose JWTs (`Parley-Signature`) are trusted: their public URLs, or more of them. Needs `audience`. A signature says
+   * which server sent a notification, and not who asked that server for it: see `tokens` and `expects`.
+   */
+  readonly servers?: readonly (string | PushServer)[];
+  /** The URL of this webhook, without its query, as it stands in configurations; several where it has several. */
+  readonly audience?: string | readonly string[];
+  /**
+   * Shared secrets of Standard Webhooks (`v1`), `whsec_…`: any library's, or what `pushSecretOf` derives of that of a Parley server. A function
+   * gets the `X-A2A-Notification-Token` (empty where there is none), for a secret of each token.
+   */
+  readonly secrets?: readonly string[] | ((token: string) => readonly string[] | Promise<readonly string[]>);
+  /** Public keys of Standard Webhooks (`v1a`, Ed25519), `whpk_…`. */
+  readonly publicKeys?: readonly string[];
+  /** Tokens of configurations: each notification has to have one of them. A function has to compare in constant time. */
+  readonly tokens?: readonly string[] | ((token: string) => boolean | Promise<boolean>);
+  /** Values of `Authorization`, such as `Bearer …`: each notification has to have one of them. A function likewise. */
+  readonly authorization?: readonly string[] | ((value: string) => boolean | Promise<boolean>);
+  /** Whether a task is one that notifications were asked for. Default: every task. */
+  readonly expects?: (task: NotifiedTask) => boolean | Promise<boolean>;
+  /**
+   * Lets notifications in that have no signature of a kind that is trusted here, as of servers that are not Parley's. Needs `tokens` or
+   * `authorization`, which is then all that vouches for them. Default false.
+   */
+  readonly acceptUnsigned?: boolean;
+  /** How far the time of a signature may be from this clock, in milliseconds, both ways. Default 300,000 (5 minutes). */
+  readonly toleranceMs?: number;
+  /** Limits that differ from the defaults. */
+  readonly limits?: Partial<PushReceiverLimits>;
+  /** Remembers what was handled. Default: `pushMemory()`, of this process. */
+  readonly memory?: PushMemory;
+  /** Gets refusals (`info`), servers whose keys cannot be had (`warn`) and failures of handlers (`error`). Default: nothing is logged. */
+  readonly logger?: Logger;
+}
+
+/** The stated defaults. */
+export const defaultReceiverLimits: PushReceiverLimits = {
+  maxBodyBytes: 8 * 1024 * 1024,
+  maxBodyValues: defaultLimits.maxRequestValues,
+  issuerTimeoutMs: defaultLimits.issuerTimeoutMs,
+  maxIssuerBytes: defaultLimits.maxIssuerBytes,
+  issuerCooldownMs: defaultLimits.issuerCooldownMs,
+  issuerKeysMs: defaultLimits.issuerKeysMs,
+};
+
+const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => string[] } = {
+  servers: (value) => (Array.isArray(value) && value.length > 0 ? value.flatMap(serverFaults) : ["servers is no list"]),
+  audience: (value) => [value].flat().flatMap(audienceFaults),
+  secrets: (value) => listOr(value, "secrets", webhookSecretFault),
+  publicKeys: (value) =>
+    typeof value === "function" ? ["publicKeys is no list"] : listOr(value, "publicKeys", keyFault),
+  tokens: (value) => listOr(value, "tokens", textFault),
+  authorization: (value) => listOr(value, "authorization", textFault),
+  expects: (value) => (typeof value === "function" ? [] : ["expects is no function"]),
+  acceptUnsigned: (value) => (typeof value === "boolean" ? [] : ["acceptUnsigned is neither true nor false"]),
+  toleranceMs: (value) => timeFaults("toleranceMs", value),
+  limits: limitFaults,
+  memory: (value) => {
+    const { order, remember } = (value ?? {}) as Partial<PushMemory>;
+    return typeof order === "function" && typeof remember === "function" ? [] : ["memory lacks order or remember"];
+  },
+  logger: () => [],
+};
+
+/** What is wrong with the options; nothing of it quotes a secret. */
+export function receiverFaults(options: PushReceiverOptions): string[] {
+  if (!isJsonObject(options)) return ["there are no options"];
+  const faults = unknownNames("the option ", Object.keys(options), Object.keys(known));
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && Object.hasOwn(known, name)) faults.push(...known[name as keyof typeof known](value));
+  }
+  const { servers, secrets, publicKeys, tokens, authorization, acceptUnsigned, audience } = options;
+  const isSigned = servers !== undefined || secrets !== undefined || publicKeys !== undefined;
+  if (servers !== undefined && audience === undefined) {
+    faults.push("servers needs audience, the URL of this webhook: else what is signed for another one would do here");
+  }
+  if (acceptUnsigned === true && tokens === undefined && authorization === undefined) {
+    faults.push("acceptUnsigned needs tokens or authorization: else anybody could send anything");
+  }
+  if (!isSigned && acceptUnsigned !== true) {
+    faults.push(
+      "there are neither servers nor secrets nor publicKeys, and acceptUnsigned is not true: nothing would be accepted",
+    );
+  }
+  return faults;
+}
+
+function serverFaults(server: unknown): string[] {
+  const { url, jwks } = (typeof server === "string" ? { url: server } : (server ?? {})) as Partial<PushServer>;
+  if (typeof url !== "string" || !URL.canParse(url)) return ["servers has one without an absolute URL"];
+  if (typeof jwks === "object" && !(jwks instanceof URL)) {
+    return Array.isArray(jwks?.keys) ? [] : [`the jwks of ${url} has no list of keys`];
+  }
+  return issuerUrlFaults(`the jwks of ${url}`, String(jwks ?? defaultJwks(url)));
+}
+
+/** Where a server publishes its keys. */
+export const defaultJwks = (url: string): string => url.replace(/\/+$/, "") + JWKS_PATH;
+
+function audienceFaults(audience: unknown): string[] {
+  const isPlain = typeof audience === "string" && URL.canParse(audience) && !/[?#]/.test(audience);
+  return isPlain ? [] : ["audience is no absolute URL without query and fragment"];
+}
+
+function listOr(value: unknown, name: string, faultOf: (each: unknown) => string | undefined): string[] {
+  if (typeof value === "function") return [];
+  if (!Array.isArray(value) || value.length === 0) return [`${name} is no list`];
+  return value.flatMap((each, i) => {
+    const fault = faultOf(each);
+    return fault === undefined ? [] : [`${name}[${i}] ${fault}`];
+  });
+}
+
+const textFault = (each: unknown): string | undefined =>
+  typeof each === "string" && each !== "" ? undefined : "is empty";
+
+const keyFault = (each: unknown): string | undefined =>
+  webhookKeyBytes("whpk_", each)?.length === 32 ? undefined : "is not of the form whpk_ with 32 bytes in base64";
+
+function limitFaults(limits: unknown): string[] {
+  if (!isJsonObject(limits)) return ["limits is no object"];
+  const faults = unknownNames("limits.", Object.keys(limits), Object.keys(defaultReceiverLimits));
+  const set = Object.entries(limits).filter(([, value]) => value !== undefined);
+  return [...faults, ...set.flatMap(([name, value]) => timeFaults(`limits.${name}`, value))];
+}
+
+/** The longest time that a timer can have, in milliseconds. */
+const MAX = 2 ** 31 - 1;
+
+function timeFaults(name: string, value: unknown): string[] {
+  const isRight = Number.isInteger(value) && (value as number) > 0 && (value as number) <= MAX;
+  return isRight ? [] : [`${name} is not a whole number from 1 to ${MAX}`];
+}

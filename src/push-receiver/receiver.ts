@@ -1,0 +1,221 @@
+import { utf8Of } from "../core/bytes.js";
+import { guardedLogger, silentLogger } from "../core/log.js";
+import {
+  NOTIFICATION_TOKEN,
+  PUSH_CONFIG,
+  PUSH_GENERATION,
+  PUSH_SIGNATURE,
+  pushAudience,
+  pushEventId,
+  pushEventText,
+  WEBHOOK_ID,
+  WEBHOOK_TIMESTAMP,
+} from "../wire/webhook.js";
+import { base64urlOf, sha256 } from "./bytes.js";
+import { type PushEvent, type PushSignature, readBody } from "./event.js";
+import { Handling, type PushHandler, type VerifiedPush } from "./handling.js";
+import { pushMemory } from "./memory.js";
+import { type NodePushHandler, nodeHandler } from "./node.js";
+import { defaultJwks, defaultReceiverLimits, type PushReceiverOptions, receiverFaults } from "./options.js";
+import { PushRefusal } from "./refusal.js";
+import { type PushRequest, type ReadRequest, readRequest } from "./request.js";
+import { type IsKnown, lookup } from "./secrets.js";
+import { WebhookVerifier } from "./standard-webhook.js";
+import { TokenVerifier } from "./token.js";
+
+/** Receives notifications: verifies them, and tells new ones from repeats. */
+export interface PushReceiver {
+  /**
+   * Verifies one notification and says what it is. It is not remembered: call `handled` with what was done, or it is new again.
+   *
+   * @throws PushRefusal with the code, and the HTTP status, of what is wrong. What else it throws is an error of this side: 500.
+   */
+  receive(request: PushRequest): Promise<PushEvent>;
+  /** Remembers a notification that `receive` gave: from then on it is a repeat. */
+  handled(event: PushEvent): Promise<void>;
+  /**
+   * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 when the handler is done, and for
+   * repeats, which it does not get; 4xx to what is refused; 500 when the handler throws, so that the sender tries again.
+   */
+  fetch(handle: PushHandler): (request: Request) => Promise<Response>;
+  /** The same for `node:http` and Express, in front of anything that parses bodies (or behind `express.raw`). */
+  handler(handle: PushHandler): NodePushHandler;
+}
+
+/**
+ * A webhook for push notifications of A2A servers (specification 4.3.3, 13.2). It verifies who sent a notification and when, that nobody
+ * changed it, that it is for this webhook, and that it was not handled before. It needs WebCrypto with Ed25519, `fetch` for keys
+ * that are elsewhere, and nothing of Node.js.
+ *
+ * @throws TypeError that names every wrong option.
+ */
+export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
+  const faults = receiverFaults(options);
+  if (faults.length > 0) throw new TypeError(`Invalid options: ${faults.join("; ")}`);
+  const judge = new Judge(options);
+  const { memory = pushMemory(), logger = silentLogger } = options;
+  const handling = new Handling({
+    verify: (request) => judge.verify(request),
+    memory,
+    logger: guardedLogger(logger),
+  });
+  return {
+    receive: (request) => handling.receive(request),
+    handled: (event) => handling.handled(event),
+    fetch: (handle) => async (request) => {
+      const { status, headers, text } = await handling.answer(async () => request, handle);
+      return new Response(text === "" ? null : text, { status, headers: { ...headers } });
+    },
+    handler: (handle) => nodeHandler(handling, handle, judge.maxBodyBytes),
+  };
+}
+
+/** What vouches for a notification, and what of it can be believed therefore. */
+interface Vouched {
+  readonly signatures: readonly PushSignature[];
+  readonly server?: string;
+  readonly eventId?: string;
+  readonly taskId?: string;
+  readonly configId?: string;
+  readonly generation?: number;
+  readonly seconds?: number;
+}
+
+/** Decides which notifications are believed. */
+class Judge {
+  readonly maxBodyBytes: number;
+  readonly #maxBodyValues: number;
+  readonly #options: PushReceiverOptions;
+  readonly #toleranceMs: number;
+  readonly #tokens: IsKnown | undefined;
+  readonly #authorization: IsKnown | undefined;
+  readonly #jwt: TokenVerifier | undefined;
+  readonly #webhook: WebhookVerifier;
+
+  constructor(options: PushReceiverOptions) {
+    const { servers, audience = "", secrets, publicKeys = [], tokens, authorization } = options;
+    const given = Object.entries(options.limits ?? {}).filter(([, value]) => value !== undefined);
+    const limits = { ...defaultReceiverLimits, ...Object.fromEntries(given) };
+    const logger = guardedLogger(options.logger ?? silentLogger);
+    this.#options = options;
+    this.maxBodyBytes = limits.maxBodyBytes;
+    this.#maxBodyValues = limits.maxBodyValues;
+    this.#toleranceMs = options.toleranceMs ?? 300_000;
+    this.#tokens = tokens && lookup(tokens);
+    this.#authorization = authorization && lookup(authorization);
+    const trusted = servers?.map((server) => {
+      const { url, jwks = defaultJwks(url) } = typeof server === "string" ? { url: server } : server;
+      return { url, jwks: jwks instanceof URL ? jwks.href : jwks };
+    });
+    const audiences = [audience].flat().map((each) => (each === "" ? "" : pushAudience(each)));
+    this.#jwt = trusted && new TokenVerifier(trusted, audiences, { limits, logger });
+    this.#webhook = new WebhookVerifier({
+      secrets: typeof secrets === "function" ? secrets : secrets && (() => secrets),
+      publicKeys,
+    });
+  }
+
+  /** @throws PushRefusal */
+  async verify(given: PushRequest): Promise<VerifiedPush> {
+    const request = await readRequest(given, this.maxBodyBytes);
+    const token = request.header(NOTIFICATION_TOKEN) ?? "";
+    await this.#checkCredentials(request, token);
+    const vouched = await this.#vouched(request, token);
+    const body = readBody(request.body, this.#maxBodyValues);
+    if (vouched.taskId !== undefined && vouched.taskId !== body.taskId) {
+      throw new PushRefusal("signature", "Parley-Signature is of another task.");
+    }
+    const { eventId, server } = vouched;
+    const place = vouched.taskId === undefined ? await placeOf(request, body.taskId, vouched) : vouched;
+    const { configId, generation } = place;
+    const expected = await this.#options.expects?.({ ...body, configId, server, token });
+    if (expected === false) throw new PushRefusal("task", "Nobody expects notifications of this task here.");
+    const { signatures, seconds } = vouched;
+    const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
+    const event = { ...body, eventId, configId, generation, sentAt, signatures };
+    if (eventId === undefined) return { event, mark: undefined };
+    const mark = {
+      id: JSON.stringify([server ?? "", eventId]),
+      line: generation === undefined ? undefined : JSON.stringify([server ?? "", body.taskId, configId ?? ""]),
+      generation,
+      keepUntil: (sentAt?.getTime() ?? Date.now()) + this.#toleranceMs,
+    };
+    return { event, mark };
+  }
+
+  async #checkCredentials({ header }: ReadRequest, token: string): Promise<void> {
+    if (this.#authorization !== undefined && !(await this.#authorization(header("authorization") ?? ""))) {
+      throw new PushRefusal("authorization", "The Authorization is missing or wrong.");
+    }
+    if (this.#tokens !== undefined && !(await this.#tokens(token))) {
+      throw new PushRefusal("token", `The ${NOTIFICATION_TOKEN} is missing or wrong.`);
+    }
+  }
+
+  /** Each kind of signature that is there, and trusted, has to be right. */
+  async #vouched(request: ReadRequest, token: string): Promise<Vouched> {
+    const { header } = request;
+    const jwt = header(PUSH_SIGNATURE);
+    const claims = jwt === undefined ? undefined : await this.#jwt?.verify(jwt, request);
+    const webhook = await this.#webhook.verify(request, token);
+    const seconds = claims?.seconds ?? webhook?.seconds;
+    if (seconds === undefined) {
+      if (this.#options.acceptUnsigned === true) return { signatures: [] };
+      throw new PushRefusal("unsigned", "The notification has no signature that can be verified here.");
+    }
+    this.#checkTime(seconds);
+    if (webhook !== undefined) this.#checkTime(webhook.seconds);
+    const signatures: PushSignature[] = webhook === undefined ? [] : [{ kind: webhook.kind }];
+    if (claims === undefined) return { signatures, seconds, ...(webhook && { eventId: webhook.id }) };
+    const { issuer, id, taskId, configId, generation } = claims;
+    // What says the same outside of the JWT must not say anything else.
+    checkSame(header(WEBHOOK_ID), id);
+    checkSame(header(WEBHOOK_TIMESTAMP), String(seconds));
+    checkSame(header(PUSH_GENERATION), String(generation));
+    checkSame(header(PUSH_CONFIG), encodeURIComponent(configId));
+    signatures.unshift({ kind: "jwt", issuer });
+    return { signatures, server: issuer, eventId: id, taskId, configId, generation, seconds };
+  }
+
+  #checkTime(seconds: number): void {
+    const age = Date.now() - seconds * 1_000;
+    if (Math.abs(age) <= this.#toleranceMs) return;
+    const when = age > 0 ? "too old" : "of a time that has not come";
+    throw new PushRefusal("stale", `The signature is ${when}.`);
+  }
+}
+
+function checkSame(given: string | undefined, signed: string): void {
+  if (given === undefined || given === signed) return;
+  throw new PushRefusal("signature", "A header says something else than Parley-Signature.");
+}
+
+/**
+ * Configuration and generation where no JWT says them. A signature of Standard Webhooks covers the event's id, and this is computed of
+ * them; without a signature, or with an id of another form, nothing vouches for them, so they are not believed.
+ */
+async function placeOf(
+  { header }: ReadRequest,
+  taskId: string,
+  { eventId }: Vouched,
+): Promise<{ configId: string | undefined; generation: number | undefined }> {
+  const [config, count] = [header(PUSH_CONFIG), header(PUSH_GENERATION)];
+  if (eventId === undefined || config === undefined || count === undefined) {
+    return { configId: undefined, generation: undefined };
+  }
+  const configId = decoded(config);
+  const generation = Number(count);
+  const hash = base64urlOf(await sha256(utf8Of(pushEventText(taskId, configId, generation))));
+  if (!/^\d{1,15}$/.test(count) || eventId !== pushEventId(hash)) {
+    throw new PushRefusal("signature", "The event's id is not that of its task, configuration and generation.");
+  }
+  return { configId, generation };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new PushRefusal("malformed", `The ${PUSH_CONFIG} cannot be decoded.`);
+  }
+}

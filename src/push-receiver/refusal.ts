@@ -1,0 +1,50 @@
+/** Why a notification is refused, with the HTTP status that says so. All but `gone` are tried again by the sender. */
+const statuses = {
+  /** It is no POST. */
+  method: 405,
+  /** Its body is neither `application/a2a+json` nor `application/json`, or it is encoded. */
+  "content-type": 415,
+  /** Its body is larger than `maxBodyBytes`, or has more values than `maxBodyValues`. */
+  "too-large": 413,
+  /** It is no notification: its body is no `StreamResponse`, or a header is there twice. */
+  malformed: 400,
+  /** Its `Authorization` is missing or wrong. */
+  authorization: 401,
+  /** Its `X-A2A-Notification-Token` is missing or wrong. */
+  token: 403,
+  /** It has no signature of a kind that can be checked. */
+  unsigned: 403,
+  /** Its signature is wrong, or does not fit its headers or its body. */
+  signature: 403,
+  /** Its signature is too old, or of a time that has not come. */
+  stale: 403,
+  /** It is signed by a server that is not trusted. */
+  issuer: 403,
+  /** It is for another webhook. */
+  audience: 403,
+  /** It is about a task that is not expected. */
+  task: 403,
+  /** The same one is being handled. */
+  busy: 503,
+  /** The keys of its server cannot be had. */
+  unavailable: 503,
+  /** Nobody wants any more: the sender gives up at once. */
+  gone: 410,
+} as const;
+
+/** Why a notification is refused. */
+export type PushRefusalCode = keyof typeof statuses;
+
+/** A notification that is refused. The message goes to the sender: it has neither secrets nor what was expected. */
+export class PushRefusal extends Error {
+  override name = "PushRefusal";
+  readonly code: PushRefusalCode;
+  /** What the sender is answered. */
+  readonly status: number;
+
+  constructor(code: PushRefusalCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.status = statuses[code];
+  }
+}

@@ -1,0 +1,110 @@
+import { concat, utf8Of } from "../core/bytes.js";
+import type { Bytes } from "./bytes.js";
+import { PushRefusal } from "./refusal.js";
+
+/** Headers as runtimes and frameworks have them. */
+export type PushHeaders =
+  | Pick<Headers, "get">
+  | Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** A notification as it arrived: a `Request` of the Fetch API, or its parts. */
+export type PushRequest =
+  | Request
+  | {
+      /** Default `POST`. */
+      readonly method?: string | undefined;
+      readonly headers: PushHeaders;
+      /** Exactly what was sent: a signature is over bytes, and what was parsed cannot be made the same again. */
+      readonly body: Uint8Array | string;
+    };
+
+/** A notification that was read. */
+export interface ReadRequest {
+  /** A header; undefined when absent. @throws PushRefusal where it is there twice. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: Bytes;
+}
+
+/** @throws PushRefusal for another method, another type of content, and a body that is too large. */
+export async function readRequest(request: PushRequest, maxBytes: number): Promise<ReadRequest> {
+  const { method = "POST" } = request;
+  const header = headerOf(request.headers);
+  if (method !== "POST") throw new PushRefusal("method", "Notifications are sent by POST.");
+  checkType(header);
+  if (Number(header("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (!isFetchRequest(request)) return { header, body: bytesOf(request.body, maxBytes) };
+  if (request.bodyUsed) throw new TypeError("The body of the request was read before the receiver saw it.");
+  return {
+    header,
+    body: request.body === null ? bytesOf("", maxBytes) : await collect(chunksOf(request.body), maxBytes),
+  };
+}
+
+const isFetchRequest = (request: PushRequest): request is Request => "bodyUsed" in request;
+
+export const tooLarge = (maxBytes: number): PushRefusal =>
+  new PushRefusal("too-large", `The notification has more than ${maxBytes} bytes.`);
+
+function bytesOf(body: Uint8Array | string, maxBytes: number): Bytes {
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new TypeError("The body is neither bytes nor a text: give it as it was sent, before anything parses it.");
+  }
+  if (body.length > maxBytes) throw tooLarge(maxBytes);
+  const bytes = typeof body === "string" ? utf8Of(body) : new Uint8Array(body);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  return bytes;
+}
+
+function headerOf(headers: PushHeaders): ReadRequest["header"] {
+  if (typeof headers?.get === "function") {
+    const { get } = headers as Pick<Headers, "get">;
+    return (name) => get.call(headers, name) ?? undefined;
+  }
+  const byName = new Map(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  return (name) => {
+    const value = byName.get(name.toLowerCase());
+    if (!Array.isArray(value)) return value === undefined ? undefined : String(value);
+    if (value.length > 1) throw new PushRefusal("malformed", `The header ${name} is there twice.`);
+    return value[0];
+  };
+}
+
+/** RFC 8259 has no charset, and UTF-8 alone; some senders name it all the same. */
+function checkType(header: ReadRequest["header"]): void {
+  const type = header("content-type") ?? "";
+  if (!/^application\/(?:a2a\+)?json *(?:; *charset=(?:utf-8|"utf-8") *)?$/i.test(type)) {
+    throw new PushRefusal("content-type", "A notification is application/a2a+json or application/json.");
+  }
+  const encoding = header("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new PushRefusal("content-type", "A notification has no content encoding.");
+  }
+}
+
+/** All of a body. @throws PushRefusal as soon as there is more of it than allowed; the rest is not read. */
+export async function collect(chunks: AsyncIterable<Uint8Array | string>, maxBytes: number): Promise<Bytes> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    const part = typeof chunk === "string" ? utf8Of(chunk) : chunk;
+    size += part.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    parts.push(part);
+  }
+  return concat(parts);
+}
+
+/** Not every runtime can iterate over a stream. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Whoever stops early does not want the rest.
+    await reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,105 @@
+import { fromBase64 } from "../core/bytes.js";
+import { A2AError } from "../core/error.js";
+import type { IssuerParts } from "../jwt/issuer-document.js";
+import { createVerifier, type JsonWebKeySet, TokenFault, type Verified } from "../jwt/verifier.js";
+import { isJsonObject } from "../wire/json-struct.js";
+import { PUSH_JWT_TYPE } from "../wire/webhook.js";
+import { base64urlOf, sha256 } from "./bytes.js";
+import { PushRefusal, type PushRefusalCode } from "./refusal.js";
+import type { ReadRequest } from "./request.js";
+import { isEventId } from "./standard-webhook.js";
+
+/** A server whose JWTs are trusted. */
+export interface TrustedServer {
+  /** Its `iss`. */
+  readonly url: string;
+  readonly jwks: string | JsonWebKeySet;
+}
+
+/** What the JWT of a notification says. */
+export interface SignedClaims {
+  readonly issuer: string;
+  readonly id: string;
+  readonly taskId: string;
+  readonly configId: string;
+  readonly generation: number;
+  /** Seconds since 1970. */
+  readonly seconds: number;
+}
+
+/** The longest JWT that is read, in characters. */
+const MAX_LENGTH = 8 * 1024;
+
+/** Verifies the JWTs of servers. */
+export class TokenVerifier {
+  readonly #verifiers: ReadonlyMap<string, (token: string) => Promise<Verified | TokenFault>>;
+
+  constructor(servers: readonly TrustedServer[], audience: string | readonly string[], parts: IssuerParts) {
+    this.#verifiers = new Map(
+      servers.map(({ url, jwks }) => [
+        url,
+        // An end is an end: the time of signing, which is checked as well, has the tolerance.
+        createVerifier({ jwks, issuer: url, audience, typ: PUSH_JWT_TYPE, clockTolerance: 0 }, parts),
+      ]),
+    );
+  }
+
+  /** @throws PushRefusal for a JWT that is not of a trusted server, not for this webhook, or not of this body. */
+  async verify(token: string, { body }: ReadRequest): Promise<SignedClaims> {
+    const issuer = token.length > MAX_LENGTH ? undefined : issuerOf(token);
+    if (issuer === undefined) throw new PushRefusal("signature", "Parley-Signature is no JWT.");
+    const verify = this.#verifiers.get(issuer);
+    if (verify === undefined) throw new PushRefusal("issuer", "Parley-Signature is of another server.");
+    const claims = claimsOf((await verified(verify, token)).claims, issuer);
+    const digest = base64urlOf(await sha256(body));
+    if (claims.digest !== digest) throw new PushRefusal("signature", "Parley-Signature is of another body.");
+    return claims;
+  }
+}
+
+/** Which server's keys a JWT is verified by. What it says counts when that is done. */
+function issuerOf(token: string): string | undefined {
+  const [, payload = "", ...rest] = token.split(".");
+  if (rest.length !== 1 || !/^[\w-]+$/.test(payload)) return undefined;
+  try {
+    const json: unknown = JSON.parse(new TextDecoder().decode(fromBase64(payload)));
+    return isJsonObject(json) && typeof json.iss === "string" ? json.iss : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function verified(verify: (token: string) => Promise<Verified | TokenFault>, token: string): Promise<Verified> {
+  let result: Verified | TokenFault;
+  try {
+    result = await verify(token);
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    throw new PushRefusal("unavailable", "The keys of the server cannot be had at the moment.", error);
+  }
+  if (!(result instanceof TokenFault)) return result;
+  throw new PushRefusal(codeOf(result), `Parley-Signature: ${result.description}`);
+}
+
+function codeOf({ kind, claim }: TokenFault): PushRefusalCode {
+  if (kind === "expired") return "stale";
+  return kind === "claim" && claim === "aud" ? "audience" : "signature";
+}
+
+function claimsOf(claims: Record<string, unknown>, issuer: string): SignedClaims & { readonly digest: string } {
+  const { jti, iat, task, config, generation, digest } = claims;
+  const areTexts = [task, config, digest].every((each) => typeof each === "string");
+  const areNumbers = [iat, generation].every((each) => Number.isSafeInteger(each) && (each as number) >= 0);
+  if (!isEventId(jti) || !areTexts || !areNumbers) {
+    throw new PushRefusal("signature", "Parley-Signature lacks a claim, or has one of another form.");
+  }
+  return {
+    issuer,
+    id: jti,
+    taskId: task as string,
+    configId: config as string,
+    generation: generation as number,
+    seconds: iat as number,
+    digest: digest as string,
+  };
+}

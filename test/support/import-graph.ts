@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Whether a module is one of Node.js. */
+export const isBuiltin = (name: string): boolean => name.startsWith("node:") || builtinModules.includes(name);
+
+/** Everything that a module imports when it runs: not what it names in types. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(
+    /^(?:import|export)(?! type\b)[^;"']*?from\s+["']([^"']+)["']|^import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
+  );
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+}
+
+/** What entry points import, and what that imports: files of ours, and other modules with one file that names each. */
+export function importGraph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
+  const files = new Set<string>();
+  const outside = new Map<string, string>();
+  const visit = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const name of importsOf(file)) {
+      if (name.startsWith(".")) visit(join(dirname(file), name.replace(/\.js$/, ".ts")));
+      else outside.set(name, relative(root, file));
+    }
+  };
+  for (const entry of entries) visit(join(root, entry));
+  return { files, outside };
+}
