@@ -23,6 +23,11 @@ export class PushConfigs {
     this.#source = source;
   }
 
+  /** Looks whether the scope may see a task. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  async check(scope: Scope, taskId: string): Promise<void> {
+    await this.#visible(scope, taskId, async () => {});
+  }
+
   /** Creates a configuration, or replaces the one with its id. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
     const { store, now, news } = this.#source;

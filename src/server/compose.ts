@@ -28,6 +28,7 @@ import { createPageRoute } from "./page-route.js";
 import { createProxies, type Proxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
+import { pushConfigurationsOf } from "./push-configurations.js";
 import { PushDelivery } from "./push-delivery.js";
 import { withRefusals } from "./refusals.js";
 import { createResourceRoute, resourceMetadataUrl } from "./resource-route.js";
@@ -89,6 +90,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     versions,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
+    push: pushConfigurationsOf(settings),
     signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.readiness === "draining",
   });

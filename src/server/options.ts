@@ -170,7 +170,7 @@ export interface Settings {
   readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
   readonly cardSigning: CardSigning | undefined;
-  /** Undefined where no push notifications are sent. */
+  // Undefined where no push notifications are sent.
   readonly push: PushOptions | undefined;
   readonly page: boolean;
   readonly basePath: string;

@@ -92,7 +92,7 @@ function createMethods(options: ServiceOptions): ServiceMethods {
     ...sendOperations(parts),
     ...taskOperations(parts),
     ...subscribeOperation(parts),
-    ...pushOperations,
+    ...pushOperations(parts),
     ...cardOperation(parts),
   };
 }

@@ -7,6 +7,7 @@ import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
+import type { PushConfigurations } from "../push/configurations.js";
 import type { Versions } from "../version/versions.js";
 import type { Interceptor } from "./invoke.js";
 
@@ -38,6 +39,8 @@ export interface ServiceOptions {
   readonly resourceMetadata: (tenant: string, call: Call) => string;
   /** Adds the signatures to a card. Undefined where cards are not signed. */
   readonly signCard?: ((card: AgentCard) => Promise<AgentCard>) | undefined;
+  /** Makes and reads push notification configurations. Undefined where none are sent. */
+  readonly push?: PushConfigurations | undefined;
   /** True from the moment the server drains: new calls are refused as unavailable. */
   readonly draining: () => boolean;
 }

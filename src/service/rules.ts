@@ -1,6 +1,9 @@
 import type { Message as AnyMessage, DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import {
+  AuthenticationInfoSchema,
   CancelTaskRequestSchema,
+  DeleteTaskPushNotificationConfigRequestSchema,
+  GetTaskPushNotificationConfigRequestSchema,
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
   ListTasksRequestSchema,
@@ -10,6 +13,7 @@ import {
   SendMessageConfigurationSchema,
   SendMessageRequestSchema,
   SubscribeToTaskRequestSchema,
+  TaskPushNotificationConfigSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../core/limits.js";
@@ -24,9 +28,12 @@ export type Rule = (message: AnyMessage, report: Report) => void;
 /** Smallest and largest page of a task list (specification 3.1.4 and the contract's comments). */
 export const pageSizes = { min: 1, max: 100, default: 50 } as const;
 
+/** Pages of a list of push notification configurations, whose size is up to the server (specification 3.1.9). */
+export const pushPageSizes = { max: 100, default: 50 } as const;
+
 /** The value rules of all requests, by type name. */
 export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
-  const { maxIdLength, maxParts, maxReferences, maxExtensions } = limits;
+  const { maxIdLength, maxParts, maxReferences, maxExtensions, maxPushUrlLength, maxPushSecretLength } = limits;
   const id = (field: string, value: string, report: Report): void => {
     if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
   };
@@ -81,9 +88,32 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       if (TaskState[request.status] === undefined) report("status", "is not a known task state");
       pageSize(request.pageSize, report);
     }),
-    rule(ListTaskPushNotificationConfigsRequestSchema, (request, report) =>
-      notNegative("pageSize", request.pageSize, report),
-    ),
+    rule(TaskPushNotificationConfigSchema, ({ tenant, id: configId, taskId, url, token }, report) => {
+      id("tenant", tenant, report);
+      id("taskId", taskId, report);
+      if (configId !== "") pushConfigId(configId, maxIdLength, report);
+      if (url.length > maxPushUrlLength) report("url", `is longer than ${maxPushUrlLength} characters`);
+      headerValue("token", token, maxPushSecretLength, report);
+    }),
+    rule(AuthenticationInfoSchema, ({ scheme, credentials }, report) => {
+      if (scheme !== "" && !isScheme(scheme)) report("scheme", "is not the name of a scheme, such as Bearer");
+      headerValue("credentials", credentials, maxPushSecretLength, report);
+    }),
+    rule(GetTaskPushNotificationConfigRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
+      id("taskId", request.taskId, report);
+      id("id", request.id, report);
+    }),
+    rule(DeleteTaskPushNotificationConfigRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
+      id("taskId", request.taskId, report);
+      id("id", request.id, report);
+    }),
+    rule(ListTaskPushNotificationConfigsRequestSchema, (request, report) => {
+      id("tenant", request.tenant, report);
+      id("taskId", request.taskId, report);
+      notNegative("pageSize", request.pageSize, report);
+    }),
   ]);
 }
 
@@ -92,6 +122,29 @@ function rule<D extends DescMessage>(
   check: (message: MessageShape<D>, report: Report) => void,
 ): [string, Rule] {
   return [desc.typeName, check as Rule];
+}
+
+/** It becomes a part of paths: what URLs treat specially there (`.` and `..`), and what logs and headers may not have, is none. */
+function pushConfigId(value: string, maxLength: number, report: Report): void {
+  if (value.length > maxLength) report("id", `is longer than ${maxLength} characters`);
+  else if (!/^[!-~]+$/.test(value)) report("id", "may have printable characters of ASCII alone, and no spaces");
+  else if (/^\.\.?$/.test(value)) report("id", "must not be . or ..");
+}
+
+/** It is sent in a header. What could end one, or begin another, is refused; so is what only some servers read (RFC 9110, 5.5). */
+function headerValue(field: string, value: string, maxLength: number, report: Report): void {
+  if (value.length > maxLength) report(field, `is longer than ${maxLength} characters`);
+  else if (value !== "" && !/^[!-~](?:[ -~]*[!-~])?$/.test(value)) {
+    report(field, "may have printable characters of ASCII alone, without spaces around them");
+  }
+}
+
+/** Longest name of a scheme; those that are registered have at most 15 characters. */
+const MAX_SCHEME = 64;
+
+/** Whether a text is the name of an authentication scheme (RFC 9110, 11.1). */
+function isScheme(value: string): boolean {
+  return value.length <= MAX_SCHEME && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
 }
 
 function many(field: string, values: readonly unknown[], max: number, report: Report): void {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditEvent, type AuditRecord, apiKey, auditEvents, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { hook, toHook } from "../conformance/hook.js";
 
 /** Every event of the audit log, caused on a real server, or the test that causes it. */
 
@@ -23,6 +24,7 @@ beforeAll(async () => {
       security: { schemes: { key: apiKey({ in: "header", name: "X-Key", keys }) }, require: [{ key: ["read"] }] },
     },
     audit: { write: (record: AuditRecord) => void records.push(record) },
+    push: toHook,
     port: 0,
     grpcPort: 0,
     limits: { shutdownGraceMs: 50, maxFailedAttempts: 3, failedAttemptMs: 600_000 },
@@ -37,6 +39,18 @@ afterAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${server.url}${path}`, { headers: { "a2a-version": "1.0", ...headers } });
+
+const alice = { "x-key": "key-of-alice-4711" };
+const question = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ask Which one?" }] };
+const withHook = (id: string) => ({ taskPushNotificationConfig: { id, url: hook } });
+
+/** Posts as Alice to the server where nobody has failed too often, or deletes. */
+async function post(path: string, body?: object): Promise<{ task: { id: string } }> {
+  const headers = { "a2a-version": "1.0", "content-type": "application/json", ...alice };
+  const method = body === undefined ? "DELETE" : "POST";
+  const answer = await fetch(`${second.url}${path}`, { method, headers, body: JSON.stringify(body) ?? null });
+  return (await answer.json()) as { task: { id: string } };
+}
 
 /** The records that something leads to, without those of others. */
 async function recordsOf(cause: () => Promise<unknown>): Promise<Partial<AuditRecord>[]> {
@@ -75,6 +89,52 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
       { event: "limit.hit", outcome: "denied", ...call, reason: "TOO_MANY_REQUESTS", limit: "maxFailedAttempts" },
     ]);
   },
+  "push.config-stored": async () => {
+    const { task } = await post("/message:send", { message: question, configuration: withHook("first") });
+    const stored = {
+      event: "push.config-stored",
+      outcome: "success",
+      address: "127.0.0.1",
+      binding: "rest",
+      owner: "alice",
+    };
+    expect(records.at(-1)).toMatchObject({ ...stored, target: `${task.id}/first` });
+    const path = `/tasks/${task.id}/pushNotificationConfigs`;
+    expect(await recordsOf(() => post(path, { id: "second", url: hook, token: "secret-4713" }))).toEqual([
+      { ...stored, target: `${task.id}/second` },
+    ]);
+    expect(JSON.stringify(records)).not.toContain("secret-4713");
+  },
+  "push.config-deleted": async () => {
+    const { task } = await post("/message:send", { message: question, configuration: withHook("first") });
+    const path = `/tasks/${task.id}/pushNotificationConfigs/first`;
+    expect(await recordsOf(() => post(path))).toEqual([
+      {
+        event: "push.config-deleted",
+        outcome: "success",
+        address: "127.0.0.1",
+        binding: "rest",
+        owner: "alice",
+        target: `${task.id}/first`,
+      },
+    ]);
+  },
+  "push.target-refused": async () => {
+    const { task } = await post("/message:send", { message: question });
+    const url = "https://127.0.0.2:9/path?secret=4714";
+    const path = `/tasks/${task.id}/pushNotificationConfigs`;
+    expect(await recordsOf(() => post(path, { url }))).toEqual([
+      {
+        event: "push.target-refused",
+        outcome: "denied",
+        ...call,
+        method: "CreateTaskPushNotificationConfig",
+        owner: "alice",
+        target: "https://127.0.0.2:9",
+        reason: "create",
+      },
+    ]);
+  },
   "server.started": async () => {
     expect(records.filter(({ event }) => event === "server.started")).toHaveLength(2);
   },
@@ -84,12 +144,11 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
 };
 
 /** Events that no part of the server reports yet. */
-const notYet: readonly AuditEvent[] = ["push.config-stored", "push.config-deleted", "key.used", "key.rotated"];
+const notYet: readonly AuditEvent[] = ["key.used", "key.rotated"];
 
 /** Events whose tests are with those of their part. */
 const elsewhere: { readonly [E in AuditEvent]?: string } = {
   "authentication.expired": "test/auth/stream-expiry.test.ts",
-  "push.target-refused": "test/push/audit.test.ts",
   "push.circuit-opened": "test/push/audit.test.ts",
   "push.dead-lettered": "test/push/audit.test.ts",
   "push.redriven": "test/push/audit.test.ts",

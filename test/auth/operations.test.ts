@@ -3,10 +3,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { httpBearer } from "../../src/index.js";
 import { obedient } from "../conformance/agents.js";
+import { hook, toHook } from "../conformance/hook.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+/** A configuration of Alice's task, which is there. */
+const configId = "a-configuration";
+const secrets = { token: "her-token", authentication: { scheme: "Bearer", credentials: "her-credentials" } };
 
 const as = (token: string): CallOptions => ({ headers: { Authorization: `Bearer ${token}` } });
 
@@ -21,8 +26,8 @@ function about(method: DescMethod, taskId: string, tenant: string): JsonObject {
     return { ...request, message: { ...(say("echo mine").message as JsonObject), taskId } };
   }
   if (names.includes("taskId")) request.taskId = taskId;
-  if (names.includes("id")) request.id = names.includes("taskId") ? "a-configuration" : taskId;
-  if (names.includes("url")) request.url = "https://client.example/hook";
+  if (names.includes("id")) request.id = names.includes("taskId") ? configId : taskId;
+  if (names.includes("url")) request.url = hook;
   return request;
 }
 
@@ -53,16 +58,17 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     const security = { schemes: { bearer: httpBearer({ tokens }) } };
     const extendedCard = { description: "More." };
     const agent = { ...obedient("owned", {}, { extendedCard }), security };
-    world = await secured({ agent, tenants: ["north", "south"] });
+    world = await secured({ agent, tenants: ["north", "south"], push: toHook });
     driver = world.drivers.get(title) as Driver;
   });
   afterAll(() => world.close());
 
-  /** A task of Alice's in the north that waits for her. */
+  /** A task of Alice's in the north that waits for her, with a push notification configuration. */
   async function taskOfAlice(): Promise<string> {
+    const taskPushNotificationConfig = { id: configId, url: `${hook}/hers`, ...secrets };
     const { message, error } = await driver.call(
       "SendMessage",
-      { tenant: "north", ...say("ask Which one?") } as JsonObject,
+      { tenant: "north", ...say("ask Which one?"), configuration: { taskPushNotificationConfig } } as JsonObject,
       as("alice"),
     );
     expect(error).toBeUndefined();
@@ -93,16 +99,24 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
         const theirs = await seen(driver, method, about(method, id, tenant), as(token), id);
         const none = await seen(driver, method, about(method, unknown, tenant), as(token), unknown);
         expect(theirs).toEqual(none);
-        expect(theirs.text).not.toContain("Which one?");
+        for (const hers of ["Which one?", "hers", "her-"]) expect(theirs.text).not.toContain(hers);
       }
       // It is still there for its owner, as it was.
       const { message } = await driver.call("GetTask", { tenant: "north", id }, as("alice"));
       expect(message).toMatchObject({ id, status: { state: "TASK_STATE_INPUT_REQUIRED" } });
       expect(message?.history).toHaveLength(1);
+      const configs = await driver.call(
+        "ListTaskPushNotificationConfigs",
+        { tenant: "north", taskId: id },
+        as("alice"),
+      );
+      expect(configs.message).toMatchObject({ configs: [{ id: configId, url: `${hook}/hers` }] });
+      expect(JSON.stringify(configs)).not.toContain("her-");
       const owner = isUnary(method)
         ? await driver.call(method.name, about(method, id, "north"), as("alice"))
         : await first(driver, method, about(method, id, "north"));
       expect(["UNAUTHENTICATED", "PERMISSION_DENIED", "TASK_NOT_FOUND"]).not.toContain(owner.error?.reason);
+      if (method.name.includes("PushNotification")) expect(owner.error).toBeUndefined();
     },
   );
 });

@@ -3,8 +3,10 @@ import type { Authenticator } from "../../src/auth/authenticator.js";
 import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
+import type { PushOptions } from "../../src/push/options.js";
 import type { Interceptor } from "../../src/service/invoke.js";
 import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } from "./agents.js";
+import { toHook } from "./hook.js";
 
 /** What a server of the table is made of, besides its store and its ports. */
 export interface Setup {
@@ -17,6 +19,7 @@ export interface Setup {
   readonly logger?: Logger;
   readonly strictVersion?: boolean;
   readonly idempotentMessageIds?: boolean;
+  readonly push?: boolean | PushOptions;
 }
 
 /** Callers by their bearer tokens: the token's first word is the owner, what follows the colon are scopes. */
@@ -113,6 +116,24 @@ export const setups = {
   crowded: { agent: obedient("crowded"), limits: { maxCalls: 1, maxStreams: 1 } },
   /** For agents that say what cannot be written down: what they leave would be in the way of other cases. */
   careless: { agent: obedient("careless") },
+  /** Push notifications are sent. */
+  pushing: { agent: obedient("pushing"), push: toHook },
+  pushingEither: { agent: undecided, push: toHook },
+  pushingSecurely: { agent: obedient("pushingSecurely"), push: { ...toHook, allowHttp: false } },
+  /** They are, and this agent has none. */
+  pushingNot: { agent: obedient("pushingNot", { capabilities: { pushNotifications: false } }), push: toHook },
+  /** A few configurations are allowed. */
+  pushingLittle: {
+    agent: obedient("pushingLittle"),
+    push: toHook,
+    limits: { maxPushConfigsPerTask: 2, maxPushConfigsPerOwner: 2 },
+  },
+  pushingOwners: {
+    agent: obedient("pushingOwners", secured),
+    tenants: ["north", "south"],
+    authenticator: tokens,
+    push: toHook,
+  },
   /** The id of a message makes a send idempotent. */
   messageIds: { agent: obedient("messageIds"), idempotentMessageIds: true },
 } satisfies Record<string, Setup>;

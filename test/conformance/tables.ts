@@ -8,6 +8,7 @@ import { listCases } from "./cases/list.js";
 import { mediaTypeCases } from "./cases/media-types.js";
 import { messageCases } from "./cases/messages.js";
 import { ownerCases } from "./cases/owners.js";
+import { pushCases } from "./cases/push.js";
 import { refusalCases } from "./cases/refusals.js";
 import { resultCases } from "./cases/results.js";
 import { resumeCases } from "./cases/resume.js";
@@ -46,6 +47,7 @@ export const ruleTable: readonly Case[] = [
   ...mediaTypeCases,
   ...refusalCases,
   ...capabilityCases,
+  ...pushCases,
   ...ownerCases,
 ];
 

@@ -1,27 +1,134 @@
-import type { MessageShape } from "@bufbuild/protobuf";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { A2AError } from "../../core/error.js";
-import type { ServiceMethods } from "./operation.js";
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import {
+  ListTaskPushNotificationConfigsResponseSchema,
+  type TaskPushNotificationConfig,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { forAudit } from "../../core/audit.js";
+import type { Call } from "../../core/call.js";
+import { A2AError, invalid, taskNotFound } from "../../core/error.js";
+import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
+import type { PushConfigKey } from "../../store/task-store.js";
+import type { ServiceOptions } from "../options.js";
+import { configAfter, configPageToken } from "../page-token.js";
+import { pushPageSizes } from "../rules.js";
+import { type Context, type OperationParts, type ServiceMethods, scopeOf } from "./operation.js";
 
-/** Push notifications are not delivered: every agent's card says so, and so do these operations (specification 3.3.4). */
-export const pushOperations: Pick<
+/**
+ * Push notification configurations (specification 3.1.7 to 3.1.10). That of somebody else is answered like one that does not exist:
+ * as a task that is not found (3.1.8). What they return has neither token nor credentials.
+ */
+export function pushOperations({
+  options,
+}: OperationParts): Pick<
   ServiceMethods,
   | "createTaskPushNotificationConfig"
   | "getTaskPushNotificationConfig"
   | "listTaskPushNotificationConfigs"
   | "deleteTaskPushNotificationConfig"
-> = {
-  createTaskPushNotificationConfig: noPush,
-  getTaskPushNotificationConfig: noPush,
-  listTaskPushNotificationConfigs: noPush,
-  deleteTaskPushNotificationConfig: async (): Promise<MessageShape<typeof EmptySchema>> => noPush(),
-};
+> {
+  const { engine } = options;
+  return {
+    async createTaskPushNotificationConfig(request, context) {
+      const { call } = context;
+      const { taskId } = request;
+      const push = pushOf(options, context);
+      // Who has no such task learns nothing of URLs either, and has nothing looked up.
+      await engine.pushConfigs.check(scopeOf(call), taskId);
+      const accepted = await acceptConfig(push, request, "url");
+      await engine.pushConfigs.put(scopeOf(call), taskId, accepted.storedFor(taskId));
+      recordConfig(options, context, "push.config-stored", { taskId, ...accepted });
+      return ofCall(accepted.shownFor(taskId), call);
+    },
 
-async function noPush(): Promise<never> {
-  throw pushNotSupported();
+    async getTaskPushNotificationConfig({ taskId, id }, context) {
+      const push = pushOf(options, context);
+      const key = { taskId, configId: id };
+      const bytes = await engine.pushConfigs.get(scopeOf(context.call), key);
+      if (bytes === undefined) throw taskNotFound(taskId);
+      return ofCall(push.shown(key, bytes), context.call);
+    },
+
+    async listTaskPushNotificationConfigs({ taskId, pageSize, pageToken }, context) {
+      const push = pushOf(options, context);
+      const { call } = context;
+      const scope = { ...scopeOf(call), taskId };
+      const limit = Math.min(pageSize || pushPageSizes.default, pushPageSizes.max);
+      const after = pageToken === "" ? "" : configAfter(pageToken, scope);
+      // One more tells whether there is another page.
+      const found = await engine.pushConfigs.list(scope, { taskId, after, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const response = create(ListTaskPushNotificationConfigsResponseSchema);
+      response.configs = page.map(({ configId, bytes }) => ofCall(push.shown({ taskId, configId }, bytes), call));
+      const last = page.at(-1);
+      if (found.length > limit && last !== undefined) response.nextPageToken = configPageToken(last.configId, scope);
+      return response;
+    },
+
+    async deleteTaskPushNotificationConfig({ taskId, id }, context) {
+      pushOf(options, context);
+      await engine.pushConfigs.delete(scopeOf(context.call), { taskId, configId: id });
+      recordConfig(options, context, "push.config-deleted", { taskId, configId: id });
+      return create(EmptySchema);
+    },
+  };
 }
 
-/** The error of everything that asks for push notifications. */
-export function pushNotSupported(): A2AError {
-  return new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
+/**
+ * The configuration that comes with a message, accepted (specification 3.2.2).
+ *
+ * @throws A2AError PUSH_NOTIFICATION_NOT_SUPPORTED, which section 3.3.2 names for every use of them; INVALID_PARAMS, UNAVAILABLE.
+ */
+export async function configOfSend(
+  options: ServiceOptions,
+  config: TaskPushNotificationConfig,
+  context: Context,
+  taskId: string,
+): Promise<AcceptedConfig> {
+  const push = pushOf(options, context);
+  const place = "configuration.taskPushNotificationConfig.";
+  if (config.taskId !== "" && config.taskId !== taskId) {
+    throw invalid([{ field: `${place}taskId`, description: "is not the task of the message: leave it empty" }]);
+  }
+  return acceptConfig(push, config, `${place}url`);
+}
+
+/** @param field where the URL stands in the request */
+async function acceptConfig(
+  push: PushConfigurations,
+  config: TaskPushNotificationConfig,
+  field: string,
+): Promise<AcceptedConfig> {
+  try {
+    return await push.accept(config);
+  } catch (error) {
+    if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
+    const refused = invalid(error.violations.map(({ description }) => ({ field, description })));
+    const target = URL.canParse(config.url) ? new URL(config.url).origin : "";
+    throw forAudit(refused, { event: "push.target-refused", target, reason: "create" });
+  }
+}
+
+/** @throws A2AError where the server sends no push notifications, or the agent's card does not declare them. */
+function pushOf({ push }: ServiceOptions, { served }: Context): PushConfigurations {
+  if (push !== undefined && served.card.capabilities?.pushNotifications === true) return push;
+  throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
+}
+
+function ofCall(config: TaskPushNotificationConfig, call: Call): TaskPushNotificationConfig {
+  config.tenant = call.tenant;
+  return config;
+}
+
+/** Tells the audit log of a configuration. */
+export function recordConfig(
+  { audit }: ServiceOptions,
+  { call }: Context,
+  event: "push.config-stored" | "push.config-deleted",
+  { taskId, configId }: PushConfigKey,
+): void {
+  if (audit === undefined) return;
+  const { binding, tenant, caller, peer } = call;
+  const { owner, subject } = caller;
+  audit.record({ event, tenant, owner, subject, address: peer.address, binding, target: `${taskId}/${configId}` });
 }

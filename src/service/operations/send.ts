@@ -5,10 +5,12 @@ import {
   SendMessageRequestSchema,
   SendMessageResponseSchema,
   StreamResponseSchema,
+  type TaskPushNotificationConfig,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
+import type { NewPushConfig } from "../../store/task-store.js";
 import type { View } from "../../task/fold.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
 import { DirectSend } from "../direct-call.js";
@@ -16,7 +18,7 @@ import { checkMediaTypes } from "../media-types.js";
 import type { ServiceOptions } from "../options.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
 import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
-import { pushNotSupported } from "./push.js";
+import { configOfSend, recordConfig } from "./push.js";
 
 /** Sending a message, with one answer or as a stream (specification 3.1.1, 3.1.2). */
 export function sendOperations({
@@ -77,32 +79,59 @@ function sendView(request: SendMessageRequest): View {
   return { historyLength: request.configuration?.historyLength };
 }
 
-/** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
 function send(
   options: ServiceOptions,
   request: SendMessageRequest,
   context: Context,
   capture?: View,
 ): Promise<SendResult> {
+  const config = request.configuration?.taskPushNotificationConfig;
+  return config === undefined
+    ? accept(options, request, context, { capture })
+    : sendWithConfig(options, request, context, { capture, config });
+}
+
+/** The configuration is judged before anything is stored, and stored together with the message (specification 3.2.2). */
+async function sendWithConfig(
+  options: ServiceOptions,
+  request: SendMessageRequest,
+  context: Context,
+  { config, capture }: { readonly config: TaskPushNotificationConfig; readonly capture: View | undefined },
+): Promise<SendResult> {
+  const accepted = await configOfSend(options, config, context, request.message?.taskId ?? "");
+  let storedFor = "";
+  const pushConfig = (taskId: string): NewPushConfig => {
+    storedFor = taskId;
+    return accepted.storedFor(taskId);
+  };
+  const sent = await accept(options, request, context, { capture, pushConfig });
+  // A retry of what was accepted before stores none.
+  if (storedFor !== "") recordConfig(options, context, "push.config-stored", { taskId: storedFor, ...accepted });
+  return sent;
+}
+
+/** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
+function accept(
+  options: ServiceOptions,
+  request: SendMessageRequest,
+  context: Context,
+  more: Pick<SendCommand, "capture" | "pushConfig">,
+): Promise<SendResult> {
   const { engine } = options;
   const { responds = "task", accept } = context.served.agent;
   if (responds === "task" && accept === undefined) {
-    return engine.send(commandOf(options, request, context, { client: context.call, capture }));
+    return engine.send(commandOf(options, request, context, { client: context.call, ...more }));
   }
   const direct = new DirectSend(context.call, engine.directCalls);
-  return direct.result(engine.send(commandOf(options, request, context, { client: direct, capture })));
+  return direct.result(engine.send(commandOf(options, request, context, { client: direct, ...more })));
 }
 
 function commandOf(
   options: ServiceOptions,
   request: SendMessageRequest,
   { call, served }: Context,
-  { client, capture }: Pick<SendCommand, "client" | "capture">,
+  { client, capture, pushConfig }: Pick<SendCommand, "client" | "capture" | "pushConfig">,
 ): SendCommand {
-  if (request.configuration?.taskPushNotificationConfig !== undefined) {
-    // Section 3.3.2 names this error for every use of push notifications; a send has none of its own.
-    throw pushNotSupported();
-  }
   if (request.message !== undefined) checkMediaTypes(served.card, request.message);
   return {
     served,
@@ -113,6 +142,7 @@ function commandOf(
     traceParent: call.traceParent,
     client,
     capture,
+    pushConfig,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
   };
