@@ -10,6 +10,7 @@ export type HostRule =
 const innerSuffixes = [
   "localhost",
   "localdomain",
+  "localdomain6",
   "local",
   "internal",
   "intranet",
