@@ -33,9 +33,9 @@ const sentences: Readonly<Record<string, string>> = {
 export function reasonOf(error: unknown): string {
   // Made here, so that what they say is known.
   if (error instanceof ForbiddenTarget || error instanceof LookupError) return error.message;
-  const { code } = (error ?? {}) as { code?: unknown };
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (name === "HTTPParserError") return "the answer is not HTTP/1.1";
   if (typeof code !== "string") return "the request failed";
-  if (code.startsWith("HPE_")) return "the answer is not HTTP/1.1";
   if (code.startsWith("ERR_SSL_") || code === "EPROTO") return "TLS could not be agreed on";
   return sentences[code] ?? (/^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed");
 }

@@ -49,7 +49,7 @@ export class TargetGuard {
           const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : options.family;
           const wanted = addresses.filter((each) => family === undefined || family === 0 || each.family === family);
           const [first] = wanted;
-          if (first === undefined) callback(new LookupError("ENOTFOUND", "the name has no addresses"), "");
+          if (first === undefined) callback(new LookupError("ENOTFOUND", "the name does not resolve"), "");
           else if (options.all === true) callback(null, wanted);
           else callback(null, first.address, first.family);
         },

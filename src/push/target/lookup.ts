@@ -63,7 +63,7 @@ export class Lookups {
    */
   async find(host: string): Promise<readonly LookupAddress[]> {
     const found = await this.#inTime(this.#pending.get(host) ?? this.#begin(host));
-    if (found.length === 0) throw new LookupError("ENOTFOUND", "the name has no addresses");
+    if (found.length === 0) throw new LookupError("ENOTFOUND", "the name does not resolve");
     return found;
   }
 

@@ -171,9 +171,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3) as a time from now, as long as it says. */
-function retryAfterMs(text: string | undefined): { readonly retryAfterMs?: number } {
-  if (text === undefined) return {};
-  const ms = /^\d{1,10}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+/** `Retry-After` (RFC 9110, 10.2.3) as a time from now, as long as it says: seconds, or a date that begins with its day. */
+function retryAfterMs(text = ""): { readonly retryAfterMs?: number } {
+  if (/^\d{1,10}$/.test(text)) return { retryAfterMs: Number(text) * 1000 };
+  const ms = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? {} : { retryAfterMs: Math.max(0, ms) };
 }

@@ -30,11 +30,14 @@ export class World {
     const server = createNetServer((socket) => {
       sockets.add(socket.on("error", () => {}));
       onSocket(socket);
+      // Without that nobody would notice its end.
+      socket.resume();
     });
+    const port = await this.#listen(server);
     this.onEnd(() => {
       for (const socket of sockets) socket.destroy();
     });
-    return this.#listen(server);
+    return port;
   }
 
   async #listen(server: Server | HttpServer): Promise<number> {
