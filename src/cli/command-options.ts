@@ -10,7 +10,10 @@ export interface CommandOptions {
   readonly sqliteDriver: DriverName;
   /** Lets other servers use the file at the same time, all of them with this option. Default: off. */
   readonly shared: boolean;
-  /** File of the certificate chain, as PEM: TLS on both ports, with `tlsKey`. Default: cleartext. */
+  /**
+   * File of the certificate chain, as PEM: TLS on both ports, with `tlsKey`. All of these files are read again when they change, and at
+   * SIGHUP. Default: cleartext.
+   */
   readonly tlsCert: string;
   /** File of the certificate's private key, as PEM, without a passphrase. */
   readonly tlsKey: string;
@@ -50,6 +53,11 @@ export interface CommandOptions {
   readonly pushTlsCert: string;
   /** File of its private key, as PEM, without a passphrase. */
   readonly pushTlsKey: string;
+  /**
+   * File of the audit log, one JSON object per line; `stderr` for the process's own, `off` for none. At SIGHUP it is opened again.
+   * Default: in the log, but for a log on a terminal.
+   */
+  readonly audit: string;
   /** The lowest level that is logged to stderr. Default `info`. */
   readonly logLevel: LogLevel;
   /** Format of the log: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, otherwise `json`. */
@@ -101,6 +109,11 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   pushTlsCa: { kind: file, help: "authorities of receivers (PEM)", otherwise: "those of the system" },
   pushTlsCert: { kind: file, help: "certificate that receivers are shown (PEM)", otherwise: "none" },
   pushTlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
+  audit: {
+    kind: file,
+    help: "audit log: a file, stderr or off",
+    otherwise: "in the log, unless that is on a terminal",
+  },
   logLevel: {
     kind: choice(["debug", "info", "warn", "error", "silent"], "<level>"),
     help: "level of the log on stderr",

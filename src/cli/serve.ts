@@ -1,16 +1,17 @@
-import { readFileSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { TlsFiles } from "../http/node/tls.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { resolveOptions, type ServerOptions } from "../server/options.js";
+import type { TlsPaths } from "../server/tls-reload.js";
 import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { loadAgentModule } from "./agent-module.js";
+import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
 import { cardSigningOf } from "./card-key-files.js";
 import { defaultCommandOptions } from "./command-options.js";
@@ -18,7 +19,7 @@ import { exitProcess, noteUnexpectedEnd, RESTART_CODE } from "./exit.js";
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
 import { pushOf } from "./push-options.js";
-import { endOnSignals } from "./signals.js";
+import { endOnSignals, onHangUp } from "./signals.js";
 import { UsageError } from "./usage-error.js";
 
 const afterHelp = `
@@ -57,7 +58,15 @@ async function serve(path: string, given: Given): Promise<void> {
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const accessLog = isPretty(command.logFormat, process.stderr);
-  const options = { accessLog, logger, ...optionsOf(module.options, given, logger) };
+  const auditFile = auditFileOf(command.audit, logger);
+  const audit = auditFile ?? (command.audit !== "off" && !accessLog);
+  const options = {
+    accessLog,
+    logger,
+    audit,
+    ...optionsOf(module.options, given, logger),
+    ...(command.audit !== undefined && { audit }),
+  };
   const openStore = storeOf(options.store, given, logger);
   // No file is made, nor taken from whoever has it, for agents or options that cannot be served.
   const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
@@ -79,12 +88,32 @@ async function serve(path: string, given: Given): Promise<void> {
   }
   const { url, grpcAddress, card, failure } = server;
   const running = server;
+  const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
+  if (hasTlsFiles || auditFile !== undefined) {
+    onHangUp(() => {
+      auditFile?.reopen();
+      if (hasTlsFiles) reload(running, logger);
+    });
+  }
   void failure.then((error) => {
     logger.error({ err: error }, "the server ends, to be started again");
     return close(running, logger, { code: RESTART_CODE, graceMs: 0 });
   });
   const tasks = options.store === undefined ? command.store : "the store of the module";
   process.stdout.write(greeting({ url, grpcAddress, card, store: tasks }));
+}
+
+function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {
+  return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
+}
+
+/** The server has told what is wrong with them. */
+function reload(server: Server, logger: Logger): void {
+  try {
+    server.reloadTls();
+  } catch (error) {
+    logger.debug({ err: error }, "the TLS files were not reloaded");
+  }
 }
 
 /** For the log: how many tasks an orderly end waits for, and how to end at once. */
@@ -140,8 +169,8 @@ function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger)
   if ((tlsCert === undefined) !== (tlsKey === undefined) || (tlsCa !== undefined && tlsCert === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");
   }
-  const files = (cert: string, key: string): TlsFiles => {
-    return { cert: pem(cert), key: pem(key), ...(tlsCa !== undefined && { ca: pem(tlsCa) }) };
+  const files = (certFile: string, keyFile: string): TlsPaths => {
+    return { certFile: readable(certFile), keyFile: readable(keyFile), ...(tlsCa && { caFile: readable(tlsCa) }) };
   };
   const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: files(tlsCert, tlsKey) };
   const options = { ...module, ...given.server, ...tls };
@@ -155,9 +184,10 @@ function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger)
   return options;
 }
 
-function pem(file: string): Buffer {
+function readable(file: string): string {
   try {
-    return readFileSync(file);
+    accessSync(file, constants.R_OK);
+    return file;
   } catch (cause) {
     throw new UsageError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
   }

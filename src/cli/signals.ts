@@ -27,3 +27,11 @@ export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => 
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 }
+
+/**
+ * Calls back at each SIGHUP, with which supervisors ask for a reload. A process on a terminal is left as it is: there the signal
+ * says that the terminal is gone.
+ */
+export function onHangUp(reload: () => void): void {
+  if (process.stderr.isTTY !== true) process.on("SIGHUP", reload);
+}

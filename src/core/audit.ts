@@ -62,10 +62,12 @@ export interface Audit {
 /** Records nothing. */
 export const silentAudit: Audit = { record: () => {} };
 
-/** Records of a logger's own channel: the event is the message, the other facts are fields. Any pino logger fits. */
+/**
+ * Records of a logger's own channel, at info: the event is the message, the other facts are fields. Any pino logger fits. What level is
+ * written is the logger's business.
+ */
 export function auditChannel(logger: Logger): AuditLog {
-  // The channel has every record, whatever level the log around it has.
-  const own = logger.child?.({ channel: CHANNEL }, { level: "info" });
+  const own = logger.child?.({ channel: CHANNEL });
   if (own !== undefined) return { write: (record) => own.info(record, record.event) };
   return { write: (record) => logger.info({ channel: CHANNEL, ...record }, record.event) };
 }

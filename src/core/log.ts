@@ -9,7 +9,7 @@ export interface Logger {
   /** What failed and needs somebody to look at it. */
   error(facts: object, message: string): void;
   /** Makes a logger whose lines have these facts as well. Where there is one, the audit log has a logger of its own. */
-  child?(facts: object, options?: { readonly level?: string }): Logger;
+  child?(facts: object): Logger;
 }
 
 type Level = Exclude<keyof Logger, "child">;
