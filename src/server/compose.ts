@@ -1,61 +1,37 @@
-import type { ConnectRouter } from "@connectrpc/connect";
-import type { Compression } from "@connectrpc/connect/protocol";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions } from "../binding/binding.js";
-import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
-import { isGrpc } from "../binding/connect/refusal.js";
-import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
-import { createRestBinding } from "../binding/rest/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { CardSigner } from "../card/signing/signer.js";
 import type { Call } from "../core/call.js";
 import { createEngine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
-import { createCors } from "../http/cors.js";
-import type { Dispatch } from "../http/dispatch.js";
-import { createHostCheck } from "../http/hosts.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
 import { JWKS_PATH } from "../wire/webhook.js";
-import { cardAt, createCardRoute, createKeysRoute } from "./card-route.js";
-import { createDispatch, type DispatchOptions, type StaticRoute } from "./dispatch.js";
+import { cardAt } from "./card-route.js";
+import { composeHttp, type HttpComponents, type RuntimeParts } from "./compose-http.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
-import { createPageRoute } from "./page-route.js";
-import { createProxies, type Proxies } from "./proxies.js";
+import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { pushConfigurationsOf } from "./push-configurations.js";
 import { PushDelivery } from "./push-delivery.js";
-import { withRefusals } from "./refusals.js";
-import { createResourceRoute, resourceMetadataUrl } from "./resource-route.js";
+import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The parts of a server that are the same in every runtime, connected. */
-export interface Components {
+export interface Components extends HttpComponents {
   /** What further bindings of the runtime are made of. */
   readonly binding: BindingOptions;
-  readonly connect: ConnectBinding;
-  /** Makes the HTTP dispatch, with these routes before that of the card. */
-  readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
   /** Where push notifications are sent. */
   readonly push: PushControl | undefined;
   /** Gets the addresses that the server listens on, if it does. */
   readonly address: PublicAddress;
-}
-
-/** What differs between runtimes. */
-export interface RuntimeParts {
-  /** Headers of every answer over TLS. */
-  readonly secureHeaders?: Readonly<Record<string, string>>;
-  /** Compressions for calls of Connect and gRPC-Web. Default: none. */
-  readonly compressions?: readonly Compression[];
-  /** Registers further services with Connect's router. */
-  readonly more?: ((router: ConnectRouter) => void) | undefined;
 }
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
@@ -99,32 +75,10 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused };
-  const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
-  const rest = createRestBinding(binding);
-  const jsonRpc = createJsonRpcBinding(binding);
-  const cards = [createCardRoute(settings, address, signer)];
-  if (publicKeys !== undefined) cards.push(createKeysRoute(settings, publicKeys));
-  const page = settings.page ? [createPageRoute(settings, address)] : [];
-  const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
-    const answering = createDispatch({
-      hosts: createHostCheck({ allowed: settings.allowedHosts }),
-      routes: [...routes, ...cards, createResourceRoute(settings, address), ...page],
-      bindings: [connect, jsonRpc, rest],
-      fallback: {
-        notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
-        refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
-      },
-      basePath: settings.basePath,
-      cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
-      headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
-      forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
-    });
-    return refused === undefined ? answering : withRefusals(answering, refused);
-  };
+  const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
+    ...http,
     binding,
-    connect,
-    dispatch,
     card: (call) => {
       // A server always has at least one agent.
       const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
@@ -160,22 +114,4 @@ async function signPublicCards(
         "unless cardSigning has alsoWithoutEmpty",
     );
   }
-}
-
-/** What a server in the clear says where a trusted proxy says that its client uses TLS. */
-function forwardedHeadersOf(
-  { tls, trust }: Settings,
-  proxies: Proxies,
-  secureHeaders: Readonly<Record<string, string>> = {},
-): DispatchOptions["forwarded"] {
-  if (tls !== undefined || trust === undefined || Object.keys(secureHeaders).length === 0) return undefined;
-  return { headers: secureHeaders, isSecure: (request) => proxies.isSecure(request) };
-}
-
-/** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */
-function keyHeaders({ agents }: Settings): string[] {
-  const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
-  return schemes.flatMap((scheme) =>
-    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
-  );
 }

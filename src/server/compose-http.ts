@@ -1,0 +1,95 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+import type { BindingOptions } from "../binding/binding.js";
+import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
+import { isGrpc } from "../binding/connect/refusal.js";
+import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
+import { createRestBinding } from "../binding/rest/binding.js";
+import type { CardSigner } from "../card/signing/signer.js";
+import { createCors } from "../http/cors.js";
+import type { Dispatch } from "../http/dispatch.js";
+import { createHostCheck } from "../http/hosts.js";
+import { createCardRoute, createKeysRoute } from "./card-route.js";
+import { createDispatch, type DispatchOptions, type StaticRoute } from "./dispatch.js";
+import type { Settings } from "./options.js";
+import { createPageRoute } from "./page-route.js";
+import type { Proxies } from "./proxies.js";
+import type { PublicAddress } from "./public-address.js";
+import type { publicKeysOf } from "./public-keys.js";
+import { withRefusals } from "./refusals.js";
+import { createResourceRoute } from "./resource-route.js";
+
+/** What differs between runtimes. */
+export interface RuntimeParts {
+  /** Headers of every answer over TLS. */
+  readonly secureHeaders?: Readonly<Record<string, string>>;
+  /** Compressions for calls of Connect and gRPC-Web. Default: none. */
+  readonly compressions?: readonly Compression[];
+  /** Registers further services with Connect's router. */
+  readonly more?: ((router: ConnectRouter) => void) | undefined;
+}
+
+/** What HTTP is answered by. */
+export interface HttpComponents {
+  readonly connect: ConnectBinding;
+  /** Makes the HTTP dispatch, with these routes before that of the card. */
+  readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
+}
+
+/** What the HTTP parts are connected with. */
+interface Others {
+  readonly binding: BindingOptions;
+  readonly address: PublicAddress;
+  readonly proxies: Proxies;
+  readonly signer: CardSigner | undefined;
+  readonly publicKeys: ReturnType<typeof publicKeysOf>;
+}
+
+/** Creates the bindings and routes of HTTP, in the order in which a request is tried on them. */
+export function composeHttp(
+  settings: Settings,
+  parts: RuntimeParts,
+  { binding, address, proxies, signer, publicKeys }: Others,
+): HttpComponents {
+  const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
+  const rest = createRestBinding(binding);
+  const jsonRpc = createJsonRpcBinding(binding);
+  const cards = [createCardRoute(settings, address, signer)];
+  if (publicKeys !== undefined) cards.push(createKeysRoute(settings, publicKeys));
+  const page = settings.page ? [createPageRoute(settings, address)] : [];
+  const dispatch = (routes: readonly StaticRoute[]): Dispatch => {
+    const answering = createDispatch({
+      hosts: createHostCheck({ allowed: settings.allowedHosts }),
+      routes: [...routes, ...cards, createResourceRoute(settings, address), ...page],
+      bindings: [connect, jsonRpc, rest],
+      fallback: {
+        notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
+        refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
+      },
+      basePath: settings.basePath,
+      cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
+      headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
+      forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
+    });
+    return binding.refused === undefined ? answering : withRefusals(answering, binding.refused);
+  };
+  return { connect, dispatch };
+}
+
+/** What a server in the clear says where a trusted proxy says that its client uses TLS. */
+function forwardedHeadersOf(
+  { tls, trust }: Settings,
+  proxies: Proxies,
+  secureHeaders: Readonly<Record<string, string>> = {},
+): DispatchOptions["forwarded"] {
+  if (tls !== undefined || trust === undefined || Object.keys(secureHeaders).length === 0) return undefined;
+  return { headers: secureHeaders, isSecure: (request) => proxies.isSecure(request) };
+}
+
+/** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */
+function keyHeaders({ agents }: Settings): string[] {
+  const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
+  return schemes.flatMap((scheme) =>
+    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
+  );
+}
