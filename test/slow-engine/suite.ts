@@ -20,4 +20,5 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/idempotency.test.js");
   await import("../engine/one-throw.test.js");
   await import("../engine/unstored.test.js");
+  await import("../engine/pushes.test.js");
 }
