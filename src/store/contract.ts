@@ -1,12 +1,14 @@
 import { appendContract } from "./contract/append.js";
 import { closeContract } from "./contract/close.js";
 import { deliveryContract } from "./contract/deliveries.js";
+import { deliveryClaimsContract } from "./contract/delivery-claims.js";
 import { interruptedContract } from "./contract/interrupted.js";
 import { leaseContract } from "./contract/leases.js";
 import { listContract } from "./contract/list.js";
 import { modelContract } from "./contract/model.js";
 import { pagingContract } from "./contract/paging.js";
 import { pushContract } from "./contract/push.js";
+import { pushModelContract } from "./contract/push-model.js";
 import { readContract } from "./contract/read.js";
 import { retentionContract } from "./contract/retention.js";
 import { sendContract } from "./contract/send.js";
@@ -36,8 +38,10 @@ export function storeContract(contract: StoreContract): void {
     leaseContract(contract);
     pushContract(contract);
     deliveryContract(contract);
+    deliveryClaimsContract(contract);
     retentionContract(contract);
     closeContract(contract);
     modelContract(contract);
+    pushModelContract(contract);
   });
 }

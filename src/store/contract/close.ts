@@ -6,6 +6,7 @@ import {
   countTo,
   create,
   follow,
+  followRequest,
   headOf,
   leaseOf,
   listAll,
@@ -32,6 +33,7 @@ function closing(contract: StoreContract): void {
     await create(store, { taskId: "a", lease: leaseOf() });
     await store.close();
     const key = { taskId: "a", configId: "x" };
+    const progress = { key, holder: "h", claim: 1, position: 1 };
     const calls: (() => Promise<unknown>)[] = [
       () => store.append({ head: headOf({ taskId: "b" }), expected: 0, creates: true, entries: numbered(0, 1) }),
       () => store.head({ taskId: "a" }),
@@ -47,6 +49,13 @@ function closing(contract: StoreContract): void {
       () => store.getPushConfig(key),
       () => store.listPushConfigs({ taskId: "a", after: "", limit: 1 }),
       () => store.deletePushConfig(key),
+      () => store.claimDeliveries({ holder: "h", leaseMs: 1, now: 1, limit: 1 }),
+      () => store.nextDelivery(),
+      () => store.savePushPosition(progress),
+      () => store.settleDelivery({ ...progress, outcome: { kind: "done" } }),
+      () => store.listDeadDeliveries({ limit: 1 }),
+      () => store.redriveDeliveries({ now: 1 }),
+      () => store.redriveDeliveries({ now: 1, keys: [key] }),
       () => store.removeFinished({ before: 1, limit: 1 }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ name: "StoreError", kind: "closed" });
@@ -131,6 +140,34 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
       expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toEqual({ bytes: bytesOf("c"), position: 1 });
       const [claimed] = await store.claimLeases({ holder: "next life", leaseMs: 60_000, limit: 10 });
       expect(claimed?.lease).toEqual({ holder: "next life", turn: 1, attempt: 2 });
+    },
+  );
+
+  twoLives(
+    "has what is due, what was given up and what counts, and nothing held, unless others may still have it open",
+    async (store) => {
+      const claim = { holder: "last life", leaseMs: 60_000, now: 10_000, limit: 1 };
+      for (const taskId of ["dead", "held", "due", "idle"]) {
+        const head = await create(store, { taskId });
+        await store.putPushConfig(configOf({ taskId, configId: "x", now: 1_000 }));
+        if (taskId === "idle") continue;
+        await store.append({ ...followRequest(head), time: 5_000 });
+        if (taskId === "due") continue;
+        const [one] = await store.claimDeliveries(claim);
+        if (one === undefined || taskId === "held") continue;
+        const progress = { key: { taskId, configId: "x" }, holder: "last life", claim: one.claim, position: 1 };
+        await store.settleDelivery({ ...progress, outcome: { kind: "dead", at: 6_000, failure: "gone" } });
+      }
+    },
+    async (store) => {
+      const claim = { holder: "next life", leaseMs: 60_000, now: 10_000, limit: 10 };
+      expect(await store.listDeadDeliveries({ limit: 10 })).toMatchObject([{ taskId: "dead", failure: "gone" }]);
+      const claimed = await store.claimDeliveries(claim);
+      const found = claimed.map(({ taskId, position }) => `${taskId} ${position}`);
+      expect(found.sort()).toEqual(store.shared ? ["due 1"] : ["due 1", "held 1"]);
+      const request = configOf({ taskId: "idle", configId: "y", maxPerOwner: 4 });
+      expect(await store.putPushConfig(request)).toBe("too-many-of-owner");
+      expect(await store.append(followRequest(headOf({ taskId: "idle" })))).toEqual({ pushed: true });
     },
   );
 

@@ -1,0 +1,224 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../task-store.js";
+import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
+import { bytesOf, configOf, create, follow, headOf, OWNER, type StoreContract, scenario, sleep } from "./setup.js";
+
+/** Who delivers, and what was given up. */
+export function deliveryClaimsContract(contract: StoreContract): void {
+  contract.suite.describe("claimDeliveries()", () => {
+    claiming(contract);
+    missing(contract);
+  });
+  contract.suite.describe("listDeadDeliveries() and redriveDeliveries()", () => givingUp(contract));
+}
+
+function claiming(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "takes what is due the longest first, and at most as many as asked for", async (store) => {
+    for (const [taskId, now] of Object.entries({ c: 3_000, a: 1_000, d: 4_000, b: 2_000, later: NOW + 1 })) {
+      await createDue(store, taskId, { now });
+    }
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 2 }))).toEqual(["a x", "b x"]);
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 2 }))).toEqual(["c x", "d x"]);
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 2 }))).toEqual([]);
+    expect(await store.nextDelivery()).toBe(NOW + 1);
+  });
+
+  scenario(contract, "never gives two holders the same one", async (store) => {
+    const taskIds = Array.from({ length: 30 }, (_, index) => `${index}`);
+    for (const taskId of taskIds) {
+      const head = await create(store, { taskId });
+      for (const configId of ["x", "y"]) await store.putPushConfig(configOf({ taskId, configId }));
+      await follow(store, head);
+    }
+    const holders = Array.from({ length: 12 }, (_, index) => `holder-${index}`);
+    const claims = await Promise.all(holders.map((holder) => store.claimDeliveries({ ...claim, holder, limit: 7 })));
+    const keys = claims.flatMap(keysOf);
+    expect(keys).toHaveLength(60);
+    expect(new Set(keys).size).toBe(60);
+    expect(new Set(claims.flat().map((one) => one.claim)).size).toBe(60);
+    expect(await store.nextDelivery()).toBeUndefined();
+  });
+
+  scenario(contract, "puts off what is due of targets that are avoided", async (store) => {
+    for (const [index, target] of ["bad", "good", "bad", "worse", "good"].entries()) {
+      await createDue(store, `${index}`, { now: index, target });
+    }
+    const avoid = new Map([
+      ["bad", NOW + 500],
+      ["worse", NOW + 100],
+    ]);
+    expect(keysOf(await store.claimDeliveries({ ...claim, avoid }))).toEqual(["1 x", "4 x"]);
+    expect(await store.nextDelivery()).toBe(NOW + 100);
+    // One whose time has come is not avoided any more.
+    const then = { ...claim, now: NOW + 500, avoid };
+    expect(keysOf(await store.claimDeliveries(then))).toEqual(["3 x", "0 x", "2 x"]);
+  });
+
+  scenario(contract, "gives a holder what it has already when it asks for that", async (store) => {
+    for (const taskId of ["a", "b", "c", "d"]) await createDue(store, taskId);
+    const before = await store.claimDeliveries({ ...claim, limit: 2 });
+    await store.claimDeliveries({ ...claim, holder: "other", limit: 1 });
+    const again = await store.claimDeliveries({ ...claim, limit: 1, again: true });
+    expect(keysOf(again)).toEqual(keysOf(before));
+    for (const one of before) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("lost");
+    for (const one of again) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("settled");
+    expect(await store.claimDeliveries({ ...claim, again: true })).toHaveLength(3);
+  });
+}
+
+/** So long that a round in time is likely on a busy machine, and short enough to wait for. */
+const shortMs = 300;
+
+async function claimInTime(store: TaskStore, request: Partial<ClaimDeliveries> = {}): Promise<ClaimedDelivery[]> {
+  for (;;) {
+    const claimed = await store.claimDeliveries({ ...claim, leaseMs: shortMs, ...request });
+    if (claimed.length > 0) return claimed;
+    await sleep(shortMs / 6);
+  }
+}
+
+/** What becomes of what a holder has that shows no life. */
+function missing(contract: StoreContract): void {
+  const { expect } = contract.suite;
+  const beat = { holder: "gone", leaseMs: shortMs, again: false, maxStallMs: 0 };
+
+  scenario(
+    contract,
+    "takes over what a silent holder has, where the store is shared, and never else",
+    async (store) => {
+      await createDue(store, "a");
+      await store.beat(beat);
+      const lost = await claimOne(store, { holder: "gone" });
+      if (!store.shared) {
+        await sleep(2 * shortMs);
+        for (let round = 0; round < 3; round++) {
+          expect(await store.claimDeliveries({ ...claim, leaseMs: shortMs })).toEqual([]);
+        }
+        return;
+      }
+      expect(keysOf(await claimInTime(store))).toEqual(["a x"]);
+      expect(await settle(store, lost, { kind: "done" }, { holder: "gone", position: 2 })).toBe("lost");
+      expect(await store.beat({ ...beat, again: true })).toBe(false);
+    },
+  );
+
+  scenario(contract, "leaves what a holder has that says that it lives", async (store) => {
+    await createDue(store, "a");
+    const held = await claimOne(store, { holder: "gone" });
+    for (let round = 0; round < 12; round++) {
+      expect(await store.beat({ ...beat, again: round > 0 })).toBe(true);
+      expect(await store.claimDeliveries({ ...claim, leaseMs: shortMs })).toEqual([]);
+      await sleep(shortMs / 6);
+    }
+    expect(await settle(store, held, { kind: "later", at: NOW }, { holder: "gone" })).toBe("settled");
+  });
+
+  scenario(contract, "gives up a holder for its leases and its deliveries alike", async (store) => {
+    if (!store.shared) return;
+    await createDue(store, "a");
+    await create(store, { taskId: "b", lease: { holder: "gone", turn: 1, attempt: 1 } });
+    await store.beat(beat);
+    await claimOne(store, { holder: "gone" });
+    await claimInTime(store);
+    expect(await store.claimLeases({ holder: "me", leaseMs: shortMs, limit: 10 })).toHaveLength(1);
+  });
+}
+
+function givingUp(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  /** Gives up what is due. */
+  async function giveUp(store: TaskStore, at = 9_000): Promise<void> {
+    for (const one of await store.claimDeliveries(claim)) {
+      await settle(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
+    }
+    for (const one of await store.claimDeliveries(claim)) {
+      await settle(store, one, { kind: "dead", at, failure: "too old" });
+    }
+  }
+
+  scenario(contract, "tell what was given up, and why", async (store) => {
+    await createDue(store, "a");
+    await giveUp(store);
+    expect(await store.nextDelivery()).toBeUndefined();
+    const dead = {
+      ...{ taskId: "a", configId: "x", ...OWNER, target: "target", bytes: bytesOf("config") },
+      ...{ position: 1, headPosition: 2, failure: "too old", failingSince: 8_000, at: 9_000 },
+    };
+    expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([dead]);
+    // It stays so, whatever comes.
+    await follow(store, headOf({ taskId: "a", position: 2, generation: 2 }));
+    expect(await store.nextDelivery()).toBeUndefined();
+    expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([{ ...dead, headPosition: 3 }]);
+  });
+
+  scenario(contract, "tell it page by page, and of one tenant or owner alone when asked to", async (store) => {
+    const places = [
+      { tenant: "t", owner: "o" },
+      { tenant: "t", owner: "other" },
+      { tenant: "other", owner: "o" },
+    ];
+    const keys: string[] = [];
+    for (const [index, place] of places.entries()) {
+      for (const taskId of [`${index}a`, `${index}b`]) {
+        const head = await create(store, { taskId, ...place });
+        for (const configId of ["x", "y"]) {
+          await store.putPushConfig(configOf({ taskId, configId }));
+          keys.push(`${taskId} ${configId}`);
+        }
+        await follow(store, head);
+      }
+    }
+    await giveUp(store);
+    const list = async (filter: { tenant?: string; owner?: string }, limit: number): Promise<string[]> => {
+      const found: string[] = [];
+      for (let after: { taskId: string; configId: string } | undefined; ; ) {
+        const page = await store.listDeadDeliveries({ ...filter, limit, ...(after && { after }) });
+        expect(page.length).toBeLessThanOrEqual(limit);
+        found.push(...keysOf(page));
+        after = page.at(-1);
+        if (after === undefined) return found;
+      }
+    };
+    for (const limit of [1, 5, 100]) {
+      expect(await list({}, limit)).toEqual(keys);
+      expect(await list({ tenant: "t" }, limit)).toEqual(keys.slice(0, 8));
+      expect(await list({ owner: "o" }, limit)).toEqual([...keys.slice(0, 4), ...keys.slice(8)]);
+      expect(await list({ tenant: "t", owner: "other" }, limit)).toEqual(keys.slice(4, 8));
+      expect(await list({ tenant: "nobody" }, limit)).toEqual([]);
+    }
+  });
+
+  scenario(contract, "make it due again, all of it or what is named", async (store) => {
+    for (const taskId of ["a", "b", "c", "alive"]) await createDue(store, taskId);
+    for (const one of await store.claimDeliveries(claim)) {
+      if (one.taskId !== "alive") await settle(store, one, { kind: "dead", at: 1, failure: "" });
+    }
+    const keys = ["b", "alive", "unknown"].map((taskId) => ({ taskId, configId: "x" }));
+    expect(await store.redriveDeliveries({ now: 4_000, keys })).toBe(1);
+    expect(await store.nextDelivery()).toBe(4_000);
+    expect(await claimOne(store)).toMatchObject({ taskId: "b", position: 1, attempts: 0, failingSince: undefined });
+    expect(await store.redriveDeliveries({ now: 5_000 })).toBe(2);
+    expect(await store.redriveDeliveries({ now: 5_000 })).toBe(0);
+    expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([]);
+    expect(keysOf(await store.claimDeliveries(claim)).sort()).toEqual(["a x", "c x"]);
+  });
+
+  scenario(contract, "keep a task that is over again, once it has something to deliver", async (store) => {
+    const head = await create(store, { taskId: "a" });
+    await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));
+    await follow(store, head, { state: TaskState.COMPLETED });
+    await giveUp(store);
+    await store.redriveDeliveries({ now: NOW });
+    expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
+    await settle(store, await claimOne(store), { kind: "dead", at: 1, failure: "" });
+    // What is put again is due again, too.
+    await store.putPushConfig(configOf({ taskId: "a", configId: "x" }, "new"));
+    expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([]);
+    expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
+    await settle(store, await claimOne(store), { kind: "done" }, { position: 2 });
+    expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(1);
+  });
+}

@@ -1,0 +1,386 @@
+import type { Arbitrary } from "fast-check";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../task/state.js";
+import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey, TaskHead, TaskStore } from "../task-store.js";
+import { configOf, create, followRequest, type StoreContract, scenario } from "./setup.js";
+
+type Step =
+  | {
+      readonly do: "append";
+      readonly task: number;
+      readonly ends: boolean;
+      readonly config: number | undefined;
+      readonly limits: Limits;
+    }
+  | { readonly do: "put"; readonly task: number; readonly config: number; readonly limits: Limits }
+  | { readonly do: "delete"; readonly task: number; readonly config: number }
+  | {
+      readonly do: "claim";
+      readonly holder: string;
+      readonly limit: number;
+      readonly again: boolean;
+      readonly avoid: boolean;
+    }
+  | {
+      readonly do: "save" | "done" | "retry" | "later" | "dead";
+      /** Which of the claims that were ever made. */
+      readonly claim: number;
+      readonly more: number;
+    }
+  | { readonly do: "redrive"; readonly task: number | undefined; readonly config: number }
+  | { readonly do: "remove" };
+
+interface Limits {
+  readonly maxPerTask: number;
+  readonly maxPerOwner: number;
+}
+
+interface Config extends PushConfigKey {
+  target: string;
+  position: number;
+  state: "idle" | "due" | "dead";
+  at: number;
+  attempts: number;
+  failingSince: number | undefined;
+  failure: string;
+  holder: string | undefined;
+  claim: number | undefined;
+}
+
+interface Claim extends ClaimedDelivery {
+  readonly holder: string;
+}
+
+/** Deliveries as simple as they can be said: what every store has to agree with. */
+class Model {
+  readonly heads = new Map<string, TaskHead>();
+  readonly configs = new Map<string, Config>();
+  readonly claims: Claim[] = [];
+  /** Every step has a time of its own. */
+  now = 1_000;
+  readonly tenant: string;
+
+  constructor(tenant: string) {
+    this.tenant = tenant;
+  }
+
+  taskId(task: number): string {
+    return `${this.tenant}-${task}`;
+  }
+
+  find({ taskId, configId }: PushConfigKey): Config | undefined {
+    return this.configs.get(`${taskId} ${configId}`);
+  }
+
+  of(taskId: string): Config[] {
+    return [...this.configs.values()].filter((config) => config.taskId === taskId);
+  }
+
+  isOver(taskId: string): boolean {
+    return isTerminal(this.heads.get(taskId)?.state ?? 0);
+  }
+
+  tooManyOf(key: PushConfigKey, { maxPerTask, maxPerOwner }: Limits): "task" | "owner" | undefined {
+    if (this.find(key) !== undefined) return undefined;
+    if (this.of(key.taskId).length >= maxPerTask) return "task";
+    if (this.isOver(key.taskId)) return undefined;
+    const open = [...this.configs.values()].filter(({ taskId, state }) => state !== "idle" || !this.isOver(taskId));
+    return open.length >= maxPerOwner ? "owner" : undefined;
+  }
+
+  put(key: PushConfigKey, target: string, position: number): void {
+    const known = this.find(key);
+    const from = known?.position ?? position;
+    const isBehind = from < (this.heads.get(key.taskId)?.position ?? 0);
+    this.configs.set(`${key.taskId} ${key.configId}`, {
+      ...{ ...key, target, position: from, state: isBehind ? "due" : "idle", at: this.now, attempts: 0 },
+      ...{ failingSince: undefined, failure: "", holder: undefined, claim: undefined },
+    });
+  }
+
+  append(head: TaskHead, ends: boolean): void {
+    const state = ends ? TaskState.COMPLETED : head.state;
+    const next = { ...head, position: head.position + 1, generation: head.generation + 1, state };
+    this.heads.set(head.taskId, next);
+    for (const config of this.of(head.taskId)) {
+      if (config.state === "idle") Object.assign(config, { state: "due", at: this.now });
+    }
+  }
+
+  due(): Config[] {
+    const free = [...this.configs.values()].filter(({ state, holder }) => state === "due" && holder === undefined);
+    return free.sort((a, b) => a.at - b.at);
+  }
+
+  /** The configuration of a claim, if it is still the stored one. */
+  claimed({ holder, claim, ...key }: Claim): Config | undefined {
+    const config = this.find(key);
+    return config?.holder === holder && config.claim === claim ? config : undefined;
+  }
+
+  advance(config: Config, position: number): void {
+    if (position > config.position) {
+      Object.assign(config, { position, attempts: 0, failingSince: undefined, failure: "" });
+    }
+  }
+
+  settle(config: Config, outcome: DeliveryOutcome): "more" | "settled" {
+    if (outcome.kind === "done") {
+      if (config.position < (this.heads.get(config.taskId)?.position ?? 0)) return "more";
+      Object.assign(config, { state: "idle", attempts: 0, failingSince: undefined, failure: "" });
+    } else {
+      const { kind, ...rest } = outcome;
+      Object.assign(config, rest);
+      if (kind === "retry") config.attempts++;
+      if (kind === "dead") config.state = "dead";
+    }
+    Object.assign(config, { holder: undefined, claim: undefined });
+    return "settled";
+  }
+}
+
+/** Random histories of a few configurations, in which everything comes between that can. */
+export function pushModelContract(contract: StoreContract): void {
+  const { suite, fc } = contract;
+  suite.describe("random histories of push notifications", () => {
+    scenario(contract, "agree with a simple model", async (store) => {
+      let run = 0;
+      const property = fc.asyncProperty(fc.array(stepOf(fc), { maxLength: 80, size: "max" }), async (steps) => {
+        const model = new Model(`push-${run++}`);
+        try {
+          for (const step of steps) {
+            model.now += 10;
+            await follow(contract, store, model, step);
+            await compare(contract, store, model);
+          }
+        } finally {
+          await clear(store, model);
+        }
+      });
+      await fc.assert(property, { numRuns: 40 });
+    });
+  });
+}
+
+function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
+  const task = fc.nat(3);
+  const config = fc.nat(2);
+  const limits = fc.record({ maxPerTask: fc.constantFrom(2, 3, 9), maxPerOwner: fc.constantFrom(1, 3, 5, 99) });
+  const optional = <T>(arbitrary: Arbitrary<T>): Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+  const ends = fc.constantFrom(false, false, false, true);
+  return fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant("append" as const), task, ends, config: optional(config), limits }),
+    },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant("put" as const), task, config, limits }) },
+    fc.record({ do: fc.constant("delete" as const), task, config }),
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant("claim" as const),
+        holder: fc.constantFrom("me", "other"),
+        limit: fc.integer({ min: 1, max: 4 }),
+        again: fc.constantFrom(false, false, true),
+        avoid: fc.constantFrom(false, false, true),
+      }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constantFrom(
+          "save" as const,
+          "done" as const,
+          "done" as const,
+          "retry" as const,
+          "later" as const,
+          "dead" as const,
+        ),
+        claim: fc.nat(4),
+        more: fc.nat(3),
+      }),
+    },
+    fc.record({ do: fc.constant("redrive" as const), task: optional(task), config }),
+    fc.record({ do: fc.constant("remove" as const) }),
+  );
+}
+
+async function follow(contract: StoreContract, store: TaskStore, model: Model, step: Step): Promise<void> {
+  const { expect } = contract.suite;
+  const { now } = model;
+  switch (step.do) {
+    case "append":
+      return append(contract, store, model, step);
+    case "put": {
+      const key = keyOf(model, step);
+      const tooManyOf = model.tooManyOf(key, step.limits);
+      const known = model.heads.get(key.taskId);
+      const outcome = known === undefined ? "no-task" : tooManyOf === undefined ? "put" : `too-many-of-${tooManyOf}`;
+      const target = `target-${step.config}`;
+      expect(await store.putPushConfig(configOf({ ...key, ...step.limits, target, now }))).toBe(outcome);
+      if (outcome === "put") model.put(key, target, known?.position ?? 0);
+      return;
+    }
+    case "delete":
+      await store.deletePushConfig(keyOf(model, step));
+      model.configs.delete(`${keyOf(model, step).taskId} ${keyOf(model, step).configId}`);
+      return;
+    case "claim":
+      return claim(contract, store, model, step);
+    case "redrive": {
+      const dead = [...model.configs.values()].filter(({ state }) => state === "dead");
+      const { task } = step;
+      const keys = task === undefined ? undefined : [keyOf(model, { ...step, task })];
+      const named = dead.filter((config) => keys?.some((key) => model.find(key) === config) ?? true);
+      expect(await store.redriveDeliveries({ now, ...(keys && { keys }) })).toBe(named.length);
+      for (const config of named) {
+        Object.assign(config, { state: "due", at: now, attempts: 0, failingSince: undefined, failure: "" });
+      }
+      return;
+    }
+    case "remove": {
+      const over = [...model.heads.keys()].filter((taskId) => model.isOver(taskId));
+      const gone = over.filter((taskId) => model.of(taskId).every(({ state }) => state !== "due"));
+      expect(await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 })).toBe(gone.length);
+      for (const taskId of gone) {
+        model.heads.delete(taskId);
+        for (const { configId } of model.of(taskId)) model.configs.delete(`${taskId} ${configId}`);
+      }
+      return;
+    }
+    default:
+      return settle(contract, store, model, step);
+  }
+}
+
+async function append(
+  contract: StoreContract,
+  store: TaskStore,
+  model: Model,
+  { task, ends, config, limits }: Step & { readonly do: "append" },
+): Promise<void> {
+  const { expect } = contract.suite;
+  const taskId = model.taskId(task);
+  const head = model.heads.get(taskId);
+  if (head === undefined) {
+    model.heads.set(taskId, await create(store, { taskId, tenant: model.tenant }));
+    return;
+  }
+  if (isTerminal(head.state)) return;
+  const key = { taskId, configId: `${config}` };
+  const target = `target-${config}`;
+  const request = {
+    ...followRequest(head, ends ? { state: TaskState.COMPLETED } : {}),
+    time: model.now,
+    pushConfig: config === undefined ? undefined : configOf({ ...key, ...limits, target }),
+  };
+  const tooManyOf = config === undefined ? undefined : model.tooManyOf(key, limits);
+  if (tooManyOf !== undefined) {
+    await expect(store.append(request)).rejects.toMatchObject({ kind: "too-many-push-configs", tooManyOf });
+    return;
+  }
+  model.append(head, ends);
+  if (config !== undefined) model.put(key, target, head.position);
+  expect(await store.append(request)).toEqual(model.of(taskId).length > 0 ? { pushed: true } : undefined);
+}
+
+async function claim(
+  contract: StoreContract,
+  store: TaskStore,
+  model: Model,
+  { holder, again, avoid, ...step }: Step & { readonly do: "claim" },
+): Promise<void> {
+  // What is avoided is put off as far as a claim comes.
+  const limit = avoid ? 100 : step.limit;
+  const { expect } = contract.suite;
+  const { now } = model;
+  const until = now + 25;
+  const avoided = avoid ? new Map([["target-1", until]]) : undefined;
+  const claimed = await store.claimDeliveries({
+    ...{ holder, limit, again, now, leaseMs: 600_000 },
+    ...(avoided && { avoid: avoided }),
+  });
+  const held = [...model.configs.values()].filter((config) => again && config.holder === holder);
+  const due = model.due().filter(({ at }) => at <= now);
+  const free = due.filter(({ target }) => avoided?.has(target) !== true);
+  const expected = free.slice(0, Math.max(0, limit - held.length));
+  // Those that are due at the same time come in any order.
+  const found = claimed.map((one) => model.find(one));
+  expect(new Set(found.slice(0, held.length))).toEqual(new Set(held));
+  expect(found.slice(held.length).map((config) => config?.at)).toEqual(expected.map(({ at }) => at));
+  for (const one of claimed) {
+    const config = model.find(one);
+    if (config === undefined) throw new Error("a configuration was claimed that is not there");
+    const { taskId, configId, target, position, attempts, failingSince } = config;
+    const { tenant } = model;
+    const { bytes, claim: number, owner, ...rest } = one;
+    expect(rest).toEqual({ taskId, configId, target, position, attempts, failingSince, tenant });
+    Object.assign(config, { holder, claim: number });
+    model.claims.unshift({ ...one, holder });
+  }
+  for (const config of due) if (avoided?.has(config.target) === true) config.at = until;
+}
+
+async function settle(
+  contract: StoreContract,
+  store: TaskStore,
+  model: Model,
+  { do: what, claim: index, more }: Step & { readonly claim: number; readonly more: number },
+): Promise<void> {
+  const { expect } = contract.suite;
+  const { now } = model;
+  const one = model.claims[index];
+  if (one === undefined) return;
+  const { holder, claim: number, taskId, configId } = one;
+  const config = model.claimed(one);
+  const position = Math.min(one.position + more, model.heads.get(taskId)?.position ?? one.position);
+  const progress = { key: { taskId, configId }, holder, claim: number, position };
+  if (config !== undefined) model.advance(config, position);
+  if (what === "save") {
+    expect(await store.savePushPosition(progress)).toBe(config === undefined ? "lost" : "saved");
+    return;
+  }
+  const outcomes: Record<string, DeliveryOutcome> = {
+    done: { kind: "done" },
+    retry: { kind: "retry", at: now + 15, failure: "retried", failingSince: now },
+    later: { kind: "later", at: now + 5 },
+    dead: { kind: "dead", at: now, failure: "dead" },
+  };
+  const outcome = outcomes[what] ?? { kind: "done" };
+  const expected = config === undefined ? "lost" : model.settle(config, outcome);
+  expect(await store.settleDelivery({ ...progress, outcome })).toBe(expected);
+}
+
+async function compare(contract: StoreContract, store: TaskStore, model: Model): Promise<void> {
+  const { expect } = contract.suite;
+  expect(await store.nextDelivery()).toBe(model.due()[0]?.at);
+  const dead = [...model.configs.values()].filter(({ state }) => state === "dead");
+  const listed = await store.listDeadDeliveries({ tenant: model.tenant, limit: 100 });
+  expect(listed.map(({ bytes, owner, tenant, ...rest }) => rest)).toEqual(
+    dead
+      .map(({ taskId, configId, target, position, failure, failingSince, at }) => {
+        const headPosition = model.heads.get(taskId)?.position;
+        return { taskId, configId, target, position, headPosition, failure, failingSince, at };
+      })
+      .sort((a, b) => (`${a.taskId} ${a.configId}` < `${b.taskId} ${b.configId}` ? -1 : 1)),
+  );
+  for (const taskId of model.heads.keys()) {
+    const configs = await store.listPushConfigs({ taskId, after: "", limit: 100 });
+    expect(configs.map(({ configId, config }) => [configId, config.position])).toEqual(
+      model
+        .of(taskId)
+        .map(({ configId, position }) => [configId, position])
+        .sort(),
+    );
+  }
+}
+
+/** What one history leaves behind is not to be in the next one. */
+async function clear(store: TaskStore, model: Model): Promise<void> {
+  for (const { taskId, configId } of model.configs.values()) await store.deletePushConfig({ taskId, configId });
+  await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 });
+}
+
+function keyOf(model: Model, { task, config }: { readonly task: number; readonly config: number }): PushConfigKey {
+  return { taskId: model.taskId(task), configId: `${config}` };
+}
