@@ -50,6 +50,11 @@ export const places = {
     has: written("console", "js"),
     test: "test/docs/card-signing.test.ts",
   },
+  receiving: {
+    page: /^docs\/push-receiver\.md$/,
+    has: written("console", "js"),
+    test: "test/docs/push-receiver.test.ts",
+  },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,
