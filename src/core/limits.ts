@@ -142,6 +142,24 @@ export interface Limits {
    * number. Default 20,000.
    */
   readonly maxConnectionsPerAddress: number;
+  /**
+   * Executions that run at once, with the agents that are about to answer directly. Later ones wait in a queue: an accepted task is
+   * SUBMITTED meanwhile, and a crash does not lose it. Default 10,000.
+   */
+  readonly maxExecutions: number;
+  /** The same for one owner of tasks; callers without authentication are one. Default 5,000. */
+  readonly maxExecutionsPerOwner: number;
+  /** Executions that wait in that queue, in which owners take turns; beyond it messages are refused unstored. Default 10,000. */
+  readonly maxQueuedExecutions: number;
+  /** The same for one owner. Default 5,000. */
+  readonly maxQueuedExecutionsPerOwner: number;
+  /** Bytes of the messages that wait there, as JSON; one owner may have half. Default 256 MiB. */
+  readonly maxQueuedBytes: number;
+  /**
+   * Tasks of one owner that are not over (SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED), whether they are executed or not;
+   * processes that share a store may exceed it by a little together. Default 100,000.
+   */
+  readonly maxOpenTasksPerOwner: number;
   /** Messages that wait for their turn on one task. Default 64. */
   readonly maxWaitingTurns: number;
   /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
@@ -325,6 +343,12 @@ export const defaultLimits: Limits = {
   maxStreamsPerConnection: 256,
   maxConnections: 40_000,
   maxConnectionsPerAddress: 20_000,
+  maxExecutions: 10_000,
+  maxExecutionsPerOwner: 5_000,
+  maxQueuedExecutions: 10_000,
+  maxQueuedExecutionsPerOwner: 5_000,
+  maxQueuedBytes: 256 * 1024 * 1024,
+  maxOpenTasksPerOwner: 100_000,
   maxWaitingTurns: 64,
   maxUnstoredEvents: 256,
   maxUnstoredBytes: 4 * 1024 * 1024,

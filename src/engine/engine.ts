@@ -150,7 +150,12 @@ export class Engine {
 
   /** How many agents are at work for a task. */
   get running(): number {
-    return this.#executions.size;
+    return this.#executions.values().filter(({ place }) => place.isHeld).length;
+  }
+
+  /** How many tasks, and direct answers, wait for their turn. */
+  get queued(): number {
+    return this.#executions.slots.waiting;
   }
 
   /**
@@ -163,8 +168,12 @@ export class Engine {
     await this.#maintenance.stop();
     // Direct calls are noted in the event-loop turn after the one in which they began.
     await new Promise((resolve) => setImmediate(resolve));
-    const running = this.#executions.values();
-    await within(graceMs, Promise.all([this.directCalls.none(), ...running.map((execution) => execution.done)]));
+    // What waits for its turn waits for the process that comes next.
+    this.#executions.slots.stop();
+    const all = this.#executions.values();
+    const waiting = all.filter(({ place }) => !place.isHeld).map((execution) => execution.shutdown(0));
+    const running = all.filter(({ place }) => place.isHeld).map((execution) => execution.done);
+    await within(graceMs, Promise.all([this.directCalls.none(), ...running, Promise.allSettled(waiting)]));
     this.#shutdown.close();
     this.#wakeAll();
     this.directCalls.stop();

@@ -19,6 +19,7 @@ import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
+import type { Place } from "./execution-slots.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { MessageWaits } from "./plan.js";
@@ -45,6 +46,15 @@ export interface ExecutionSource extends TurnSource {
   readonly ended: (execution: Execution) => void;
 }
 
+/** How an execution starts. */
+export interface ExecutionStart {
+  /** The lease that is stored. */
+  readonly lease: Lease;
+  /** The lease to take before its agent hears of the task, where the stored one says that it waits. */
+  readonly begun?: Lease | undefined;
+  readonly place: Place;
+}
+
 /**
  * Runs an agent on one task, one turn at a time. Later messages wait for their turn, whichever process accepted them:
  * the log says which comes next. The execution ends when no message waits or the task is over. What the agent yields is
@@ -53,6 +63,8 @@ export interface ExecutionSource extends TurnSource {
 export class Execution {
   readonly log: TaskLog;
   readonly agent: Agent;
+  /** Among those that run, or in the queue. */
+  readonly place: Place;
   /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: ExecutionSource;
@@ -62,6 +74,8 @@ export class Execution {
   readonly #context: MessageContext;
   #finish: () => void = () => {};
   #over = false;
+  /** The lease that it takes when it leaves the queue; the stored one says until then that it has not begun. */
+  #begun: Lease | undefined;
   #aborter = new LazyAbortController();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
@@ -77,9 +91,11 @@ export class Execution {
   /** The lease that came with a message, when the one of the turn before had been let go. */
   #leaseOfMessage: Lease | undefined;
 
-  constructor(source: ExecutionSource, log: TaskLog, agent: Agent, lease: Lease) {
+  constructor(source: ExecutionSource, log: TaskLog, agent: Agent, { lease, begun, place }: ExecutionStart) {
     this.#source = source;
     this.#fenced = { fence: lease };
+    this.#begun = begun;
+    this.place = place;
     this.log = log;
     this.agent = agent;
     this.#queue = new TurnQueue(log);
@@ -98,10 +114,21 @@ export class Execution {
     this.#leaseOfMessage = more.lease ?? this.#leaseOfMessage;
   }
 
-  /** Runs the turns of all messages after the position `after`, then ends. */
-  async run(after = 0): Promise<void> {
+  /** Runs the turns of all messages after the position `after`, as soon as its place is among those that run, then ends. */
+  begin(after: number): void {
     this.log.turns.begin(after);
+    if (this.place.isHeld) void this.#run();
+    else this.place.whenHeld = () => void this.#run();
+  }
+
+  /** Whether it waits for a place, and its agent has heard of nothing. */
+  get #isQueued(): boolean {
+    return !this.place.isHeld;
+  }
+
+  async #run(): Promise<void> {
     try {
+      if (this.#begun !== undefined) await this.#leaveQueue(this.#begun);
       for (let position = this.#next(); position !== undefined; position = this.#next()) {
         const request = this.#queue.takeKnown(position) ?? (await this.#queue.read(position));
         // The store must know which turn runs before it does: a crash repeats this one, not the last.
@@ -117,12 +144,27 @@ export class Execution {
     }
   }
 
+  /** The store has to know that the agent hears of the turn before it does. */
+  async #leaveQueue(begun: Lease): Promise<void> {
+    try {
+      if (!(await this.#setLease(begun))) return this.abandon("lease-lost");
+    } catch (error) {
+      this.#unstartedTurn = begun.turn;
+      throw error;
+    }
+    this.#begun = undefined;
+    this.#fenced = { fence: begun };
+  }
+
   /** Begins the next turn's lease. What the turn before yielded relies on the old one, and is stored before. */
   async #moveTo(position: number): Promise<void> {
     await this.log.stored();
-    const next = this.#leaseOfMessage?.turn === position ? this.#leaseOfMessage : this.#source.lease(position);
+    const known = this.#leaseOfMessage?.turn === position ? this.#leaseOfMessage : undefined;
+    // One that came with a message which was to wait for a place says that no agent has heard of it.
+    if (known !== undefined && known.attempt < 1) this.#fenced = { fence: known };
+    const next = known !== undefined && known.attempt >= 1 ? known : this.#source.lease(position);
     try {
-      if (next !== this.#leaseOfMessage && !(await this.#setLease(next))) return this.abandon("lease-lost");
+      if (next !== known && !(await this.#setLease(next))) return this.abandon("lease-lost");
     } catch (error) {
       this.#unstartedTurn = position;
       throw error;
@@ -142,7 +184,7 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
-    await within(this.#source.limits.cancelGraceMs, this.done);
+    if (!this.#isQueued) await within(this.#source.limits.cancelGraceMs, this.done);
     if (this.#over) return;
     this.#over = true;
     try {
@@ -156,7 +198,8 @@ export class Execution {
   /** Stops the execution because the server ends; `recover` says what becomes of the task. */
   async shutdown(graceMs: number): Promise<void> {
     this.#aborter.abort("shutdown");
-    await within(graceMs, this.done);
+    if (this.#isQueued) this.log.turns.letGo();
+    else await within(graceMs, this.done);
     if (this.#over) return;
     this.#over = true;
     try {
@@ -351,7 +394,8 @@ export class Execution {
 
   /** The lease, up for a claim by any process; the attempt that the claim counts is taken off before. */
   #upForClaim(): Lease {
-    return upForClaim(notBegun(this.#fenced.fence));
+    const { fence } = this.#fenced;
+    return upForClaim(this.#begun === undefined ? notBegun(fence) : fence);
   }
 
   async #agentThrew(error: unknown): Promise<void> {

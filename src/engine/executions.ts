@@ -4,8 +4,9 @@ import type { AgentRegistration } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TransientMap } from "../core/transient.js";
-import { type Lease, NO_HOLDER } from "../store/task-store.js";
-import { Execution, type ExecutionSource } from "./execution.js";
+import { NO_HOLDER } from "../store/task-store.js";
+import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
+import { ExecutionSlots, type Place } from "./execution-slots.js";
 import type { LeaseKeeper } from "./lease.js";
 import type { TaskLog } from "./task-log.js";
 import type { TaskLogCache } from "./task-log-cache.js";
@@ -34,11 +35,14 @@ export interface ExecutionsSource {
 export class Executions {
   /** What every execution needs of this engine. */
   readonly source: ExecutionSource;
+  /** How many run, and what waits. */
+  readonly slots: ExecutionSlots;
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
     const { limits, logger, now, leases, referencedTasks } = source;
     this.#source = source;
+    this.slots = new ExecutionSlots(limits);
     this.source = {
       limits,
       logger,
@@ -50,7 +54,7 @@ export class Executions {
     };
   }
 
-  /** How many tasks have an execution here. */
+  /** How many tasks have an execution here, running or waiting. */
   get size(): number {
     return this.#source.running.size;
   }
@@ -68,9 +72,9 @@ export class Executions {
     return this.#source.running.values();
   }
 
-  /** Makes the execution of a task under a lease; it runs when it has its first turn. */
-  create(log: TaskLog, served: AgentRegistration, lease: Lease): Execution {
-    const execution = new Execution(this.source, log, served.agent, lease);
+  /** Makes the execution of a task under a lease; it runs when it has its first turn, and a place. */
+  create(log: TaskLog, served: AgentRegistration, start: ExecutionStart): Execution {
+    const execution = new Execution(this.source, log, served.agent, start);
     this.#source.running.set(log.taskId, execution);
     this.#source.leases.begun(log.taskId);
     return execution;
@@ -78,19 +82,28 @@ export class Executions {
 
   run(execution: Execution, turn: TurnRequest, started?: PendingTurn): void {
     execution.add(turn, started === undefined ? {} : { started });
-    void execution.run(turn.position - 1);
+    execution.begin(turn.position - 1);
   }
 
   /**
    * Gives a stored message its turn, if this process has the lease. Behind a turn that another process has in work, or
    * died over, the message waits: the process that has that lease, or claims it, comes to the message.
+   *
+   * @param place what was kept for an execution, in case that there is none; given back where it is not needed
    */
-  queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest): void {
-    const { lease } = log.head;
+  queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest, place?: Place): void {
+    const { lease, tenant, owner } = log.head;
     const own = lease?.holder === this.#source.holder && lease.turn === turn.position;
     const running = this.get(log.taskId);
+    if (running === undefined && own) {
+      const begun = lease.attempt < 1 ? this.#source.leases.lease(lease.turn) : undefined;
+      // Its execution was cut off while the message was on its way, which is accepted by now: it waits, whatever room there is.
+      const taken = place ?? this.slots.enterAccepted(this.slots.of(tenant, owner));
+      this.run(this.create(log, served, { lease, begun, place: taken }), turn);
+      return;
+    }
+    if (place !== undefined) this.slots.leave(place);
     if (running !== undefined) running.add(turn, own ? { lease } : {});
-    else if (own) this.run(this.create(log, served, lease), turn);
     else if (lease?.holder === NO_HOLDER) this.#source.claimSoon();
   }
 
@@ -98,6 +111,7 @@ export class Executions {
     const { running, leases, logs, logger, logsEnds } = this.#source;
     const { taskId, plannedState } = execution.log;
     if (running.get(taskId) === execution) running.delete(taskId);
+    this.slots.leave(execution.place);
     leases.ended(taskId);
     logs.evict(execution.log);
     if (logsEnds) logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");

@@ -61,7 +61,8 @@ export class Housekeeping {
       source: executions.source,
       logger,
       leases,
-      begin: (served, next) => executions.create(log, served, next),
+      slots: executions.slots,
+      begin: (served, start) => executions.create(log, served, start),
     });
   }
 

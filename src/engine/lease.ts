@@ -54,9 +54,12 @@ export function notBegun({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt - 1 };
 }
 
-/** The lease of a turn that no agent has heard of, up for a claim: after that the attempt is 0, and recovery knows. */
+/** The attempt of a turn that no agent has heard of: after a claim it is 0, and recovery knows. */
+const NEVER_BEGUN = -1;
+
+/** The lease of a turn that no agent has heard of, up for a claim. */
 function neverBegun(turn: number): Lease {
-  return { holder: NO_HOLDER, turn, attempt: -1 };
+  return { holder: NO_HOLDER, turn, attempt: NEVER_BEGUN };
 }
 
 /** Where the turns begin that a task may have and no agent has heard of. */
@@ -132,6 +135,11 @@ export class LeaseKeeper {
   /** The lease of a turn's first execution. */
   lease(turn: number): Lease {
     return { holder: this.#source.holder, turn, attempt: 1 };
+  }
+
+  /** The lease of a turn that waits here for its first execution, of which no agent hears before. */
+  waiting(turn: number): Lease {
+    return { holder: this.#source.holder, turn, attempt: NEVER_BEGUN };
   }
 
   /** Says that this process lives, and ends executions that other processes took over because they saw no sign of life. */

@@ -11,8 +11,9 @@ import { decodeEntry, stateAfter } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
-import type { Execution, ExecutionSource } from "./execution.js";
-import { type LeaseKeeper, LeaseLost } from "./lease.js";
+import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
+import type { ExecutionSlots } from "./execution-slots.js";
+import { type LeaseKeeper, LeaseLost, notBegun } from "./lease.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -27,7 +28,8 @@ export interface Recovery {
   readonly maxRestarts: number;
   readonly source: ExecutionSource;
   readonly logger: Logger;
-  readonly begin: (served: AgentRegistration, lease: Lease) => Execution;
+  readonly slots: ExecutionSlots;
+  readonly begin: (served: AgentRegistration, start: ExecutionStart) => Execution;
 }
 
 /**
@@ -54,12 +56,33 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
   if (!again) return fail(recovery);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
-  const next = begins ? leases.lease(open[0]?.position ?? 0) : lease;
-  if (begins && !(await log.setLease(lease, next))) return leases.ended(log.taskId);
+  const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
+  const start = await enter(recovery, begun, begins);
+  if (start === undefined) return leases.ended(log.taskId);
   logger.debug({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
-  const execution = recovery.begin(served, next);
+  const execution = recovery.begin(served, start);
   for (const turn of open) execution.add(turn === first && !begins ? ranBefore(turn, attempt) : turn);
-  void execution.run(paused ? first?.position : lease.turn - 1);
+  execution.begin(paused ? (first?.position ?? 0) : lease.turn - 1);
+}
+
+/**
+ * Takes a place for it, at once or in the queue, with a lease that says so: what waits has not begun, and a crash meanwhile
+ * counts for nothing. Undefined where the task is another process's by now.
+ */
+async function enter(
+  { log, lease, leases, slots }: Recovery,
+  begun: Lease,
+  begins: boolean,
+): Promise<ExecutionStart | undefined> {
+  const place = slots.enterAccepted(slots.of(log.head.tenant, log.head.owner));
+  const next = place.isHeld ? begun : begins ? leases.waiting(begun.turn) : notBegun(lease);
+  let isOurs = false;
+  try {
+    isOurs = next === lease || (await log.setLease(lease, next));
+  } finally {
+    if (!isOurs) slots.leave(place);
+  }
+  return isOurs ? { lease: next, begun: next === begun ? undefined : begun, place } : undefined;
 }
 
 function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest, attempt: number): boolean {

@@ -17,16 +17,20 @@ import type { Logger } from "../core/log.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
+  type Lease,
   type NewPushConfig,
   StoreError,
   type TaskStore,
 } from "../store/task-store.js";
+import type { Draft } from "../task/entry.js";
 import { type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { createdDraft, messageDraft } from "./draft.js";
+import type { OwnerSlots, Place } from "./execution-slots.js";
 import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
+import { OpenTasks } from "./open-tasks.js";
 import { isOutage, toCallerError } from "./outage.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
@@ -59,6 +63,22 @@ export type SendResult =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: TaskHandle };
 
+/** A task that is about to be created. */
+interface NewTask {
+  readonly turn: TurnRequest;
+  readonly draft: Draft;
+  readonly time: number;
+  readonly started: PendingTurn | undefined;
+}
+
+/** How a message is stored. */
+interface Acceptance {
+  /** The lease that it takes at a position, where the task has none. */
+  readonly lease: (position: number) => Lease;
+  /** The turn of a message to a task, with the place that is kept for its execution. */
+  readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
+}
+
 /** What sending needs of the engine. */
 export interface SenderSource {
   readonly store: TaskStore;
@@ -76,10 +96,12 @@ export interface SenderSource {
 export class Sender {
   readonly #source: SenderSource;
   readonly #keyed: IdempotentSends;
+  readonly #openTasks: OpenTasks;
 
   constructor(source: SenderSource) {
     this.#source = source;
     this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
+    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner);
   }
 
   /** See `Engine.send`. */
@@ -105,22 +127,67 @@ export class Sender {
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
       ]);
     }
-    if (command.served.agent.accept !== undefined) await this.#ask(command, message);
+    if (command.served.agent.accept !== undefined) {
+      // An agent is not asked about what could not be taken.
+      const { slots } = this.#source.executions;
+      slots.checkRoom(slots.of(command.tenant, command.caller.owner));
+      await this.#ask(command, message);
+    }
     const taskId = kind === "message" ? "" : newId();
     const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() });
-    if (kind === "task") return { kind: "task", task: await this.#create(command, turn) };
-    const started = await firstEvent(this.#taskless(command, turn));
-    if (kind === "message" || isReply(started)) {
-      const reply = await directReply(started, turn.message.contextId, this.#source);
-      return { kind: "message", message: reply };
+    return kind === "task"
+      ? { kind: "task", task: await this.#create(command, turn) }
+      : this.#begin(command, turn, kind === "message");
+  }
+
+  /** Runs an agent that answers directly, or decides by its first event. It takes a place as an execution does. */
+  async #begin(command: SendCommand, turn: TurnRequest, isMessage: boolean): Promise<SendResult> {
+    const { logger, shutdown, executions } = this.#source;
+    const { slots } = executions;
+    const owner = slots.of(command.tenant, command.caller.owner);
+    if (!slots.tryTake(owner)) await this.#waitForPlace(owner, command);
+    let isHeld = true;
+    try {
+      const started = await firstEvent(this.#taskless(command, turn));
+      if (isMessage || isReply(started)) {
+        const reply = await directReply(started, turn.message.contextId, this.#source);
+        return { kind: "message", message: reply };
+      }
+      if (started.refusal !== undefined) throw started.refusal;
+      started.aborter.unfollow();
+      if (shutdown.draining) {
+        void giveUp(started, logger);
+        throw shuttingDown();
+      }
+      // From here on the place is the execution's.
+      isHeld = false;
+      return { kind: "task", task: await this.#create(command, turn, started) };
+    } finally {
+      if (isHeld) slots.release(owner);
     }
-    if (started.refusal !== undefined) throw started.refusal;
-    started.aborter.unfollow();
-    if (this.#source.shutdown.draining) {
-      void giveUp(started, this.#source.logger);
-      throw shuttingDown();
+  }
+
+  /** Lets a call wait in the queue of executions: nothing is stored of it, so its client has to stay. */
+  async #waitForPlace(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
+    const { slots } = this.#source.executions;
+    const place = slots.enter(owner, 0);
+    const { signal } = client;
+    let leave = (): void => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        leave = () => reject(new A2AError("CANCELLED", "The client went away before the agent was asked."));
+        place.whenHeld = resolve;
+        place.whenStopped = () => reject(shuttingDown());
+        if (signal.aborted) leave();
+        else signal.addEventListener("abort", leave, { once: true });
+      });
+      this.#checkOpen();
+    } catch (error) {
+      slots.leave(place);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", leave);
     }
-    return { kind: "task", task: await this.#create(command, turn, started) };
   }
 
   /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
@@ -138,8 +205,33 @@ export class Sender {
   }
 
   async #create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
-    const { tasks, executions, leases, logger, now } = this.#source;
+    const { executions, logger, now } = this.#source;
+    const { slots } = executions;
+    const owner = slots.of(command.tenant, command.caller.owner);
     const time = now();
+    const draft = createdDraft(turn, time);
+    const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
+    let isCounted = false;
+    try {
+      const counting = this.#openTasks.admit(owner, scopeOf(command));
+      if (counting !== undefined) await counting;
+      isCounted = true;
+      if (counting !== undefined) this.#checkOpen();
+    } catch (error) {
+      if (isCounted) owner.creating--;
+      slots.leave(place);
+      if (started !== undefined) void giveUp(started, logger);
+      throw toCallerError(logger, error);
+    }
+    try {
+      return await this.#createAt(place, command, { turn, draft, time, started });
+    } finally {
+      owner.creating--;
+    }
+  }
+
+  async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
+    const { tasks, executions, leases, logger } = this.#source;
     const log = tasks.logs.create({
       taskId: turn.message.taskId,
       tenant: command.tenant,
@@ -151,12 +243,18 @@ export class Sender {
       generation: 0,
       lease: null,
     });
-    const execution = executions.create(log, command.served, leases.lease(1));
+    const begun = leases.lease(1);
+    const lease = place.isHeld ? begun : leases.waiting(1);
+    const execution = executions.create(log, command.served, {
+      lease,
+      begun: lease === begun ? undefined : begun,
+      place,
+    });
     // The agent that decided for a task has said something already: it goes into the same commit. Where the store may refuse the
     // message, as another one has its key or its push configuration is one too many, the agent does not go on before it is stored.
     const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
     try {
-      const accepting = this.#accept(log, createdDraft(turn, time), command);
+      const accepting = this.#accept(log, draft, command, { lease: () => lease });
       if (runs) executions.run(execution, turn, started);
       const task = await accepting;
       if (!runs) executions.run(execution, turn, started);
@@ -172,7 +270,9 @@ export class Sender {
 
   async #followUp(command: SendCommand, message: Message): Promise<TaskHandle> {
     const { tasks, executions, leases, now } = this.#source;
+    const { slots } = executions;
     const log = await tasks.acquire(scopeOf(command), message.taskId);
+    let place: Place | undefined;
     try {
       if (isTerminal(log.plannedState)) await log.stored();
       const { contextId } = log.head;
@@ -183,8 +283,16 @@ export class Sender {
         await this.#ask(command, message, () => viewTask(log.fold.task));
       }
       const turn = turnOf(command, { ...message, contextId });
-      return await this.#accept(log, messageDraft(turn, now()), command, turn);
+      const draft = messageDraft(turn, now());
+      // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
+      if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
+        place = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
+      }
+      const waits = place !== undefined && !place.isHeld;
+      const lease = (at: number): Lease => (waits ? leases.waiting(at) : leases.lease(at));
+      return await this.#accept(log, draft, command, { lease, followUp: { turn, place } });
     } catch (error) {
+      if (place !== undefined) slots.leave(place);
       // An execution that lives here finds the message by itself.
       if (isOutage(error) && !executions.has(log.taskId)) leases.unheard(log.taskId, log.fold.position);
       tasks.logs.release(log);
@@ -199,9 +307,9 @@ export class Sender {
     log: TaskLog,
     draft: ReturnType<typeof createdDraft>,
     command: SendCommand,
-    followUp?: TurnRequest,
+    { lease, followUp }: Acceptance,
   ): Promise<TaskHandle> {
-    const { limits, leases, tasks, executions } = this.#source;
+    const { limits, tasks, executions } = this.#source;
     const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
     if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
     const options = {
@@ -212,12 +320,14 @@ export class Sender {
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
       // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
-      lease: (position: number) => leases.lease(position),
+      lease,
     };
     return log.appendAnd(draft, options, ({ position }) => {
       const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
       const task = tasks.handle(log, position, accepted);
-      if (followUp !== undefined) executions.queue(log, command.served, { ...followUp, position });
+      if (followUp !== undefined) {
+        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.place);
+      }
       return task;
     });
   }

@@ -7,6 +7,7 @@ export class TurnProgress {
   #current = 0;
   #completed = 0;
   #busy = false;
+  #isLetGo = false;
 
   /** Position of the message whose turn is being executed, or was last, in this process. */
   get current(): number {
@@ -21,6 +22,15 @@ export class TurnProgress {
   /** Whether an execution of the task lives or waits in this process. */
   get busy(): boolean {
     return this.#busy;
+  }
+
+  /** Whether the end of the server let go of an execution that had not begun: another process, or the next start, begins it. */
+  get isLetGo(): boolean {
+    return this.#isLetGo;
+  }
+
+  letGo(): void {
+    this.#isLetGo = true;
   }
 
   beginExecution(): void {

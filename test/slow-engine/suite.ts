@@ -21,4 +21,5 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/one-throw.test.js");
   await import("../engine/unstored.test.js");
   await import("../engine/pushes.test.js");
+  await import("../engine/execution-queue.test.js");
 }

@@ -133,7 +133,7 @@ export async function waitFor(source: CursorSource, done: () => boolean, options
   try {
     while (!done()) {
       if (late || options.client.canceled) return false;
-      if (source.closing()) throw drained();
+      if (source.closing() || source.log.turns.isLetGo) throw drained();
       await waiter.next();
     }
     return true;

@@ -1,0 +1,70 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { limitReached } from "../core/limit-reached.js";
+import type { TaskStore } from "../store/task-store.js";
+import type { OwnerSlots } from "./execution-slots.js";
+import type { Scope } from "./tasks.js";
+
+/** The states of a task that is not over. */
+const OPEN = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
+
+/** For so long, in milliseconds, an owner who has too many is refused without being counted again. */
+const REFUSED_MS = 100;
+
+/**
+ * How many tasks of one owner are not over. The store knows; it is asked when as many were created here as were left when it was asked
+ * last, so the usual task costs one counter.
+ */
+export class OpenTasks {
+  readonly #store: TaskStore;
+  readonly #max: number;
+
+  constructor(store: TaskStore, max: number) {
+    this.#store = store;
+    this.#max = max;
+  }
+
+  /**
+   * Counts a task that is about to be created: the caller counts `creating` down when it is stored, or is not.
+   *
+   * @returns undefined where it may be at once.
+   * @throws A2AError TOO_MANY_REQUESTS; what the store throws.
+   */
+  admit(owner: OwnerSlots, scope: Scope): Promise<void> | undefined {
+    if (owner.tasksLeft === 0) return this.#admitLater(owner, scope);
+    owner.tasksLeft--;
+    owner.creating++;
+    return undefined;
+  }
+
+  async #admitLater(owner: OwnerSlots, scope: Scope): Promise<void> {
+    while (owner.tasksLeft === 0) {
+      if (performance.now() < owner.fullUntil) throw this.#tooMany();
+      owner.counting ??= this.#recount(owner, scope);
+      await owner.counting;
+    }
+    owner.tasksLeft--;
+    owner.creating++;
+  }
+
+  /** Nothing of the owner is admitted meanwhile. What is being created may be in the store's count already, or not yet. */
+  async #recount(owner: OwnerSlots, scope: Scope): Promise<void> {
+    const { creating } = owner;
+    try {
+      const left = this.#max - (await this.#count(scope)) - creating;
+      if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
+      // Other processes create tasks as well: the fewer are left, the sooner all are counted again.
+      else owner.tasksLeft = this.#store.shared ? Math.ceil(left / 2) : left;
+    } finally {
+      owner.counting = undefined;
+    }
+  }
+
+  async #count(scope: Scope): Promise<number> {
+    const pages = await Promise.all(OPEN.map((state) => this.#store.list({ ...scope, state, limit: 1 })));
+    return pages.reduce((sum, { total }) => sum + total, 0);
+  }
+
+  #tooMany(): Error {
+    return limitReached("maxOpenTasksPerOwner", `${this.#max} tasks of this caller are not over.`);
+  }
+}
