@@ -145,6 +145,12 @@ export const GOALS = {
     against: "after 10,000",
     atMost: 1.2,
   },
+  attackedRate: {
+    scenario: "attacks",
+    what: "message replies of a well-behaved client while the server is attacked, the worst of all attacks, calls/s",
+    against: "while a sink is attacked",
+    atLeast: 0.8,
+  },
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 1_024 },
 } as const satisfies Readonly<Record<string, Goal>>;
 

@@ -157,6 +157,23 @@ export interface JobResults {
   readonly leave: Record<string, never>;
 }
 
+/** What an attacker does, to a port of this machine, for so many milliseconds. */
+export interface AttackQuestion {
+  readonly title: string;
+  readonly port: number;
+  readonly ms: number;
+}
+
+/** What it did. */
+export interface Attacked {
+  readonly pieces: number;
+  /** Connections that were opened again because the other side had closed them. */
+  readonly reopened: number;
+  /** CPU time of the attacker, in milliseconds. */
+  readonly cpuMs: number;
+  readonly ms: number;
+}
+
 /** What a server can be asked: what it has used so far, how long its event loop stood still, to let go the agents that wait for a sign, where its time goes. */
 export type ServerQuestion =
   | { readonly kind: "usage"; readonly settle: boolean }

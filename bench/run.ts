@@ -14,6 +14,7 @@ import { type Found, keep, made, outcomes } from "./harness/results.js";
 import type { Scenario, Section } from "./harness/scenario.js";
 import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
+import { attacked } from "./scenarios/attacks.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
 import { foreign } from "./scenarios/foreign.js";
@@ -48,6 +49,7 @@ const SCENARIOS: readonly Scenario[] = [
   size,
   startUp,
   restart,
+  attacked,
   crossCheck,
 ];
 

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type {
   Answered,
+  Attacked,
+  AttackQuestion,
   Job,
   JobResults,
   Profile,
@@ -161,6 +163,28 @@ export class TestServer {
   /** Lets its waiting agents go on. */
   async go(): Promise<void> {
     await this.#child.ask({ kind: "go" });
+  }
+
+  end(): Promise<void> {
+    return this.#child.end();
+  }
+}
+
+/** Somebody who attacks servers. */
+export class Attacker {
+  readonly #child: Child<AttackQuestion>;
+
+  private constructor(child: Child<AttackQuestion>) {
+    this.#child = child;
+  }
+
+  static async start(): Promise<Attacker> {
+    const { child } = await Child.start<AttackQuestion, unknown>("load/attacker.js", []);
+    return new Attacker(child);
+  }
+
+  async attack(question: AttackQuestion): Promise<Attacked> {
+    return (await this.#child.ask(question)) as Attacked;
   }
 
   end(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Judged } from "../goals.js";
 import type { Options } from "../options.js";
-import type { Load, TestServer } from "./child.js";
+import type { Attacker, Load, TestServer } from "./child.js";
 
 /** How many callers wait for answers at once, in every rate. */
 export const CALLERS = 50;
@@ -32,6 +32,8 @@ export interface Bench {
   readonly load: Load;
   /** Starts a server that ends with the scenario, if not before. */
   start(program: string, ...args: string[]): Promise<TestServer>;
+  /** Starts somebody who attacks servers, until the scenario ends. */
+  attacker(): Promise<Attacker>;
   /** Path of a new SQLite file, on disk, removed with the scenario. */
   database(): string;
   /** A directory for other files, removed with the scenario. */

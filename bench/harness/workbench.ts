@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Options } from "../options.js";
-import { Load, TestServer } from "./child.js";
+import { Attacker, Load, TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
 const BENCH = join(import.meta.dirname, "..");
@@ -24,7 +24,7 @@ export function build(): void {
 /** Does something with servers, files and a load generator of its own, and ends and removes them. */
 export async function withBench<T>(options: Options, work: (bench: Bench) => Promise<T>): Promise<T> {
   const load = await Load.start();
-  const servers: TestServer[] = [];
+  const servers: (TestServer | Attacker)[] = [];
   const directory = mkdtempSync(join(SCRATCH, "run-"));
   let files = 0;
   const bench: Bench = {
@@ -34,6 +34,11 @@ export async function withBench<T>(options: Options, work: (bench: Bench) => Pro
       const server = await TestServer.start(program, args);
       servers.push(server);
       return server;
+    },
+    async attacker() {
+      const attacker = await Attacker.start();
+      servers.push(attacker);
+      return attacker;
     },
     directory,
     database: () => join(directory, `${files++}.db`),

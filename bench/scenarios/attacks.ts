@@ -1,0 +1,91 @@
+/** What is left of a well-behaved client's rate while somebody attacks the server. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { grpcSend, rpcSend } from "../calls.js";
+import { judge } from "../goals.js";
+import type { Attacker, TestServer } from "../harness/child.js";
+import { median, ownGenerator } from "../harness/rates.js";
+import type { Bench, Row, Scenario } from "../harness/scenario.js";
+import { attacks, titleOf } from "../load/attacks.js";
+import type { Attacked, RateResult } from "../protocol.js";
+import { replyLane } from "./replies.js";
+
+/** The attack begins so many milliseconds before the client is measured, and ends after it. */
+const LEAD_MS = 300;
+
+interface Round {
+  readonly loaded: RateResult;
+  readonly attacked: Attacked;
+}
+
+interface Arena {
+  readonly bench: Bench;
+  readonly attacker: Attacker;
+  readonly server: TestServer;
+}
+
+/** The client's rate while an attack goes to a target. */
+async function round(
+  { bench, attacker, server }: Arena,
+  title: string,
+  target: TestServer,
+  ms: number,
+): Promise<Round> {
+  const isGrpc = title.endsWith("gRPC port");
+  const port = (isGrpc ? target.at.grpc : target.at.http) ?? 0;
+  const attacking = attacker.attack({ title, port, ms: ms + 2 * LEAD_MS });
+  await sleep(LEAD_MS);
+  const lane = replyLane("client", server, isGrpc ? grpcSend : rpcSend);
+  const loaded = (await ownGenerator(bench, lane, ms)) as RateResult;
+  return { loaded, attacked: await attacking };
+}
+
+const perSecond = ({ loaded }: Round): number => (loaded.calls * 1_000) / loaded.ms;
+
+async function measure(arena: Arena, sink: TestServer, title: string): Promise<Row> {
+  const { quick, seconds } = arena.bench.options;
+  const rounds = quick ? 1 : 5;
+  const ms = (seconds * 1_000) / rounds;
+  const [quiet, loud]: [Round[], Round[]] = [[], []];
+  for (let at = 0; at < rounds; at++) {
+    // Every other round backwards, so that none always follows the other.
+    for (const isQuiet of at % 2 === 0 ? [true, false] : [false, true]) {
+      if (isQuiet) quiet.push(await round(arena, title, sink, ms));
+      else loud.push(await round(arena, title, arena.server, ms));
+    }
+  }
+  const ratio = median(loud.map((each, at) => perSecond(each) / perSecond(quiet[at] as Round)));
+  const sum = (of: (attacked: Attacked) => number): number => loud.reduce((all, each) => all + of(each.attacked), 0);
+  const lasted = sum((attacked) => attacked.ms);
+  return {
+    name: title,
+    figures: {
+      "calls/s": median(loud.map(perSecond)),
+      "x against a sink": ratio,
+      "pieces/s": (1_000 * sum(({ pieces }) => pieces)) / lasted,
+      "reopened/s": (1_000 * sum(({ reopened }) => reopened)) / lasted,
+      "attacker % CPU": (100 * sum(({ cpuMs }) => cpuMs)) / lasted,
+    },
+  };
+}
+
+export const attacked: Scenario = {
+  name: "attacks",
+  async run(bench) {
+    const server = await bench.start("parley", "message");
+    const sink = await bench.start("sink");
+    const attacker = await bench.attacker();
+    for (const send of [rpcSend, grpcSend]) {
+      await ownGenerator(bench, replyLane("client", server, send), bench.options.quick ? 200 : 2_000);
+    }
+    const rows: Row[] = [];
+    const arena = { bench, attacker, server };
+    const chosen = bench.options.quick ? attacks.filter((_, at) => at % 6 === 0) : attacks;
+    for (const attack of chosen) rows.push(await measure(arena, sink, titleOf(attack)));
+    const ratios = rows.map(({ figures }) => figures["x against a sink"] ?? Number.NaN);
+    const worst = ratios.indexOf(Math.min(...ratios));
+    return {
+      title: "A client's message replies while the server is attacked, beside the same while a sink is",
+      rows: rows.map((row, at) => (at === worst ? { ...row, targets: [judge("attackedRate", ratios[at] ?? 0)] } : row)),
+    };
+  },
+};
