@@ -1,11 +1,7 @@
-import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { limitReached } from "../core/limit-reached.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { OwnerSlots } from "./execution-slots.js";
 import type { Scope } from "./tasks.js";
-
-/** The states of a task that is not over. */
-const OPEN = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
 
 /** For so long, in milliseconds, an owner who has too many is refused without being counted again. */
 const REFUSED_MS = 100;
@@ -50,18 +46,13 @@ export class OpenTasks {
   async #recount(owner: OwnerSlots, scope: Scope): Promise<void> {
     const { creating } = owner;
     try {
-      const left = this.#max - (await this.#count(scope)) - creating;
+      const left = this.#max - (await this.#store.countOpen(scope)) - creating;
       if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
       // Other processes create tasks as well: the fewer are left, the sooner all are counted again.
       else owner.tasksLeft = this.#store.shared ? Math.ceil(left / 2) : left;
     } finally {
       owner.counting = undefined;
     }
-  }
-
-  async #count(scope: Scope): Promise<number> {
-    const pages = await Promise.all(OPEN.map((state) => this.#store.list({ ...scope, state, limit: 1 })));
-    return pages.reduce((sum, { total }) => sum + total, 0);
   }
 
   #tooMany(): Error {

@@ -73,6 +73,9 @@ export interface TaskStore extends PushStore {
   /** Heads of one owner's tasks, newest status first: status time, then id by its UTF-8 bytes, both descending. */
   list(request: ListRequest): Promise<ListPage>;
 
+  /** How many tasks of one owner are not over, at one moment. */
+  countOpen(request: TaskScope): Promise<number>;
+
   /**
    * Heads of tasks that wait for their client (INPUT_REQUIRED, AUTH_REQUIRED), of all owners and tenants, whose status is
    * older than a time, the oldest first: status time, then id by its UTF-8 bytes, both ascending.

@@ -10,6 +10,27 @@ export function listContract(contract: StoreContract): void {
     counting(contract);
     isolation(contract);
   });
+  contract.suite.describe("countOpen()", () => openTasks(contract));
+}
+
+function openTasks(contract: StoreContract): void {
+  const { expect } = contract.suite;
+  const { SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED, FAILED, CANCELED, REJECTED } = TaskState;
+
+  scenario(contract, "counts one owner's tasks that are not over, as they are now", async (store) => {
+    expect(await store.countOpen(OWNER)).toBe(0);
+    const states = [SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, COMPLETED, FAILED, CANCELED, REJECTED];
+    for (const state of states) await create(store, { taskId: `of-${state}`, state });
+    await create(store, { taskId: "other", owner: "bob", state: WORKING });
+    await create(store, { taskId: "elsewhere", tenant: "elsewhere", state: WORKING });
+    expect(await store.countOpen(OWNER)).toBe(4);
+    const task = await create(store, { taskId: "one", state: WORKING });
+    expect(await store.countOpen(OWNER)).toBe(5);
+    await follow(store, task, { state: COMPLETED });
+    expect(await store.countOpen(OWNER)).toBe(4);
+    await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 });
+    expect(await store.countOpen(OWNER)).toBe(4);
+  });
 }
 
 function ordering(contract: StoreContract): void {

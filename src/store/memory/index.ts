@@ -32,6 +32,7 @@ import {
   StoreError,
   type TaskHead,
   type TaskRow,
+  type TaskScope,
   type TaskStore,
 } from "../task-store.js";
 import { Leases } from "./leases.js";
@@ -169,6 +170,11 @@ class MemoryStore implements TaskStore {
   async list(request: ListRequest): Promise<ListPage> {
     this.#check();
     return this.#owners.get(ownerKey(request))?.page(request) ?? { heads: [], total: 0 };
+  }
+
+  async countOpen(request: TaskScope): Promise<number> {
+    this.#check();
+    return this.#owners.get(ownerKey(request))?.countOpen() ?? 0;
   }
 
   async findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined> {

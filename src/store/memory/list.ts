@@ -1,3 +1,4 @@
+import { isTerminal } from "../../task/state.js";
 import type { ListPage, ListRequest, TaskHead } from "../task-store.js";
 
 /** Something that has a head, which may be replaced as long as its place in the order stays the same. */
@@ -48,6 +49,11 @@ export class OrderedHeads<T extends Listed> {
       if (head !== undefined && matches(head, request)) heads.push(head);
     }
     return { heads, total: this.#count(request, oldest) };
+  }
+
+  /** How many items are not over. */
+  countOpen(): number {
+    return this.#items.reduce((count, { head }) => (isTerminal(head.state) ? count : count + 1), 0);
   }
 
   #count(request: ListRequest, oldest: number): number {

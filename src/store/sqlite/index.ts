@@ -148,6 +148,7 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
     readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
     read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),
     list: async (request) => reader.list(request),
+    countOpen: async (request) => reader.countOpen(request),
     listInterrupted: async (request) => reader.listInterrupted(request),
     findSend: async (key) => reader.findSend(key),
     getPushConfig: async (key) => reader.getPushConfig(key),

@@ -1,3 +1,5 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../task/state.js";
 import {
   type ClaimDeliveries,
   type DeadDelivery,
@@ -35,6 +37,10 @@ interface ListStatements {
   readonly total: Query<(string | number)[], number>;
 }
 
+const TERMINAL = Object.values(TaskState)
+  .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
+  .join(", ");
+
 /** Everything that only reads, on a connection of its own; it sees what is committed and waits for no writer. */
 export class Reader {
   readonly #db: Database;
@@ -47,6 +53,7 @@ export class Reader {
   readonly #piece: Query<[string, number, number], Uint8Array>;
   readonly #segments: Query<[string, number], SegmentRow>;
   readonly #send: Query<[string, string, string], [string, string, number]>;
+  readonly #open: Query<[string, string], number>;
   readonly #interrupted: Query<[number, number, string, number], HeadRow>;
   readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Query<[string, string], ConfigRow>;
@@ -66,6 +73,9 @@ export class Reader {
     this.#head = db.rows<[string], HeadRow>(`SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ?`);
     this.#headOf = db.rows<[string, string, string], HeadRow>(
       `SELECT ${HEAD_COLUMNS} FROM head WHERE task_id = ? AND tenant = ? AND owner = ?`,
+    );
+    this.#open = db.values<[string, string], number>(
+      `SELECT coalesce(sum(tasks), 0) FROM counter WHERE tenant = ? AND owner = ? AND state NOT IN (${TERMINAL})`,
     );
     this.#snapshot = db.rows<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?");
     this.#piece = db.values<[string, number, number], Uint8Array>(
@@ -143,6 +153,10 @@ export class Reader {
         total: total.get(...totalValues(request)) ?? 0,
       };
     });
+  }
+
+  countOpen({ tenant, owner }: TaskScope): number {
+    return this.#look("countOpen", () => this.#open.get(tenant, owner) ?? 0);
   }
 
   listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {
