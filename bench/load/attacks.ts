@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { A2AService, Role, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ListValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { A2AService, MessageSchema, PartSchema, Role, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   begun,
   CONTINUATION,
@@ -64,21 +64,36 @@ const opened = (stream: number, headers: Record<string, string>): Buffer =>
   frame(HEADERS, END_HEADERS, stream, fields({ ":method": "POST", ":scheme": "http", ":authority": "x", ...headers }));
 const reset = (stream: number): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, 8]));
 
-function binary(parts: number, depth = 0): Uint8Array {
-  let value = create(ValueSchema, { kind: { case: "numberValue", value: 1 } });
-  for (let i = 0; i < depth; i++)
-    value = create(ValueSchema, { kind: { case: "listValue", value: { values: [value] } } });
-  const content = depth === 0 ? ({ case: "text", value: "x" } as const) : ({ case: "data", value } as const);
-  const all = Array.from({ length: parts }, () => ({ content }));
+function binary(parts: number): Uint8Array {
+  const all = Array.from({ length: parts }, () => ({ content: { case: "text", value: "x" } as const }));
   return toBinary(
     SendMessageRequestSchema,
     create(SendMessageRequestSchema, { message: { messageId: "m", role: Role.USER, parts: all } }),
   );
 }
 
+/** A field of bytes as protobuf writes it. */
+function field({ number }: { readonly number: number }, bytes: Uint8Array): Buffer {
+  const head = [number * 8 + 2];
+  let { length } = bytes;
+  for (; length > 127; length >>= 7) head.push((length & 127) | 128);
+  return Buffer.concat([Buffer.from([...head, length]), bytes]);
+}
+
+/** A message with lists in lists, which no library would write. */
+function nested(depth: number): Uint8Array {
+  let value: Buffer = Buffer.alloc(0);
+  for (let i = 0; i < depth; i++)
+    value = field(ValueSchema.field.listValue, field(ListValueSchema.field.values, value));
+  return field(
+    SendMessageRequestSchema.field.message,
+    field(MessageSchema.field.parts, field(PartSchema.field.data, value)),
+  );
+}
+
 const deepJson = sendJson(message(`{"data":${"[".repeat(50_000)}${"]".repeat(50_000)}}`));
 const manyJson = sendJson(message(Array(5_000).fill('{"text":"x"}').join(",")));
-const [deepBinary, manyBinary] = [envelope(binary(1, 2_000)), envelope(binary(5_000))];
+const [deepBinary, manyBinary] = [envelope(nested(2_000)), envelope(binary(5_000))];
 /** 64 MiB of nothing, in 64 KiB. */
 const bomb = gzipSync(Buffer.alloc(64 * KIB * KIB));
 const connectBomb = post(rpc, { "content-type": "application/json", "content-encoding": "gzip" }, bomb);
