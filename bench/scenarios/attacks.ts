@@ -14,6 +14,8 @@ const LEAD_MS = 300;
 
 interface Round {
   readonly loaded: RateResult;
+  /** CPU time of the server for one of the client's calls, with what the attack cost it, in microseconds. */
+  readonly cpuMicros: number;
   readonly attacked: Attacked;
 }
 
@@ -35,8 +37,10 @@ async function round(
   const attacking = attacker.attack({ title, port, ms: ms + 2 * LEAD_MS });
   await sleep(LEAD_MS);
   const lane = replyLane("client", server, isGrpc ? grpcSend : rpcSend);
+  const before = await server.usage();
   const loaded = (await ownGenerator(bench, lane, ms)) as RateResult;
-  return { loaded, attacked: await attacking };
+  const cpuMicros = ((await server.usage()).cpuMicros - before.cpuMicros) / loaded.calls;
+  return { loaded, cpuMicros, attacked: await attacking };
 }
 
 const perSecond = ({ loaded }: Round): number => (loaded.calls * 1_000) / loaded.ms;
@@ -61,6 +65,8 @@ async function measure(arena: Arena, sink: TestServer, title: string): Promise<R
     figures: {
       "calls/s": median(loud.map(perSecond)),
       "x against a sink": ratio,
+      "server us CPU/call": median(loud.map(({ cpuMicros }) => cpuMicros)),
+      "x by CPU": median(loud.map(({ cpuMicros }, at) => (quiet[at] as Round).cpuMicros / cpuMicros)),
       "pieces/s": (1_000 * sum(({ pieces }) => pieces)) / lasted,
       "reopened/s": (1_000 * sum(({ reopened }) => reopened)) / lasted,
       "attacker % CPU": (100 * sum(({ cpuMs }) => cpuMs)) / lasted,
@@ -83,9 +89,12 @@ export const attacked: Scenario = {
     for (const attack of chosen) rows.push(await measure(arena, sink, titleOf(attack)));
     const ratios = rows.map(({ figures }) => figures["x against a sink"] ?? Number.NaN);
     const worst = ratios.indexOf(Math.min(...ratios));
+    const byCpu = rows[worst]?.figures["x by CPU"] ?? Number.NaN;
     return {
       title: "A client's message replies while the server is attacked, beside the same while a sink is",
-      rows: rows.map((row, at) => (at === worst ? { ...row, targets: [judge("attackedRate", ratios[at] ?? 0)] } : row)),
+      rows: rows.map((row, at) =>
+        at === worst ? { ...row, targets: [{ ...judge("attackedRate", ratios[at] ?? 0), byCpu }] } : row,
+      ),
     };
   },
 };

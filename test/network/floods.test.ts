@@ -16,7 +16,7 @@ import {
 } from "./frames.js";
 import { http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
-import { cleanup, type Served, serve } from "./serve.js";
+import { cleanup, messageOf, type Served, serve } from "./serve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -76,6 +76,33 @@ describe.each([["port"], ["grpcPort"]] as const)("a flood, on the %s,", (port) =
     await healthy(served);
   });
 });
+
+describe.each([["port"], ["grpcPort"]] as const)(
+  "calls that are reset with the bytes that make them, on the %s,",
+  (port) => {
+    it("begin nothing: to make and to reset them is cheap [SRV-SEC-04]", async () => {
+      const served = await serve();
+      const socket = net.connect(served[port], "127.0.0.1");
+      cleanup(() => socket.destroy());
+      const send = { ...grpc, ":path": `/${A2AService.typeName}/SendMessage` };
+      const message = envelope(bytesOf({ rpc: "SendMessage", request: messageOf("echo") as never }));
+      const made = Array.from({ length: 20 }, (_, i) => [
+        request(odd(i), send, message),
+        frame(RST_STREAM, 0, odd(i), cancel),
+      ]);
+      // In one go, so that the server reads them in one go, and then one that is not reset.
+      const last = request(odd(20), send, message);
+      socket.write(Buffer.concat([begun, ...made.flat(), last]));
+      const tasks = async (): Promise<number> => {
+        const { body } = await http1(served.port)({ method: "GET", path: "/tasks" });
+        return (JSON.parse(body.toString()) as { totalSize: number }).totalSize;
+      };
+      await expect.poll(tasks, { timeout: 20_000 }).toBeGreaterThan(0);
+      expect(await tasks()).toBe(1);
+      await served.server.close({ graceMs: 0 });
+    });
+  },
+);
 
 /** Sends piece after piece without reading an answer, until the other side hangs up. */
 function drowned(port: number, piece: (i: number) => Buffer): Promise<void> {

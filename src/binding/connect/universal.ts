@@ -1,5 +1,6 @@
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { defer } from "../../core/defer.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
@@ -12,6 +13,11 @@ import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { isGrpc, refuse } from "./refusal.js";
+
+/** Nobody reads it. */
+const CLIENT_GONE: HttpResponse = { status: 499 };
+
+const ignore = (): void => {};
 
 /** Name of the binding, for logs. */
 const BINDING = "connect";
@@ -34,6 +40,11 @@ export async function answer(
   if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers(), method);
   const fault = faultOf(request);
   if (fault !== undefined && fault !== "endless") return refuse(request, fault, method);
+  if (request.httpVersion !== "1.1") {
+    // A stream that is reset with the bytes that opened it is closed by then: to make and to reset calls costs a client nothing.
+    await new Promise<void>((resolve) => defer({ run: resolve, failed: ignore }));
+    if (request.canceled) return CLIENT_GONE;
+  }
   const values = contextValues(request.peer, request.target.mount);
   const universal = universalRequestOf(handler, request, { ...options, values });
   if (universal === undefined) return refuse(request, noHost(), method);

@@ -14,6 +14,7 @@ import { type ConnectBinding, createConnectBinding } from "../../../src/binding/
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
+import type { HttpResponse } from "../../../src/http/response.js";
 import type { Invocation } from "../../../src/service/invoke.js";
 import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
@@ -28,6 +29,8 @@ export interface Served {
   readonly h2: string;
   /** Requests whose handling has come to its end. */
   readonly handled: string[];
+  /** What the binding has answered, or will. */
+  readonly answers: Promise<HttpResponse>[];
 }
 
 /** The binding on two ports below `/mount`, its every method answered by `answering`. */
@@ -39,7 +42,8 @@ export async function serve(answering: Answering, limits: Partial<Limits> = {}):
   const options = { ...shared, invoke: async (invocation: Invocation) => answering(invocation) };
   const binding = createConnectBinding(options, { compressions });
   const handled: string[] = [];
-  const handler = handlerOf(binding, logger, undefined, "/mount");
+  const answers: Promise<HttpResponse>[] = [];
+  const handler = handlerOf(binding, logger, (answer) => answers.push(answer), "/mount");
   const listener = (request: NodeServerRequest, response: NodeServerResponse): void => {
     const path = (request.url ?? "").split("?", 1)[0]?.replace(/^\/mount/, "") ?? "";
     response.once("close", () => handled.push(path));
@@ -50,7 +54,7 @@ export async function serve(answering: Answering, limits: Partial<Limits> = {}):
   };
   const h1 = await listen(http.createServer(listener));
   const h2 = await listen(http2.createServer(listener));
-  return { binding, lines, h1: `${h1}/mount`, h2: `${h2}/mount`, handled };
+  return { binding, lines, h1: `${h1}/mount`, h2: `${h2}/mount`, handled, answers };
 }
 
 export async function listen(server: http.Server | http2.Http2Server): Promise<string> {
