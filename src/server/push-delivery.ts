@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.js";
 import { createPushControl, type PushControl } from "../push/control.js";
 import type { Dispatcher } from "../push/dispatcher.js";
 import type { PushOptions } from "../push/options.js";
+import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
@@ -32,7 +33,11 @@ export class PushDelivery {
   async start(): Promise<void> {
     const { store, limits, logger, audit } = this.#settings;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
-    const [{ createDispatcher }, signer] = await Promise.all([import("../push/start.js"), this.#signer()]);
+    const [{ createDispatcher }, { encryptStored }, signer] = await Promise.all([
+      import("../push/start.js"),
+      import("../push/rotation.js"),
+      this.#signer(),
+    ]);
     if (this.#isOver) return;
     const headers = { "a2a-version": PROTOCOL_VERSION, "user-agent": "parley" };
     const { pushes } = this.#engine;
@@ -47,6 +52,9 @@ export class PushDelivery {
       audit,
     });
     this.#dispatcher.start();
+    // Beside everything else: with older keys what is stored can be read all the same.
+    const vault = new ConfigVault(this.#options.encryptionKeys ?? []);
+    void encryptStored({ store, vault, logger, audit, isOver: () => this.#isOver });
   }
 
   /** See `Dispatcher`. */

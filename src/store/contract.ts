@@ -9,6 +9,7 @@ import { modelContract } from "./contract/model.js";
 import { pagingContract } from "./contract/paging.js";
 import { pushContract } from "./contract/push.js";
 import { pushModelContract } from "./contract/push-model.js";
+import { pushBytesContract } from "./contract/push-bytes.js";
 import { readContract } from "./contract/read.js";
 import { retentionContract } from "./contract/retention.js";
 import { sendContract } from "./contract/send.js";
@@ -37,6 +38,7 @@ export function storeContract(contract: StoreContract): void {
     interruptedContract(contract);
     leaseContract(contract);
     pushContract(contract);
+    pushBytesContract(contract);
     deliveryContract(contract);
     deliveryClaimsContract(contract);
     retentionContract(contract);

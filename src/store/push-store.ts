@@ -25,6 +25,20 @@ export interface PushStore {
     readonly after: string;
     readonly limit: number;
   }): Promise<{ readonly configId: string; readonly config: StoredPushConfig }[]>;
+  /**
+   * The configurations of all tasks, in the order of their tasks' ids and their own by their UTF-8 bytes, page by page: to look at
+   * what is stored of each, and to store it in another way.
+   */
+  scanPushConfigs(request: {
+    /** Where the last page ended. */
+    readonly after?: PushConfigKey;
+    readonly limit: number;
+  }): Promise<(PushConfigKey & { readonly bytes: Uint8Array })[]>;
+  /**
+   * Stores the same configuration in other bytes, unless it was changed since they were `from`. Its deliveries go on as they are.
+   * @returns whether it was done
+   */
+  rewritePushConfig(request: RewritePushConfig): Promise<boolean>;
   /** Removes a push configuration with its position; nothing happens when it is not there. Who delivers meets `lost`. */
   deletePushConfig(request: PushConfigKey): Promise<void>;
 
@@ -87,6 +101,13 @@ export interface PutPushConfig extends NewPushConfig {
   readonly taskId: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+}
+
+/** Other bytes for a configuration that is there. */
+export interface RewritePushConfig extends PushConfigKey {
+  /** What is stored, as far as the caller knows. */
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
 }
 
 /** What became of it. Nothing is stored unless it is `put`. */

@@ -56,6 +56,8 @@ function closing(contract: StoreContract): void {
       () => store.listDeadDeliveries({ limit: 1 }),
       () => store.redriveDeliveries({ now: 1 }),
       () => store.redriveDeliveries({ now: 1, keys: [key] }),
+      () => store.scanPushConfigs({ limit: 1 }),
+      () => store.rewritePushConfig({ ...key, from: bytesOf("a"), to: bytesOf("b") }),
       () => store.removeFinished({ before: 1, limit: 1 }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ name: "StoreError", kind: "closed" });

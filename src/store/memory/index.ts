@@ -26,6 +26,7 @@ import {
   type PushConfigKey,
   type PutPushConfig,
   type PutPushOutcome,
+  type RewritePushConfig,
   type SnapshotPiece,
   type StoredPushConfig,
   type StoredSnapshot,
@@ -37,7 +38,7 @@ import {
 } from "../task-store.js";
 import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads, ownerKey } from "./list.js";
-import { type PushConfig, Pushes, toStored as toStoredConfig } from "./pushes.js";
+import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 
 /** How a store in memory may be used. */
 export interface MemoryStoreOptions {
@@ -233,6 +234,19 @@ class MemoryStore implements TaskStore {
       .sort((a, b) => compareIds(a.configId, b.configId))
       .slice(0, request.limit);
     return configs.map((config) => ({ configId: config.configId, config: toStoredConfig(config) }));
+  }
+
+  async scanPushConfigs(request: {
+    readonly after?: PushConfigKey;
+    readonly limit: number;
+  }): Promise<(PushConfigKey & { readonly bytes: Uint8Array })[]> {
+    this.#check();
+    return scan(this.#tasks.values(), request);
+  }
+
+  async rewritePushConfig(request: RewritePushConfig): Promise<boolean> {
+    const config = this.#config(request);
+    return config !== undefined && rewrite(config, request);
   }
 
   async deletePushConfig(key: PushConfigKey): Promise<void> {

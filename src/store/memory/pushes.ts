@@ -9,6 +9,7 @@ import type {
   DeliveryProgress,
   NewPushConfig,
   PushConfigKey,
+  RewritePushConfig,
   StoredPushConfig,
 } from "../push-store.js";
 import type { TaskHead } from "../task-store.js";
@@ -219,6 +220,27 @@ export class Pushes {
 /** A copy of what a caller gets of a configuration. */
 export function toStored({ bytes, delivery: { position } }: PushConfig): StoredPushConfig {
   return { bytes: new Uint8Array(bytes), position };
+}
+
+/** Configurations of tasks, in the order of their keys. */
+export function scan(
+  tasks: Iterable<Pushed>,
+  { after, limit }: { readonly after?: PushConfigKey; readonly limit: number },
+): (PushConfigKey & { readonly bytes: Uint8Array })[] {
+  const configs = [...tasks].flatMap((task) => [...(task.configs?.values() ?? [])]);
+  return configs
+    .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
+    .sort((a, b) => compareKeys(keyOf(a), keyOf(b)))
+    .slice(0, limit)
+    .map((config) => ({ ...keyOf(config), bytes: new Uint8Array(config.bytes) }));
+}
+
+/** Other bytes for a configuration, where it has those that are known. */
+export function rewrite(config: PushConfig, { from, to }: RewritePushConfig): boolean {
+  const { bytes } = config;
+  if (bytes.length !== from.length || bytes.some((byte, i) => byte !== from[i])) return false;
+  config.bytes = new Uint8Array(to);
+  return true;
 }
 
 function keyOf({ task, configId }: PushConfig): PushConfigKey {

@@ -57,6 +57,7 @@ export class Committer {
       beatForIt: (request) => leases.beat(request, true),
       setLease: (request) => leases.set(request),
       putPushConfig: (request) => pushConfigs.put(request),
+      rewritePushConfig: (request) => pushConfigs.rewrite(request),
       deletePushConfig: (request) => pushConfigs.delete(request),
       claimDeliveries: (request) => pushConfigs.claim(request, leases),
       savePushPosition: (request) => pushConfigs.savePosition(request),

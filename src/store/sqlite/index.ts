@@ -166,6 +166,11 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
       // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
       return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
     },
+    scanPushConfigs: async (request) => reader.scanPushConfigs(request),
+    async rewritePushConfig({ taskId, configId, from, to }) {
+      const request = { taskId, configId, from: new Uint8Array(from), to: new Uint8Array(to) };
+      return writer.call("rewritePushConfig", request);
+    },
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
     // Where nothing is due, looking for it writes nothing.
     claimDeliveries: async (request) =>

@@ -33,6 +33,7 @@ export class PushConfigs {
   readonly #task: (taskId: string) => PushedTask | undefined;
   readonly #insert: Command<[string, string, string, number, number, number, Uint8Array]>;
   readonly #replace: Command<[string, Uint8Array, number]>;
+  readonly #rewrite: Command<[Uint8Array, string, string, Uint8Array]>;
   readonly #save: Command<Nullable[]>;
   readonly #advance: Command<[number, string]>;
   readonly #delete: Command<[number]>;
@@ -60,6 +61,7 @@ export class PushConfigs {
         "VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
     );
     this.#replace = db.command("UPDATE push_config SET target = ?, bytes = ? WHERE id = ?");
+    this.#rewrite = db.command("UPDATE push_config SET bytes = ? WHERE task_id = ? AND config_id = ? AND bytes = ?");
     this.#save = db.command(
       "UPDATE push_config SET position = ?, state = ?, at = ?, attempts = ?, failing_since = ?, failure = ?, " +
         "holder = ?, claim = ? WHERE id = ?",
@@ -118,6 +120,10 @@ export class PushConfigs {
     if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
     this.#put(task, request, task.position, request.now);
     return "put";
+  }
+
+  rewrite({ taskId, configId, from, to }: WriteRequest<"rewritePushConfig">): boolean {
+    return this.#rewrite.run(to, taskId, configId, from).changes > 0;
   }
 
   delete({ taskId, configId }: WriteRequest<"deletePushConfig">): void {

@@ -58,6 +58,7 @@ export class Reader {
   readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Query<[string, string], ConfigRow>;
   readonly #configs: Query<[string, string, number], ConfigRow>;
+  readonly #allConfigs: Query<[string, string, number], [taskId: string, configId: string, bytes: Uint8Array]>;
   readonly #due: Query<[number], number>;
   readonly #isHeld: Query<[string], number>;
   readonly #dead: DeadQuery;
@@ -106,6 +107,10 @@ export class Reader {
     this.#dead = deadQuery(db);
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
     this.#config = db.rows<[string, string], ConfigRow>(`${config} AND config_id = ?`);
+    this.#allConfigs = db.rows<[string, string, number], [string, string, Uint8Array]>(
+      "SELECT task_id, config_id, bytes FROM push_config INDEXED BY push_config_by_id WHERE (task_id, config_id) > (?, ?) " +
+        "ORDER BY task_id, config_id LIMIT ?",
+    );
     this.#configs = db.rows<[string, string, number], ConfigRow>(
       `${config} AND config_id > ? ORDER BY config_id LIMIT ?`,
     );
@@ -187,6 +192,18 @@ export class Reader {
   listPushConfigs(taskId: string, after: string, limit: number): { configId: string; config: StoredPushConfig }[] {
     return this.#look("listPushConfigs", () =>
       this.#configs.all(taskId, after, limit).map((row) => ({ configId: row[0], config: toConfig(row) })),
+    );
+  }
+
+  scanPushConfigs(request: {
+    readonly after?: PushConfigKey;
+    readonly limit: number;
+  }): (PushConfigKey & { readonly bytes: Uint8Array })[] {
+    const { taskId, configId } = request.after ?? { taskId: "", configId: "" };
+    return this.#look("scanPushConfigs", () =>
+      this.#allConfigs
+        .all(taskId, configId, request.limit)
+        .map((row) => ({ taskId: row[0], configId: row[1], bytes: plain(row[2]) })),
     );
   }
 

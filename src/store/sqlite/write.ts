@@ -20,6 +20,7 @@ export type WriteMethod =
   | "beatForIt"
   | "setLease"
   | "putPushConfig"
+  | "rewritePushConfig"
   | "deletePushConfig"
   | "claimDeliveries"
   | "savePushPosition"
