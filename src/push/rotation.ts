@@ -46,7 +46,10 @@ export async function encryptStored(parts: RotationParts): Promise<Rotation | un
       const facts = { key, encrypted, missing: Object.fromEntries(missing), damaged };
       logger.warn(facts, "push notification configurations are encrypted by keys that are missing, or damaged");
     } else if (encrypted > 0 && done.isWhole) {
-      logger.info({ key, encrypted }, "all push notification configurations are encrypted by this key; older ones may go");
+      logger.info(
+        { key, encrypted },
+        "all push notification configurations are encrypted by this key; older ones may go",
+      );
     }
     return done;
   } catch (error) {
