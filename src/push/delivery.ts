@@ -71,6 +71,8 @@ export class Delivery {
   readonly key: PushConfigKey;
   /** Whether it is not at work any more, and its end is on the way to the store. */
   isOver = false;
+  /** Ends the trial of a host that is not proven; called when it has taken something, and at the end. */
+  endTrial: () => void = () => {};
   readonly #parts: DeliveryParts;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
@@ -172,6 +174,7 @@ export class Delivery {
       count.sent++;
       this.#progressed = true;
       this.host.succeeded(now - begin);
+      this.endTrial();
       return undefined;
     }
     if (!isAllowed() && outcome.kind === "failed") return { kind: "later" };

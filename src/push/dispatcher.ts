@@ -14,6 +14,7 @@ import { OutgoingBytes } from "./outgoing-bytes.js";
 import { Pauses } from "./pauses.js";
 import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
+import { Trials } from "./trials.js";
 
 /** How often is looked for what no news came of, in milliseconds: on a store that others share, and on one's own. */
 const SHARED_POLL_MS = 1_000;
@@ -38,6 +39,7 @@ export class Dispatcher {
   readonly #clock: ForwardClock;
   readonly #pollMs: number;
   readonly #hosts: Hosts<Delivery>;
+  readonly #trials: Trials;
   readonly #pauses = new Pauses();
   readonly #settlements: Settlements;
   readonly #parts: DeliveryParts;
@@ -64,6 +66,7 @@ export class Dispatcher {
     this.#clock = new ForwardClock(options.now ?? Date.now);
     this.#pollMs = options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS);
     this.#hosts = new Hosts(limits);
+    this.#trials = new Trials(limits.maxDeliveries);
     const now = (): number => this.#clock.now();
     const noteTrouble = this.#noteTrouble;
     this.#settlements = new Settlements({ store, now, noteTrouble });
@@ -231,9 +234,16 @@ export class Dispatcher {
   #admit(delivery: Delivery): void {
     const { host } = delivery;
     if (this.#ending) return this.#putOff(delivery, 0);
-    const admission = host.admit(performance.now());
-    if (admission === "go") void this.#run(delivery);
-    else if (admission === "wait") host.waiting.push(delivery);
+    const { owner } = delivery.claimed;
+    const { maxDeliveries } = this.#options.limits;
+    // What waits for hosts that nobody knows yet has a part of the places as well.
+    const canWait = this.#claimed.size - this.#working <= maxDeliveries / 4;
+    const room = { canTry: this.#trials.hasRoom(owner), canWait };
+    const admission = host.admit(performance.now(), room);
+    if (admission === "go") {
+      if (!host.isProven) delivery.endTrial = this.#trials.begin(owner);
+      void this.#run(delivery);
+    } else if (admission === "wait") host.waiting.push(delivery);
     else this.#putOff(delivery, admission.offMs);
   }
 
@@ -267,6 +277,7 @@ export class Dispatcher {
     }
     this.#working--;
     delivery.isOver = true;
+    delivery.endTrial();
     host.leave();
     this.#next(host);
     const outcome = outcomeOf(delivery, ending, this.#judgement());

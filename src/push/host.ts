@@ -15,12 +15,21 @@ const LEAST_OFF_MS = 50;
 /** How much a new sample counts for how long the host takes. */
 const SAMPLE_SHARE = 0.1;
 
+/** What is left for hosts that have taken nothing yet. */
+export interface TrialRoom {
+  readonly canTry: boolean;
+  readonly canWait: boolean;
+}
+
 /** What becomes of a delivery to a host: it begins, waits here, or is put off by so many milliseconds. */
 export type Admission = "go" | "wait" | { readonly offMs: number };
 
 /**
  * What is known of one host that receives notifications: how many go there now, how fast they may, and whether it answers. All times are of
  * a clock that only counts up, in milliseconds.
+ *
+ * A host that has taken nothing yet, or failed the last time, gets one notification at a time; each that it takes doubles that, up
+ * to its limit. So hosts that stall hold few places, however many of them there are.
  *
  * The circuit opens after `maxHostFailures` failures in a row, whatever configurations they were of. The host then rests, longer
  * each time, and after each rest one delivery tries it; the first success closes the circuit.
@@ -38,6 +47,10 @@ export class Host<T> {
   #nextSend = 0;
   #reservedUntil = 0;
   #answerMs = 0;
+  /** How many deliveries it may have at once. */
+  #window = 1;
+  /** Since when it is tried without having taken anything. */
+  #tryingSince: number | undefined;
 
   constructor(key: string, limits: HostLimits) {
     this.key = key;
@@ -64,9 +77,9 @@ export class Host<T> {
     return this.#restsUntil;
   }
 
-  /** Whether it fails, and is tried by one delivery at a time. */
-  get isOpen(): boolean {
-    return this.#failures >= this.#limits.maxHostFailures;
+  /** Whether it took the last notification that it could. */
+  get isProven(): boolean {
+    return this.#window > 1;
   }
 
   /** Whether nothing has to be remembered of it. */
@@ -74,16 +87,22 @@ export class Host<T> {
     return this.#working === 0 && this.waiting.length === 0 && this.#failures === 0 && this.#nextSend < now;
   }
 
-  /** Whether one more delivery may begin. One that does is at work until `leave`. */
-  admit(now: number): Admission {
+  /**
+   * Whether one more delivery may begin. One that does is at work until `leave`.
+   * @param room whether there is some for one that tries a host that is not proven, and for one that waits for such a host
+   */
+  admit(now: number, room: TrialRoom): Admission {
     const { maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
-    if (this.#working < (this.isOpen ? 1 : maxDeliveriesPerHost)) {
+    const { isProven } = this;
+    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isProven || room.canTry)) {
       this.#working++;
+      this.#tryingSince ??= now;
       return "go";
     }
-    const mayWait = !this.isOpen && this.waiting.length < WAITING_SHARE * maxDeliveriesPerHost;
-    return mayWait ? "wait" : { offMs: this.#reserve(now) };
+    const mayWait =
+      (isProven || (room.canWait && this.#working > 0)) && this.waiting.length < WAITING_SHARE * maxDeliveriesPerHost;
+    return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 
   /** A delivery at work has ended. */
@@ -103,6 +122,8 @@ export class Host<T> {
   /** It took a notification, within so many milliseconds. */
   succeeded(ms: number): void {
     this.#answerMs += (ms - this.#answerMs) * (this.#answerMs === 0 ? 1 : SAMPLE_SHARE);
+    this.#tryingSince = undefined;
+    if (this.#window < this.#limits.maxDeliveriesPerHost || this.#window === 1) this.#window *= 2;
     if (this.#failures === 0) return;
     this.#failures = 0;
     this.#failingSince = undefined;
@@ -114,6 +135,7 @@ export class Host<T> {
   /** It could not be reached, did not answer in time, or said that it is overloaded. @returns true when that opens the circuit */
   failed(now: number): boolean {
     const { maxHostFailures, maxHostRestMs, pushRetryMs } = this.#limits;
+    this.#window = 1;
     // Several that were at work fail together, which is no reason to rest longer.
     if (now < this.#restsUntil) return false;
     this.#failingSince ??= now;
@@ -122,6 +144,12 @@ export class Host<T> {
     this.#restMs = Math.min(maxHostRestMs, this.#restMs === 0 ? pushRetryMs : this.#restMs * 2);
     this.#restsUntil = now + this.#restMs;
     return this.#failures === maxHostFailures;
+  }
+
+  /** A time for one that is put off because the host is only being tried: later the longer it takes, and not all at once. */
+  #nextTry(now: number): number {
+    const triedMs = now - (this.#tryingSince ?? now);
+    return Math.max(this.#limits.pushRetryMs, triedMs) * (0.5 + Math.random());
   }
 
   /** A time for one that is put off, such that all of them come back as fast as the host can take them. */

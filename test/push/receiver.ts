@@ -70,9 +70,14 @@ export class Receiver {
     });
   }
 
+  /** Closes all connections that are there. */
+  dropAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
+    this.dropAll();
     await closed;
   }
 

@@ -181,12 +181,17 @@ export class Log {
   }
 
   /** Creates a task with configurations for these webhooks, by their paths; each gets all of its events. */
-  static async create(store: TaskStore, urls: readonly string[], more: readonly Event[] = []): Promise<Log> {
+  static async create(
+    store: TaskStore,
+    urls: readonly string[],
+    more: readonly Event[] = [],
+    owner = "me",
+  ): Promise<Log> {
     const taskId = newId();
     const head: TaskHead = {
       taskId,
       tenant: "",
-      owner: "me",
+      owner,
       contextId: "c",
       state: TaskState.SUBMITTED,
       statusTime: Date.now(),
