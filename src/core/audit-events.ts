@@ -51,7 +51,10 @@ export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "push.circuit-opened": row("failure", "A receiver fails again and again; it is tried by one delivery at a time."),
   "push.dead-lettered": row("failure", "Deliveries of a configuration were given up and wait for being redriven."),
   "push.redriven": own("success", "Deliveries that were given up are tried again; `count` says how many."),
-  "key.used": own("success", "A key signed a card, or signs notifications from now on; `use` says which."),
+  "key.used": row(
+    "success",
+    "A key has signed a card, or signs notifications from now on; `use` says which, `key` its id.",
+  ),
   "key.rotated": own("success", "Other keys are used from now on; `use` says for what."),
   "tls.reloaded": own("success", "New TLS files are used for new connections."),
   "tls.reload-failed": own("failure", "New TLS files cannot be used; the ones before stay in use."),

@@ -1,6 +1,6 @@
 import { type AuditEvent, type AuditOutcome, auditEvents } from "./audit-events.js";
 import { background } from "./background.js";
-import type { A2AError } from "./error.js";
+import type { A2AError, StatusName } from "./error.js";
 import type { Limits } from "./limits.js";
 import type { Logger } from "./log.js";
 import { sourceOf } from "./source.js";
@@ -205,7 +205,7 @@ export function forAudit<E extends A2AError>(error: E, note: Partial<AuditNote>)
   return error;
 }
 
-const eventOf: Partial<Record<A2AError["reason"], AuditEvent>> = {
+const events: Partial<Record<A2AError["reason"] | StatusName, AuditEvent>> = {
   UNAUTHENTICATED: "authentication.failed",
   PERMISSION_DENIED: "access.denied",
   HOST_NOT_ALLOWED: "access.denied",
@@ -213,12 +213,18 @@ const eventOf: Partial<Record<A2AError["reason"], AuditEvent>> = {
   TOO_MANY_REQUESTS: "limit.hit",
   REQUEST_TOO_LARGE: "limit.hit",
   TASK_TOO_LARGE: "limit.hit",
+  RESOURCE_EXHAUSTED: "limit.hit",
 };
+
+/** The event of a refusal for a reason; undefined where it is nothing to an auditor. */
+export function auditEventOf(reason: A2AError["reason"] | StatusName): AuditEvent | undefined {
+  return events[reason];
+}
 
 /** What the audit log has of a refusal: undefined where it is nothing to an auditor. */
 export function auditOf(error: A2AError): AuditNote | undefined {
   const note = notes.get(error);
-  const event = note?.event ?? eventOf[error.reason];
+  const event = note?.event ?? events[error.reason];
   if (event === undefined) return undefined;
   const limit = error.metadata.limit;
   return { event, reason: error.reason, ...(limit !== undefined && { limit }), ...note };

@@ -193,7 +193,9 @@ export class Pieces {
 
 /** The error of a body beyond `maxRequestBytes`. */
 export function tooLarge(max: number): A2AError {
-  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`);
+  return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`, {
+    metadata: { limit: "maxRequestBytes" },
+  });
 }
 
 function tooSlow(): A2AError {
@@ -202,5 +204,7 @@ function tooSlow(): A2AError {
 
 /** The error of a request beyond `maxRequestValues`. */
 export function tooManyValues(max: number): A2AError {
-  return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`);
+  return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`, {
+    metadata: { limit: "maxRequestValues" },
+  });
 }

@@ -1,4 +1,4 @@
-import type { Reason, StatusName } from "../core/error.js";
+import type { A2AError, Reason, StatusName } from "../core/error.js";
 
 /** Header names and values; of several values for one name the last one wins. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
@@ -10,6 +10,14 @@ export interface Refusal {
   readonly method?: string | undefined;
   /** Where a library has refused it the name of a status, or undefined. */
   readonly reason?: Reason | StatusName | undefined;
+  /** Name of the limit that it was refused by. */
+  readonly limit?: string | undefined;
+}
+
+/** What an error says of a request that it refused. */
+export function refusalOf(binding: string, { reason, metadata }: A2AError, method?: string): Refusal {
+  const { limit } = metadata;
+  return limit === undefined ? { binding, method, reason } : { binding, method, reason, limit };
 }
 
 /** An HTTP answer as a value: bindings make it, and one adapter for each runtime writes it. */
@@ -22,7 +30,7 @@ export interface HttpResponse {
   readonly body?: string | Uint8Array | BodySource | undefined;
   /** Read when the body has been written. Dropped where the runtime has no trailers. */
   readonly trailers?: HeaderPairs | undefined;
-  /** What of the request never became a call; for the access log, and not sent. */
+  /** What of the request never became a call; for the access log and auditors, and not sent. */
   readonly refusals?: readonly Refusal[] | undefined;
   /** Tells of those that are found while the body is made. */
   readonly laterRefusals?: ((hear: (refusal: Refusal) => void) => void) | undefined;

@@ -16,7 +16,7 @@ import { createPageRoute } from "./page-route.js";
 import type { Proxies } from "./proxies.js";
 import type { PublicAddress } from "./public-address.js";
 import type { publicKeysOf } from "./public-keys.js";
-import { withRefusals } from "./refusals.js";
+import { refusalAudit, withRefusals } from "./refusals.js";
 import { createResourceRoute } from "./resource-route.js";
 
 /** What differs between runtimes. */
@@ -71,7 +71,9 @@ export function composeHttp(
       headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
-    return binding.refused === undefined ? answering : withRefusals(answering, binding.refused);
+    const { audit } = settings;
+    const watched = binding.refused === undefined ? answering : withRefusals(answering, binding.refused);
+    return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies) };
   };
   return { connect, dispatch };
 }

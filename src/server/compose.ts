@@ -91,14 +91,14 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   };
 }
 
-function signerOf({ cardSigning, limits }: Settings, address: PublicAddress): CardSigner | undefined {
+function signerOf({ cardSigning, limits, audit }: Settings, address: PublicAddress): CardSigner | undefined {
   if (cardSigning === undefined) return undefined;
   // A key that is fetched without TLS may be anybody's (specification 8.4.3).
   const ownJku = (): string | undefined => {
     const url = address.url();
     return url.startsWith("https:") && cardSigning.jwks !== false ? `${url}${JWKS_PATH}` : undefined;
   };
-  return new CardSigner({ signing: cardSigning, ownJku, maxKept: limits.maxSignedCards });
+  return new CardSigner({ signing: cardSigning, ownJku, audit, maxKept: limits.maxSignedCards });
 }
 
 async function signPublicCards(

@@ -3,6 +3,7 @@ import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
+import type { Peer } from "../core/call.js";
 import { within } from "../core/within.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
@@ -148,7 +149,20 @@ async function openGrpc(
   const { grpcServices: services, arrivals, refused } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port, tls, admit };
-  const server = createGrpcServer({ ...listening, services, infrastructure, limits, arrivals, logger, refused });
+  const { audit } = settings;
+  const limited =
+    audit &&
+    (({ address }: Peer, limit: string) => audit.record({ event: "limit.hit", limit, address, binding: "grpc" }));
+  const server = createGrpcServer({
+    ...listening,
+    services,
+    infrastructure,
+    limits,
+    arrivals,
+    logger,
+    refused,
+    limited,
+  });
   try {
     return { server, port: await server.listen() };
   } catch (error) {

@@ -52,6 +52,9 @@ export class PushDelivery {
       audit,
     });
     this.#dispatcher.start();
+    for (const key of signer.jwks().keys) {
+      audit?.record({ event: "key.used", use: "push", key: (key as { readonly kid?: string }).kid });
+    }
     // Beside everything else: with older keys what is stored can be read all the same.
     const vault = new ConfigVault(this.#options.encryptionKeys ?? []);
     void encryptStored({ store, vault, logger, audit, isOver: () => this.#isOver });

@@ -1,7 +1,9 @@
+import { type Audit, auditEventOf } from "../core/audit.js";
 import type { Dispatch } from "../http/dispatch.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse, Refusal } from "../http/response.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
+import type { Proxies } from "./proxies.js";
 
 /**
  * Logs what a dispatch answers to requests that were refused before they were a call. It stands around the dispatch only where
@@ -29,5 +31,16 @@ export function withRefusals(dispatch: Dispatch, log: RefusalLog): Dispatch {
   return {
     answer: (request) => watched(request, dispatch.answer),
     notFound: (request) => watched(request, dispatch.notFound) as HttpResponse | Promise<HttpResponse>,
+  };
+}
+
+/** Tells the audit log of what was refused before it was a call. */
+export function refusalAudit(
+  audit: Audit,
+  { addressOf }: Pick<Proxies, "addressOf">,
+): NonNullable<Dispatch["refused"]> {
+  return (request, { binding, method, reason, limit }) => {
+    const event = reason === undefined ? undefined : auditEventOf(reason);
+    if (event !== undefined) audit.record({ event, address: addressOf(request), binding, method, reason, limit });
   };
 }

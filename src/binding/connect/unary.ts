@@ -9,7 +9,7 @@ import type { Limits } from "../../core/limits.js";
 import { tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
-import type { HttpResponse, Refusal } from "../../http/response.js";
+import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { jsonReader } from "../../wire/json-reader.js";
@@ -92,8 +92,7 @@ export class OrdinaryUnary {
       body = codec.write(answer);
     } catch (thrown) {
       const failure = this.#failure(thrown, request, call);
-      const { reason } = failure;
-      if (!hasCalled) refusals = [{ binding: call.binding, method: this.#method.name, reason }];
+      if (!hasCalled) refusals = [refusalOf(call.binding, failure, this.#method.name)];
       const error = connectErrorOf(failure);
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;

@@ -57,7 +57,7 @@ export async function answer(
     const answering = { request, failed, stalledMs: options.limits.stalledReaderMs };
     const universalAnswer = await handler(universal);
     const [response, first] = await responseOf(universalAnswer, answering);
-    if (options.refused === undefined || hasCalled(values)) return response;
+    if (hasCalled(values)) return response;
     const reason = reasonOf(universalAnswer, first);
     return { ...response, refusals: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
   } catch (error) {

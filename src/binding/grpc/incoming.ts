@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from "node:http2";
+import type { Peer } from "../../core/call.js";
 import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
 import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
@@ -13,6 +14,8 @@ export interface Incoming {
   readonly arrivals: Arrivals;
   /** The requests that are not here yet. */
   readonly late: LateRequests;
+  /** Told of requests that a limit keeps out; undefined: no one asks. */
+  readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
 }
 
 /** What becomes of a request. */
@@ -92,7 +95,7 @@ class SingleRequest implements Arriving {
       this.#account.take(this.#size);
       stream.on("data", onData);
     } catch (error) {
-      this.#refuse(statusOf(toA2AError(error)));
+      this.#refused(error);
     }
   }
 
@@ -106,7 +109,7 @@ class SingleRequest implements Arriving {
         this.#message = piece.subarray(PREFIX_BYTES);
       } else this.#read(piece);
     } catch (error) {
-      this.#refuse(refusalStatus(error));
+      this.#refused(error);
     }
   }
 
@@ -139,8 +142,17 @@ class SingleRequest implements Arriving {
       const encoding = this.#exchange.header("grpc-encoding");
       this.#request.arrived(this.#exchange, await bytesOf(envelope, encoding, this.#request.maxBytes));
     } catch (error) {
-      this.#refuse(refusalStatus(error), true);
+      this.#refused(error, true);
     }
+  }
+
+  #refused(error: unknown, hasArrived = false): void {
+    const status = refusalStatus(error);
+    if (status.code === StatusCode.RESOURCE_EXHAUSTED) {
+      const named = error instanceof A2AError ? error.metadata.limit : undefined;
+      this.#incoming.limited?.(this.#exchange.peer, named ?? "maxRequestBytes");
+    }
+    this.#refuse(status, hasArrived);
   }
 
   /** It did not come in time. */

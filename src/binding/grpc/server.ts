@@ -30,6 +30,8 @@ export interface GrpcServerOptions extends PortOptions {
   readonly logger: Logger;
   /** Told of calls that are refused before they are a call of a method; undefined: no one asks. */
   readonly refused?: RefusalLog | undefined;
+  /** Told of requests that a limit keeps out before they are a call; undefined: no one asks. */
+  readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
@@ -116,9 +118,12 @@ class Calls {
   readonly #logger: Logger;
   readonly #refused: RefusalLog | undefined;
 
-  constructor({ services, limits, arrivals, logger, refused }: GrpcServerOptions, infrastructure: InternalServices) {
+  constructor(
+    { services, limits, arrivals, logger, refused, limited }: GrpcServerOptions,
+    infrastructure: InternalServices,
+  ) {
     this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...services.flatMap(methodsOf)]);
-    this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs) };
+    this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
     this.#logger = logger;
     this.#refused = refused;
   }

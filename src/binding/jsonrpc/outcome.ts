@@ -2,7 +2,7 @@ import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import type { PiecesBody } from "../../http/pieces.js";
-import type { HeaderPairs, HttpResponse, Refusal } from "../../http/response.js";
+import { type HeaderPairs, type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 import { errorHeaders } from "../failure.js";
 import type { ErrorShape } from "./methods.js";
@@ -32,8 +32,8 @@ export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?:
 }
 
 /** The response object of an error, where no call was made of the request object. */
-export function refused(response: RpcResponse, { reason }: A2AError, method?: string): RpcResponse {
-  const refusals: readonly Refusal[] = [{ binding: BINDING, method, reason }];
+export function refused(response: RpcResponse, error: A2AError, method?: string): RpcResponse {
+  const refusals: readonly Refusal[] = [refusalOf(BINDING, error, method)];
   return { ...response, refusals };
 }
 

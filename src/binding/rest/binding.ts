@@ -5,7 +5,7 @@ import { readJsonBody } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
-import type { HttpResponse, Refusal } from "../../http/response.js";
+import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
 import { pathExplained } from "../../version/earlier-versions.js";
 import type { RestDialect } from "../../version/rest.js";
@@ -105,8 +105,8 @@ function hasAlready(request: HttpRequest, { responseHeaders }: Call): boolean {
   return etag !== undefined && known !== undefined && namesTag(known, etag);
 }
 
-function refusalsOf({ reason }: A2AError, method?: string): readonly Refusal[] {
-  return [{ binding: BINDING, method, reason }];
+function refusalsOf(error: A2AError, method?: string): readonly Refusal[] {
+  return [refusalOf(BINDING, error, method)];
 }
 
 function large(

@@ -1,6 +1,7 @@
 import { clone } from "@bufbuild/protobuf";
 import type { JSONWebKeySet } from "jose";
 import { type AgentCard, AgentCardSchema, type AgentCardSignature } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Audit } from "../../core/audit.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { type CardKey, importCardKeys, publicKeySet, type SigningKey } from "./card-keys.js";
 import { hasEmptyValues, signaturesFor } from "./sign.js";
@@ -35,6 +36,8 @@ export interface SignerOptions {
   readonly signing: CardSigning;
   /** URL of the server's JWKS, as far as it is known when a card is signed. */
   readonly ownJku: () => string | undefined;
+  /** Is told of each signature. */
+  readonly audit?: Audit | undefined;
   /** Signed forms of cards that are kept. */
   readonly maxKept: number;
 }
@@ -81,9 +84,12 @@ export class CardSigner {
   }
 
   async #make(card: AgentCard): Promise<readonly AgentCardSignature[]> {
-    const { signing, ownJku } = this.#options;
+    const { signing, ownJku, audit } = this.#options;
     const jku = signing.jku === false ? undefined : (signing.jku ?? ownJku());
-    return signaturesFor(card, await this.#keysOnce(), { jku, alsoWithoutEmpty: signing.alsoWithoutEmpty });
+    const keys = await this.#keysOnce();
+    const signatures = await signaturesFor(card, keys, { jku, alsoWithoutEmpty: signing.alsoWithoutEmpty });
+    for (const { kid } of keys) audit?.record({ event: "key.used", use: "card", key: kid, target: card.name });
+    return signatures;
   }
 
   /**

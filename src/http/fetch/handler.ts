@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/log.js";
-import type { Dispatch } from "../dispatch.js";
+import { type Dispatch, tellRefusals } from "../dispatch.js";
 import { FetchExchange, type FetchOrigin } from "./exchange.js";
 
 /**
@@ -15,7 +15,9 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
   return async (request, origin = {}) => {
     const exchange = new FetchExchange(request, origin, logger);
     try {
-      return exchange.respond(await (dispatch.answer(exchange) ?? dispatch.notFound(exchange)));
+      const response = await (dispatch.answer(exchange) ?? dispatch.notFound(exchange));
+      if (response.refusals !== undefined) tellRefusals(dispatch, exchange, response);
+      return exchange.respond(response);
     } catch (error) {
       logger.error({ err: error }, "a request could not be answered");
       return exchange.respond({ status: 500 });

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Audit } from "../../core/audit.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { sourceOf } from "../../core/source.js";
@@ -9,6 +10,7 @@ export interface ConnectionsOptions {
   /** Trusted proxies: many clients share one address there. */
   readonly trust: Trust | undefined;
   readonly logger: Logger;
+  readonly audit?: Audit | undefined;
 }
 
 /**
@@ -37,9 +39,9 @@ export class Connections {
     // An error without a listener would end the process; those who handle the connection have listeners of their own.
     socket.on("error", ignore);
     const address = sourceOf(socket.remoteAddress ?? "");
-    const full = this.#fullFor(address, socket.remoteAddress ?? "");
-    if (full !== undefined) {
-      this.#refuse(socket, address, full);
+    const limit = this.#limitFor(address, socket.remoteAddress ?? "");
+    if (limit !== undefined) {
+      this.#refuse(socket, address, limit);
       return false;
     }
     this.#open.set(socket, new Connection(socket));
@@ -49,19 +51,20 @@ export class Connections {
     return true;
   }
 
-  #fullFor(address: string, peer: string): string | undefined {
+  #limitFor(address: string, peer: string): keyof typeof reached | undefined {
     const { limits, trust } = this.#options;
-    if (this.#open.size >= limits.maxConnections) return "the server has too many connections";
+    if (this.#open.size >= limits.maxConnections) return "maxConnections";
     const few = (this.#byAddress.get(address) ?? 0) < limits.maxConnectionsPerAddress;
-    return few || trust?.(peer) === true ? undefined : "an address has too many connections";
+    return few || trust?.(peer) === true ? undefined : "maxConnectionsPerAddress";
   }
 
-  #refuse(socket: Socket, address: string, why: string): void {
+  #refuse(socket: Socket, address: string, limit: keyof typeof reached): void {
     socket.destroy();
+    this.#options.audit?.record({ event: "limit.hit", limit, address });
     const now = performance.now();
     if (now - this.#lastWarningMs < WARN_EVERY_MS) return;
     this.#lastWarningMs = now;
-    this.#options.logger.warn({ address, open: this.#open.size }, `connections are refused: ${why}`);
+    this.#options.logger.warn({ address, open: this.#open.size }, `connections are refused: ${reached[limit]}`);
   }
 
   #closed(socket: Socket, address: string): void {
@@ -87,6 +90,11 @@ export class Connections {
     }
   }
 }
+
+const reached = {
+  maxConnections: "the server has too many connections",
+  maxConnectionsPerAddress: "an address has too many connections",
+} as const;
 
 /** Between two warnings that connections are refused, in milliseconds. */
 const WARN_EVERY_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/log.js";
-import type { Dispatch } from "../dispatch.js";
+import { type Dispatch, tellRefusals } from "../dispatch.js";
 import { type HttpResponse, isSource } from "../response.js";
 import { NodeExchange } from "./exchange.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -17,7 +17,7 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
     try {
       const answer = dispatch.answer(exchange);
       if (answer === undefined && next !== undefined) return next();
-      void reply(exchange, answer ?? dispatch.notFound(exchange), logger);
+      void reply(exchange, answer ?? dispatch.notFound(exchange), { dispatch, logger });
     } catch (error) {
       // Caught here the error affects one request; in the listener of a server it would end the process.
       fail(exchange, error, logger);
@@ -28,7 +28,7 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
 async function reply(
   exchange: NodeExchange,
   answer: HttpResponse | Promise<HttpResponse>,
-  logger: Logger,
+  { dispatch, logger }: { readonly dispatch: Dispatch; readonly logger: Logger },
 ): Promise<void> {
   try {
     exchange.watch();
@@ -40,7 +40,9 @@ async function reply(
     return;
   }
   try {
-    const written = exchange.reply(await answer);
+    const response = await answer;
+    if (response.refusals !== undefined) tellRefusals(dispatch, exchange, response);
+    const written = exchange.reply(response);
     if (written !== undefined) await written;
   } catch (error) {
     fail(exchange, error, logger);
