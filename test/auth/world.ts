@@ -37,10 +37,13 @@ export interface SecuredWorld {
   close(): Promise<void>;
 }
 
+/** The audit log joins nothing, so that tests see each record. */
+const everyRecord = { maxAuditRecords: 1_000_000, maxAuditRecordsPerSource: 1_000_000 };
+
 /** Starts a server and, beside it, the same for `fetch`. */
 export async function secured(options: Omit<A2AOptions, "store">): Promise<SecuredWorld> {
   const log = new Log();
-  const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...options.limits };
+  const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...everyRecord, ...options.limits };
   const all = { ...options, limits, logger: log, accessLog: true };
   const server = await createServer({ ...all, store: memoryStore(), port: 0, grpcPort: 0 });
   const mounted = createA2A({ ...all, store: memoryStore(), grpcPublicUrl: "127.0.0.1:50051" });
