@@ -13,7 +13,25 @@ export function expectSoundFile(path: string): number {
   expect(db.rows("SELECT state, tasks FROM counter WHERE tasks <> 0 ORDER BY 1").all()).toEqual(
     db.rows("SELECT state, count(*) AS tasks FROM head GROUP BY 1 ORDER BY 1").all(),
   );
+  expectSoundPushes(one);
   const tasks = one("SELECT count(*) FROM head") as number;
   db.close();
   return tasks;
+}
+
+/** Nothing that is undelivered is taken for delivered, and each task and owner knows what it has. */
+function expectSoundPushes(one: (sql: string) => unknown): void {
+  const joined = "FROM push_config p LEFT JOIN head h ON h.task_id = p.task_id";
+  expect(one(`SELECT count(*) ${joined} WHERE h.task_id IS NULL OR h.pushed = 0 OR p.position > h.position`)).toBe(0);
+  expect(one(`SELECT count(*) ${joined} WHERE p.state = 0 AND p.position < h.position`)).toBe(0);
+  expect(one("SELECT count(*) FROM push_config WHERE (holder IS NULL) <> (claim IS NULL)")).toBe(0);
+  expect(one("SELECT count(*) FROM push_config WHERE holder IS NOT NULL AND state <> 1")).toBe(0);
+  const due = "EXISTS (SELECT 1 FROM push_config p WHERE p.task_id = h.task_id AND p.state = 1)";
+  const any = "EXISTS (SELECT 1 FROM push_config p WHERE p.task_id = h.task_id)";
+  const pushed = `CASE WHEN h.finished_at IS NOT NULL AND ${due} THEN 2 WHEN ${any} THEN 1 ELSE 0 END`;
+  expect(one(`SELECT count(*) FROM head h WHERE h.pushed <> ${pushed}`)).toBe(0);
+  const counted = `SELECT h.tenant, h.owner, count(*) ${joined}
+    WHERE p.state <> 0 OR h.finished_at IS NULL GROUP BY h.tenant, h.owner`;
+  expect(one(`SELECT count(*) FROM (${counted} EXCEPT SELECT tenant, owner, configs FROM push_owner)`)).toBe(0);
+  expect(one(`SELECT count(*) FROM (SELECT tenant, owner, configs FROM push_owner EXCEPT ${counted})`)).toBe(0);
 }

@@ -1,8 +1,17 @@
-import { create, follow, leaseOf } from "../../../src/store/contract/setup.js";
+import {
+  configOf,
+  create,
+  follow,
+  followRequest,
+  headOf,
+  leaseOf,
+  numbered,
+  sleep,
+} from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
-import { NO_HOLDER } from "../../../src/store/task-store.js";
+import { type ClaimedDelivery, NO_HOLDER } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
 /**
@@ -15,6 +24,9 @@ const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 switch (what) {
   case "append for ever":
     await appendForEver();
+    break;
+  case "deliver for ever":
+    await deliverForEver();
     break;
   case "append and close":
     await appendAndClose();
@@ -64,6 +76,49 @@ async function appendForEver(): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: 8 }, (_, caller) => grow(caller)));
+}
+
+/**
+ * Callers whose tasks come with a push configuration, grow and end, and a holder that delivers: what was acknowledged is said,
+ * `appended` or `delivered` with the task and the position.
+ */
+async function deliverForEver(): Promise<void> {
+  const store = sqliteStore(path);
+  const grow = async (caller: number): Promise<void> => {
+    for (let task = 0; ; task++) {
+      const taskId = `${name}-${caller}-${task}`;
+      const head = headOf({ taskId, state: 1 });
+      const pushConfig = configOf({ taskId, configId: "x", maxPerOwner: Number.MAX_SAFE_INTEGER });
+      const creates = { head, expected: 0, creates: true, entries: numbered(0, 1), pushConfig, time: Date.now() };
+      await store.append(creates);
+      say(`appended ${taskId} 1`);
+      if (task % 3 === 0) await store.putPushConfig({ ...pushConfig, taskId, configId: "y", now: Date.now() });
+      for (let position = 1; position < 5; position++) {
+        const row = { state: position === 4 ? 3 : 2, statusTime: Date.now() };
+        await store.append({ ...followRequest({ ...head, position }, row), time: Date.now() });
+        say(`appended ${taskId} ${position + 1}`);
+      }
+      if (task % 5 === 0) await store.deletePushConfig({ taskId, configId: "y" });
+    }
+  };
+  const deliver = async (): Promise<void> => {
+    for (let round = 0; ; round++) {
+      const all = await store.claimDeliveries({ holder: name, leaseMs: 60_000, now: Date.now(), limit: 20 });
+      if (all.length === 0) await sleep(1);
+      if (round % 10 === 0) await store.redriveDeliveries({ now: Date.now() });
+      await Promise.all(all.map((one, index) => settle(one, round + index)));
+    }
+  };
+  const settle = async ({ taskId, configId, claim, position }: ClaimedDelivery, turn: number): Promise<void> => {
+    const progress = { key: { taskId, configId }, holder: name, claim };
+    const kind = (["done", "done", "retry", "dead", "later"] as const)[turn % 5] ?? "done";
+    const outcome = { kind, at: Date.now(), failure: "no", failingSince: Date.now() };
+    const end = kind === "done" ? ((await store.head({ taskId }))?.position ?? position) : position;
+    const said = await store.settleDelivery({ ...progress, position: end, outcome });
+    if (said === "more") await store.settleDelivery({ ...progress, position: end, outcome: { kind: "later", at: 0 } });
+    if (said !== "lost" && configId === "x") say(`delivered ${taskId} ${end}`);
+  };
+  await Promise.all([...Array.from({ length: 8 }, (_, caller) => grow(caller)), deliver()]);
 }
 
 async function appendAndClose(): Promise<void> {

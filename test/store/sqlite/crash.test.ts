@@ -45,3 +45,41 @@ describe("a process that is killed while it appends", () => {
     60_000,
   );
 });
+
+describe("a process that is killed while it delivers", () => {
+  it("leaves due whatever is not known to be delivered, and nothing held, five times over the same file", async () => {
+    const path = temporaryFile();
+    const appended: string[] = [];
+    const delivered: string[] = [];
+    for (let life = 0; life < 5; life++) {
+      const child = startChild("deliver for ever", path, `life-${life}`);
+      await child.said(60 + life * 131);
+      child.process.kill("SIGKILL");
+      expect(await child.ended).toBe("SIGKILL");
+      for (const line of child.lines) {
+        const [, what, rest = ""] = /^(appended|delivered) (\S+ \d+)$/.exec(line) ?? [];
+        if (what !== undefined) (what === "appended" ? appended : delivered).push(rest);
+      }
+
+      const store = sqliteStore(path);
+      const claim = { holder: "next", leaseMs: 60_000, now: Number.MAX_SAFE_INTEGER, limit: 100_000 };
+      const claimed = await store.claimDeliveries(claim);
+      const due = new Set(claimed.map(({ taskId, configId }) => `${taskId} ${configId}`));
+      for (const { taskId, configId } of await store.listDeadDeliveries({ limit: 100_000 })) {
+        due.add(`${taskId} ${configId}`);
+      }
+      const deliveredTo = acknowledged(delivered);
+      for (const [taskId, position] of acknowledged(appended)) {
+        const config = await store.getPushConfig({ taskId, configId: "x" });
+        const head = await store.head({ taskId });
+        expect(head?.position).toBeGreaterThanOrEqual(position);
+        expect(config?.position).toBeGreaterThanOrEqual(deliveredTo.get(taskId) ?? 0);
+        if ((config?.position ?? 0) < (head?.position ?? 0)) expect(due).toContain(`${taskId} x`);
+      }
+      await store.close();
+      expectSoundFile(path);
+    }
+    expect(appended.length).toBeGreaterThan(100);
+    expect(delivered.length).toBeGreaterThan(50);
+  }, 60_000);
+});
