@@ -48,7 +48,7 @@ type RowColumns = [
 export function pushRowQuery(db: Database): (taskId: string, configId: string) => PushRow | undefined {
   const query = db.rows<[string, string], RowColumns>(
     "SELECT p.id, p.position, p.state, p.at, p.attempts, p.failing_since, p.failure, p.holder, p.claim, " +
-      "h.task_id, h.tenant, h.owner, h.position, h.finished_at, h.pushed FROM push_config p " +
+      "h.task_id, h.tenant, h.owner, h.position AS head_position, h.finished_at, h.pushed FROM push_config p " +
       "CROSS JOIN head h ON h.task_id = p.task_id WHERE p.task_id = ? AND p.config_id = ?",
   );
   return (taskId, configId) => {
@@ -139,7 +139,7 @@ export type DeadQuery = Query<[string, string, string | null, string | null, num
 /** Prepares a `DeadQuery`. */
 export function deadQuery(db: Database): DeadQuery {
   return db.rows(
-    "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position, p.failure, p.failing_since, p.at, " +
+    "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, p.failure, p.failing_since, p.at, " +
       `p.bytes FROM push_config p INDEXED BY push_dead CROSS JOIN head h ON h.task_id = p.task_id WHERE p.state = ${DEAD} ` +
       "AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) AND h.owner = coalesce(?, h.owner) " +
       "ORDER BY p.task_id, p.config_id LIMIT ?",
