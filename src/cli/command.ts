@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { addCard } from "./card.js";
 import { exit } from "./exit.js";
+import { addPush } from "./push.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
 
@@ -24,6 +25,7 @@ const program = new Command("parley")
 try {
   addServe(program);
   addCard(program);
+  addPush(program);
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);

@@ -28,6 +28,9 @@ switch (what) {
   case "deliver for ever":
     await deliverForEver();
     break;
+  case "give up and look":
+    await giveUpAndLook();
+    break;
   case "append and close":
     await appendAndClose();
     break;
@@ -119,6 +122,29 @@ async function deliverForEver(): Promise<void> {
     if (said !== "lost" && configId === "x") say(`delivered ${taskId} ${end}`);
   };
   await Promise.all([...Array.from({ length: 8 }, (_, caller) => grow(caller)), deliver()]);
+}
+
+/** Has the file alone, gives deliveries up, and says what is due again, by its task. */
+async function giveUpAndLook(): Promise<void> {
+  const store = sqliteStore(path);
+  for (const taskId of ["a", "b", "c"]) {
+    const head = await create(store, { taskId });
+    for (const configId of ["x", "y"]) await store.putPushConfig(configOf({ taskId, configId }));
+    await follow(store, head);
+  }
+  const claim = { holder: "me", leaseMs: 60_000, limit: 100 };
+  for (const { taskId, configId, position, claim: number } of await store.claimDeliveries({ ...claim, now: 9_999 })) {
+    const progress = { key: { taskId, configId }, holder: "me", claim: number, position };
+    await store.settleDelivery({ ...progress, outcome: { kind: "dead", at: 5_000, failure: "refused" } });
+  }
+  say("given up");
+  for (;;) {
+    // News come without a word of this process's own.
+    await sleep(20);
+    for (const { taskId, configId } of await store.claimDeliveries({ ...claim, now: Date.now() })) {
+      say(`${taskId} ${configId}`);
+    }
+  }
 }
 
 async function appendAndClose(): Promise<void> {

@@ -1,0 +1,72 @@
+import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-maintenance.js";
+import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";
+import { printable } from "./printable.js";
+import type { PushListFlags, PushRedriveFlags } from "./push.js";
+import { UsageError } from "./usage-error.js";
+
+/** What is read of the file in one go. */
+const PAGE = 500;
+
+/** `parley push list`. */
+export function listCommand({ db, tenant, owner, limit, json }: PushListFlags): void {
+  const filter = { ...(tenant !== undefined && { tenant }), ...(owner !== undefined && { owner }) };
+  const file = openPushMaintenance(db);
+  try {
+    for (const dead of deadIn(file, filter, limit)) process.stdout.write(`${json ? jsonOf(dead) : lineOf(dead)}\n`);
+  } finally {
+    file.close();
+  }
+}
+
+/** `parley push redrive`: prints how many. */
+export async function redriveCommand({ db, task, config, all }: PushRedriveFlags): Promise<void> {
+  if (all === (task !== undefined)) throw new UsageError("give --task, or --all for all of them");
+  if (config !== undefined && task === undefined) throw new UsageError("--config needs the --task that it belongs to");
+  const file = openPushMaintenance(db);
+  try {
+    const keys = task === undefined ? undefined : keysOf(file, task, config);
+    const count = await file.redrive({ now: Date.now(), ...(keys && { keys }) });
+    process.stdout.write(`${count}\n`);
+  } finally {
+    file.close();
+  }
+}
+
+function* deadIn(
+  file: PushMaintenance,
+  filter: { readonly tenant?: string; readonly owner?: string },
+  limit: number,
+): Generator<DeadDelivery> {
+  let after: PushConfigKey | undefined;
+  for (let left = limit; left > 0; ) {
+    const page = file.listDead({ ...filter, limit: Math.min(PAGE, left), ...(after && { after }) });
+    yield* page;
+    left -= page.length;
+    after = page.at(-1);
+    if (after === undefined) return;
+  }
+}
+
+function keysOf(file: PushMaintenance, taskId: string, configId: string | undefined): PushConfigKey[] {
+  if (configId !== undefined) return [{ taskId, configId }];
+  const keys: PushConfigKey[] = [];
+  // No id of a configuration comes before the empty one.
+  for (let after: PushConfigKey = { taskId, configId: "" }; ; ) {
+    const page = file.listDead({ after, limit: PAGE });
+    for (const dead of page) if (dead.taskId === taskId) keys.push({ taskId, configId: dead.configId });
+    const last = page.at(-1);
+    if (last === undefined || last.taskId !== taskId) return keys;
+    after = last;
+  }
+}
+
+function lineOf({ at, taskId, configId, target, position, headPosition, failure }: DeadDelivery): string {
+  const time = new Date(at).toISOString();
+  return printable([time, taskId, configId, target, `${headPosition - position}`, failure].join("  "));
+}
+
+/** Without the configuration itself, which has secrets. */
+function jsonOf({ bytes, at, failingSince, ...rest }: DeadDelivery): string {
+  const since = failingSince === undefined ? undefined : new Date(failingSince).toISOString();
+  return JSON.stringify({ ...rest, failingSince: since, givenUpAt: new Date(at).toISOString() });
+}

@@ -1,0 +1,58 @@
+import { type Command, InvalidArgumentError } from "commander";
+
+/** What `parley push list` is told. */
+export interface PushListFlags {
+  readonly db: string;
+  readonly tenant?: string;
+  readonly owner?: string;
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+/** What `parley push redrive` is told. */
+export interface PushRedriveFlags {
+  readonly db: string;
+  readonly task?: string;
+  readonly config?: string;
+  readonly all: boolean;
+}
+
+const listHelp = `
+One line each: when it was given up, the task, the configuration, the receiver, how many entries of the task's log it has not got, and why.
+Secrets and paths of URLs are not shown. A server may have the file open.
+`;
+
+const redriveHelp = `
+They begin where they were given up, without the failures before. A server that has the file open finds them within 30 seconds; without
+one they wait for the next. Exit code 2: the file is not there, or of another version of Parley.
+`;
+
+/** Adds the commands for push notifications that were given up. What they need is loaded when one of them is run. */
+export function addPush(program: Command): void {
+  const push = program.command("push").description("look at push notifications that were given up, and try them again");
+  push
+    .command("list")
+    .description("list the configurations whose notifications were given up")
+    .requiredOption("--db <file>", "the SQLite file with the tasks")
+    .option("--tenant <tenant>", "only those of a tenant")
+    .option("--owner <owner>", "only those of an owner")
+    .option("--limit <number>", "at most so many", wholeNumber, 1_000)
+    .option("--json", "one JSON object in each line", false)
+    .addHelpText("after", listHelp)
+    .action(async (flags: PushListFlags) => (await import("./push-commands.js")).listCommand(flags));
+  push
+    .command("redrive")
+    .description("try them again: one configuration, those of a task, or all")
+    .requiredOption("--db <file>", "the SQLite file with the tasks")
+    .option("--task <id>", "only those of this task")
+    .option("--config <id>", "only this one of the task")
+    .option("--all", "all of them", false)
+    .addHelpText("after", redriveHelp)
+    .action(async (flags: PushRedriveFlags) => (await import("./push-commands.js")).redriveCommand(flags));
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return value;
+}

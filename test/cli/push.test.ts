@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { configOf, create, follow } from "../../src/store/contract/setup.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { build } from "../e2e/support/build.js";
+import { run, workplace } from "./cli.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+build();
+const { path: cwd, clean } = workplace();
+afterAll(clean);
+
+const path = join(cwd, "tasks.db");
+
+/** Runs to the end: exit code, stdout and stderr. */
+async function ended(...args: string[]): Promise<[unknown, string, string]> {
+  const { exited, stdout, stderr } = run(["push", ...args], cwd);
+  const code = await exited;
+  return [code, stdout(), stderr()];
+}
+
+describe("parley push", () => {
+  it("lists what was given up, and tries it again, in a file that a store has open", async () => {
+    const store = sqliteStore(path);
+    for (const taskId of ["a", "b"]) {
+      const head = await create(store, { taskId });
+      const target = "https://receiver.example:443";
+      for (const configId of ["x", "y"]) await store.putPushConfig(configOf({ taskId, configId, target }, "secret"));
+      await follow(store, head, {}, 3);
+    }
+    const claim = { holder: "me", leaseMs: 60_000, now: 9_999, limit: 100 };
+    for (const { taskId, configId, position, claim: number } of await store.claimDeliveries(claim)) {
+      const progress = { key: { taskId, configId }, holder: "me", claim: number, position };
+      const outcome = { kind: "dead", at: Date.UTC(2026, 0, 2), failure: "the receiver\nanswered 500" } as const;
+      await store.settleDelivery({ ...progress, outcome });
+    }
+
+    const [code, listed, said] = await ended("list", "--db", path);
+    expect([code, said]).toEqual([0, ""]);
+    expect(listed.trimEnd().split("\n")).toEqual(
+      ["a  x", "a  y", "b  x", "b  y"].map(
+        (key) => `2026-01-02T00:00:00.000Z  ${key}  https://receiver.example:443  3  the receiver\\u000aanswered 500`,
+      ),
+    );
+    const [, json] = await ended("list", "--db", path, "--json", "--limit", "1", "--owner", "owner");
+    expect(JSON.parse(json)).toEqual({
+      ...{ taskId: "a", configId: "x", tenant: "tenant", owner: "owner", target: "https://receiver.example:443" },
+      ...{ position: 1, headPosition: 4, failure: "the receiver\nanswered 500", givenUpAt: "2026-01-02T00:00:00.000Z" },
+    });
+    expect(await ended("list", "--db", path, "--tenant", "elsewhere")).toEqual([0, "", ""]);
+
+    expect(await ended("redrive", "--db", path, "--task", "a", "--config", "y")).toEqual([0, "1\n", ""]);
+    expect(await ended("redrive", "--db", path, "--task", "a")).toEqual([0, "1\n", ""]);
+    expect(await store.listDeadDeliveries({ limit: 9 })).toHaveLength(2);
+    expect(await ended("redrive", "--db", path, "--all")).toEqual([0, "2\n", ""]);
+    expect(await store.claimDeliveries({ ...claim, now: Date.now() })).toHaveLength(4);
+    await store.close();
+  });
+
+  it("says in one line what is wrong", async () => {
+    const [code, , said] = await ended("list", "--db", join(cwd, "nothing.db"));
+    expect(code).toBe(2);
+    expect(said).toMatch(/^parley: Cannot open .*nothing\.db: there is no such file\.\n$/);
+    for (const args of [[], ["--all", "--task", "a"], ["--all", "--config", "x"]]) {
+      const [exitCode, out, error] = await ended("redrive", "--db", path, ...args);
+      expect([exitCode, out]).toEqual([2, ""]);
+      expect(error).toMatch(/^parley: .*--task.*\n$/);
+    }
+    expect((await ended("list"))[0]).toBe(2);
+    expect((await ended("list", "--db", path, "--limit", "none"))[0]).toBe(2);
+  });
+});
