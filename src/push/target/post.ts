@@ -132,6 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#controller = undefined;
     this.#answered();
   }
 
@@ -166,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#request.signal?.removeEventListener("abort", this.#onAbort);
     this.#resolve(outcome);
-    // Nothing happens where the answer is complete; otherwise its connection ends.
+    // Where the answer is not complete its connection ends.
     this.#controller?.abort(new Error("over"));
   }
 }
