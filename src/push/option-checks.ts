@@ -18,7 +18,8 @@ const checks: { readonly [K in keyof PushOptions]-?: (place: string, value: unkn
   deny: listed(hostFault, true),
   // What is in it the server checks, as it does for its own TLS.
   tls: (place, value) => nestedFaults(place, value, ["ca", "cert", "key"]),
-  lookup: (place, value) => (typeof value === "function" ? [] : [`${place} is no function`]),
+  lookup: (place, value) =>
+    typeof value === "function" || value === "dns" ? [] : [`${place} is ${shown(value)}, not a function or "dns"`],
   signing: pushSigningFaults,
   encryptionKeys: keyFaults,
 };

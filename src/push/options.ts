@@ -19,9 +19,10 @@ export interface TargetOptions {
   readonly tls?: TargetTls;
   /**
    * Finds the addresses of a host: all of them are judged, and connections go to these. Default: what the system does, with
-   * `/etc/hosts`.
+   * `/etc/hosts`, which takes a thread of the process for each name. `"dns"` asks the DNS servers of the system and nothing else,
+   * without threads, so that names whose servers are slow hold up nobody: for servers whose clients name hosts of their own.
    */
-  readonly lookup?: TargetLookup;
+  readonly lookup?: TargetLookup | "dns";
 }
 
 /** Gives every address of a host; rejects, or gives none, where it has none. */

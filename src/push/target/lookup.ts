@@ -51,8 +51,8 @@ export class Lookups {
   readonly #timeoutMs: number;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
 
-  constructor(lookup: TargetLookup | undefined, timeoutMs: number) {
-    this.#lookup = lookup ?? systemLookup;
+  constructor(lookup: TargetLookup | "dns" | undefined, timeoutMs: number) {
+    this.#lookup = lookup === "dns" ? dnsLookup() : (lookup ?? systemLookup);
     this.#timeoutMs = timeoutMs;
   }
 

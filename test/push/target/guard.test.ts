@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
-import type { TargetOptions } from "../../../src/push/options.js";
+import type { TargetLookup, TargetOptions } from "../../../src/push/options.js";
 import { TargetGuard } from "../../../src/push/target/guard.js";
 
 const guardWith = (options: TargetOptions = {}, limits = {}): TargetGuard =>
@@ -9,7 +9,7 @@ const guardWith = (options: TargetOptions = {}, limits = {}): TargetGuard =>
 
 /** Names and their addresses, as a look-up of the guard. */
 const names =
-  (table: Readonly<Record<string, readonly string[]>>): NonNullable<TargetOptions["lookup"]> =>
+  (table: Readonly<Record<string, readonly string[]>>): TargetLookup =>
   async (host) => {
     const addresses = table[host];
     if (addresses === undefined) throw Object.assign(new Error(`no ${host}`), { code: "ENOTFOUND" });
