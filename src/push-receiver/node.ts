@@ -17,7 +17,7 @@ export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
 export interface NodePushResponse {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
-  end(body?: string): unknown;
+  end(body: string): unknown;
 }
 
 /** A listener of `node:http`, and a handler of Express. */
