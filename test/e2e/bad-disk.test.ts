@@ -163,6 +163,26 @@ describe.skipIf(noDisk !== undefined)(
       await sent;
     });
 
+    it("ends at SIGTERM though the disk hangs and nothing was ever written", async () => {
+      await start("--grace", "500ms");
+      disk.become("hang");
+      server.signal("SIGTERM");
+      await within(20_000, server.exited, () => server.log);
+      disk.become("well");
+      await start();
+      expect(await sendEach("echo after")).toEqual(each("TASK_STATE_COMPLETED"));
+    });
+
+    it.each(["full", "fail"] as const)("asks for another start where it cannot create its file: %s", async (state) => {
+      drivers = [];
+      disk.become(state);
+      const starting = home.launch();
+      expect(await within(20_000, starting.exited, () => starting.log)).toEqual({ code: 75, signal: null });
+      disk.become("well");
+      await start();
+      expect(await sendEach("echo after")).toEqual(each("TASK_STATE_COMPLETED"));
+    });
+
     it("ends at SIGTERM while it opens its file on a disk that hangs", async () => {
       drivers = [];
       disk.become("hang");

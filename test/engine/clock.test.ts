@@ -3,6 +3,8 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed, inputRequired } from "../../src/agent/event.js";
 import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import { ClockWatch } from "../../src/engine/clock-watch.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, scope, settle } from "./support.js";
 
@@ -30,6 +32,34 @@ function serve(): { bench: Bench; removals: () => number } {
   const limits = { ...defaultLimits, maxInterruptedMs: 1_000 };
   return { bench: new Bench(agent, { limits, retentionMs: 1_000 }, store), removals: () => removing.mock.calls.length };
 }
+
+describe("ClockWatch", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([5 * HOUR, -5 * HOUR, 6_000])("relies on no age for ten minutes after a jump by %i ms", (ms) => {
+    vi.useFakeTimers();
+    const lines: string[] = [];
+    const watch = new ClockWatch({ ...silentLogger, warn: (_, line) => lines.push(line) });
+    expect(watch.isSteady).toBe(true);
+    vi.setSystemTime(Date.now() + ms);
+    expect(watch.isSteady).toBe(false);
+    vi.advanceTimersByTime(599_000);
+    expect(watch.isSteady).toBe(false);
+    vi.advanceTimersByTime(1_000);
+    expect(watch.isSteady).toBe(true);
+    expect(lines).toHaveLength(1);
+  });
+
+  it("takes a clock that is set a little, or goes at another pace, for steady", () => {
+    vi.useFakeTimers();
+    const watch = new ClockWatch(silentLogger);
+    for (let hour = 0; hour < 24; hour++) {
+      vi.advanceTimersByTime(HOUR);
+      vi.setSystemTime(Date.now() + 4_000);
+      expect(watch.isSteady).toBe(true);
+    }
+  });
+});
 
 describe("a clock that jumps", () => {
   it("makes no task too old, and is named in the log", async () => {

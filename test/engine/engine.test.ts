@@ -605,6 +605,25 @@ describe("a send to an expected generation", () => {
   });
 });
 
+describe("sends to one expected generation at the same time", () => {
+  it("are one; the others are refused", async () => {
+    const bench = new Bench({
+      async *execute() {
+        yield inputRequired("?");
+      },
+    });
+    const held = await bench.send("x");
+    await settle(held);
+    const { id: taskId } = held.now().task;
+    const sends = Array.from({ length: 20 }, () => bench.send("y", { message: { taskId }, ifGeneration: 2 }));
+    const outcomes = await Promise.allSettled(sends);
+    const refused = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(refused).toEqual(Array(19).fill(expect.objectContaining({ reason: "GENERATION_MISMATCH" })));
+    for (const each of outcomes) if (each.status === "fulfilled") await settle(each.value);
+    expect((await bench.engine.get(scope, taskId)).task.history.filter((m) => m.role === Role.USER)).toHaveLength(2);
+  });
+});
+
 describe("drain()", () => {
   it("ends streams with an invitation, lets work finish in its grace, and refuses new work", async () => {
     const go = gate();

@@ -195,6 +195,27 @@ describe("recovery", () => {
     await last.engine.drain(0);
   }, 60_000);
 
+  it("counts no orderly end as an attempt, though its agent hears that it ran before", async () => {
+    const stores = openStores(6);
+    const begun: number[] = [];
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute(turn) {
+        yield working(`${turn.attempt}`);
+        begun.push(turn.attempt);
+        await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+      },
+    };
+    for (let life = 1; life <= 5; life++) {
+      const bench = new Bench(agent, { leaseMs, maxRestarts: 1 }, stores[life]);
+      await bench.engine.start();
+      if (life === 1) await bench.send("x");
+      await expect.poll(() => begun.length, patience).toBe(life);
+      await bench.engine.drain(0);
+    }
+    expect(begun).toEqual([1, 2, 2, 2, 2]);
+  }, 60_000);
+
   it("leaves the tasks of a process alone that says it lives", async () => {
     const [one, two] = openShared();
     const bench = new Bench(

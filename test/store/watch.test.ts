@@ -13,7 +13,7 @@ function observer(): { look: (after: number, beats: Record<string, number | unde
   };
 }
 
-describe("Watch.round()", () => {
+describe("LivenessMonitor.check()", () => {
   it("finds the holders that showed no life for as long as a lease lasts", () => {
     const { look } = observer();
     expect(look(0, { a: 1, b: 1 })).toEqual([]);
