@@ -6,6 +6,7 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host.js";
+import type { LifeWatch } from "./life-watch.js";
 import type { OutgoingBytes } from "./outgoing-bytes.js";
 import type { Pauses } from "./pauses.js";
 import { bodyOf, eventIdOf } from "./payload.js";
@@ -28,6 +29,7 @@ export interface DeliveryParts {
   readonly wanted: EventFilter;
   readonly outgoing: OutgoingBytes;
   readonly pauses: Pauses;
+  readonly life: LifeWatch;
   readonly audit: Audit;
   /** Headers of every notification. */
   readonly headers: Readonly<Record<string, string>>;
@@ -46,16 +48,20 @@ export interface DeliveryTask {
   readonly config: TaskPushNotificationConfig;
   readonly target: Target;
   readonly host: Host<Delivery>;
-  /** `performance.now()` and the epoch of this process's life when the claim was asked for. */
+  /** `LifeWatch.epoch` when the claim was asked for. */
   readonly epoch: number;
 }
 
 /** How a delivery ended, before that is stored. */
 export type Ending =
   | { readonly kind: "done" }
-  | { readonly kind: "later" }
+  /** After so many milliseconds it may go on, here or elsewhere. */
+  | { readonly kind: "later"; readonly ms: number }
   | { readonly kind: "lost" }
   | { readonly kind: "failed"; readonly failure: string; readonly retryAfterMs: number; readonly gone: boolean };
+
+/** This process cannot be sure that it still has what it claimed: a while later it knows, or another process has it. */
+const unsure: Ending = { kind: "later", ms: 1_000 };
 
 /** Answers that say something about a host, and not about one webhook of it. */
 const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
@@ -129,9 +135,9 @@ export class Delivery {
     const begin = performance.now();
     for await (const entry of pushes.readEntries({ taskId, tenant, owner, after: this.#position })) {
       if (this.#lost) return { kind: "lost" };
-      if (isEnding()) return { kind: "later" };
+      if (isEnding()) return { kind: "later", ms: 0 };
       if (wanted(entry)) {
-        if (performance.now() - begin > SLICE_MS && isPressed()) return { kind: "later" };
+        if (performance.now() - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
         const ending = await this.#send(entry);
         if (ending !== undefined) return ending;
       }
@@ -146,7 +152,7 @@ export class Delivery {
     const { outgoing, isEnding } = this.#parts;
     const waitMs = this.host.pace(performance.now());
     if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
-    if (isEnding()) return { kind: "later" };
+    if (isEnding()) return { kind: "later", ms: 0 };
     const body = bodyOf(entry);
     if (body === undefined) return undefined;
     // Characters for bytes: counting those would cost as much as sending it.
@@ -155,8 +161,8 @@ export class Delivery {
     try {
       if (room !== undefined) await room;
       const headers = await this.#headersOf(entry, body);
-      if (!(await this.#isOurs())) return { kind: "lost" };
-      if (isEnding()) return { kind: "later" };
+      if (!(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
+      if (isEnding()) return { kind: "later", ms: 0 };
       return await this.#post(headers, body);
     } finally {
       outgoing.release(bytes);
@@ -164,11 +170,16 @@ export class Delivery {
   }
 
   async #post(headers: Record<string, string>, body: string): Promise<Ending | undefined> {
-    const { poster, limits, count, pushes, store } = this.#parts;
+    const { poster, limits, count, life, isEnding } = this.#parts;
     const begin = performance.now();
-    const isAllowed = (): boolean => !store.shared || (!this.#lost && performance.now() < pushes.life.until);
-    const request = { target: this.#target, headers, body, timeoutMs: limits.pushTimeoutMs, isAllowed };
-    const outcome = await poster.post(request);
+    const { signal } = life;
+    const outcome = await poster.post({
+      target: this.#target,
+      headers,
+      body,
+      timeoutMs: limits.pushTimeoutMs,
+      ...(signal && { signal, isAllowed: () => life.isSure && !this.#lost }),
+    });
     const now = performance.now();
     if (outcome.kind === "accepted") {
       count.sent++;
@@ -177,9 +188,9 @@ export class Delivery {
       this.endTrial();
       return undefined;
     }
-    if (!isAllowed() && outcome.kind === "failed") return { kind: "later" };
-    // What is broken off at the end of the process is nobody's fault.
-    if (this.#parts.isEnding() && outcome.kind === "failed") return { kind: "later" };
+    // What this process breaks off is no failure of the receiver.
+    if (outcome.kind === "failed" && isEnding()) return { kind: "later", ms: 0 };
+    if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count.failed++;
     return this.#failed(outcome, now);
   }
@@ -222,16 +233,15 @@ export class Delivery {
   }
 
   /**
-   * Whether this process still has the delivery, as far as it can know: another one takes it over only when it has seen no sign of life
-   * for a lease. A process that was stopped for so long looks before it sends anything more.
+   * Whether this process still has the delivery, as far as it can know. One that was given up for a while, or that cannot be sure, says
+   * that it lives, and looks whether what it has is still its own.
    */
-  async #isOurs(): Promise<boolean> {
-    const { store, pushes } = this.#parts;
-    if (!store.shared) return true;
-    while (!this.#lost && (performance.now() >= pushes.life.until || this.#epoch !== pushes.life.epoch)) {
+  async #isSure(): Promise<boolean> {
+    const { pushes, life } = this.#parts;
+    while (!this.#lost && (!life.isSure || this.#epoch !== life.epoch)) {
       try {
-        if (performance.now() >= pushes.life.until) await pushes.beat();
-        const { epoch } = pushes.life;
+        if (!life.isSure) await pushes.beat();
+        const { epoch } = life;
         await this.#save();
         this.#epoch = epoch;
       } catch (error) {

@@ -1,5 +1,6 @@
 import { silentAudit } from "../core/audit.js";
 import { background } from "../core/background.js";
+import { nextRound } from "../core/rounds.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
@@ -9,6 +10,7 @@ import { createEventFilter } from "./event-filter.js";
 import { ForwardClock } from "./forward-clock.js";
 import type { Host } from "./host.js";
 import { Hosts } from "./hosts.js";
+import { LifeWatch } from "./life-watch.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { OutgoingBytes } from "./outgoing-bytes.js";
 import { Pauses } from "./pauses.js";
@@ -42,6 +44,7 @@ export class Dispatcher {
   readonly #trials: Trials;
   readonly #pauses = new Pauses();
   readonly #settlements: Settlements;
+  readonly #life: LifeWatch;
   readonly #parts: DeliveryParts;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
   /** What this process has claimed, by key, until its end is stored. */
@@ -50,7 +53,8 @@ export class Dispatcher {
   #idle: () => void = () => {};
   #looking = false;
   #lookAgain = false;
-  #hasNews = false;
+  /** Whether to claim without a look at what is due before: there are news, or another process may be gone. */
+  #mustClaim = false;
   /** Whether more may be due than there was room for. */
   #isCrowded = false;
   /** Whether a claim may have been made of which nothing was heard. */
@@ -67,6 +71,7 @@ export class Dispatcher {
     this.#pollMs = options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS);
     this.#hosts = new Hosts(limits);
     this.#trials = new Trials(limits.maxDeliveries);
+    this.#life = new LifeWatch(pushes, store.shared);
     const now = (): number => this.#clock.now();
     const noteTrouble = this.#noteTrouble;
     this.#settlements = new Settlements({ store, now, noteTrouble });
@@ -80,6 +85,7 @@ export class Dispatcher {
       noteTrouble,
       audit,
       pauses: this.#pauses,
+      life: this.#life,
       wanted: createEventFilter(options.events),
       outgoing: new OutgoingBytes(limits.maxOutgoingPushBytes),
       count: this.#count,
@@ -102,7 +108,7 @@ export class Dispatcher {
   }
 
   #onNews(): void {
-    this.#hasNews = true;
+    this.#mustClaim ||= this.#claimed.size === 0;
     this.wake();
   }
 
@@ -149,6 +155,7 @@ export class Dispatcher {
     this.#ending = true;
     clearTimeout(this.#timer);
     this.#pauses.end();
+    this.#life.end();
   }
 
   async #look(): Promise<void> {
@@ -177,14 +184,14 @@ export class Dispatcher {
       this.#isCrowded = limit <= 0;
       // Whoever ends then looks again.
       if (this.#isCrowded) return undefined;
-      // News of an idle server are claimed at once; otherwise it asks first whether there is something, which costs no write.
-      const isSure = this.#hasNews && this.#claimed.size === 0;
-      this.#hasNews = false;
+      // An idle server claims news at once; otherwise it asks first whether there is something, which costs no write.
+      const isSure = this.#mustClaim;
+      this.#mustClaim = false;
       if (!isSure) {
         const next = await store.nextDelivery();
         if (next === undefined || next > this.#clock.now()) return next;
       }
-      const { epoch } = pushes.life;
+      const { epoch } = this.#life;
       const again = this.#unheard;
       this.#unheard = true;
       const claimed = await store.claimDeliveries({
@@ -196,6 +203,8 @@ export class Dispatcher {
       });
       this.#unheard = false;
       for (const one of claimed) this.#take(one, epoch);
+      // Whatever is claimed and put back, others have their turn.
+      await nextRound();
       if (claimed.length === 0 && !isSure) return this.#clock.now() + LEAST_WAIT_MS;
     }
     return undefined;
@@ -212,6 +221,8 @@ export class Dispatcher {
     this.#timer = background(
       setTimeout(() => {
         this.#timerAt = Number.POSITIVE_INFINITY;
+        // What a process holds that is gone is due to nobody before it is claimed.
+        this.#mustClaim ||= this.#options.store.shared;
         this.wake();
       }, ms),
     );
@@ -333,7 +344,7 @@ export class Dispatcher {
 
   #unreadable(delivery: Delivery, error: unknown): Ending {
     logTrouble(this.#options.logger, error, delivery.key, "the log of a task could not be read to deliver it");
-    if (isOutage(error)) return { kind: "later" };
+    if (isOutage(error)) return { kind: "later", ms: TROUBLE_MS };
     return { kind: "failed", failure: "the events of the task could not be read", retryAfterMs: 0, gone: false };
   }
 

@@ -20,7 +20,7 @@ export function outcomeOf(delivery: Delivery, ending: Ending, judgement: Judgeme
   const { now } = judgement;
   if (ending.kind === "lost") return undefined;
   if (ending.kind === "done") return ending;
-  if (ending.kind === "later") return { kind: "later", at: now };
+  if (ending.kind === "later") return { kind: "later", at: now + ending.ms };
   const { claimed, progressed } = delivery;
   // What failed before a notification was accepted is over.
   const before = progressed ? { attempts: 0, failingSince: undefined } : claimed;
