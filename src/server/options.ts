@@ -21,8 +21,8 @@ import type { TaskStore } from "../store/task-store.js";
 import { servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 
+import { risksOf, warningsOf } from "./option-warnings.js";
 import type { CardGrpc } from "./public-address.js";
-import { tlsWarnings } from "./tls.js";
 import { readTls, type TlsPaths } from "./tls-reload.js";
 
 /** Options of a server of agents, embedded or on ports of its own. */
@@ -202,6 +202,9 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
   }
   const settings = settingsOf(all, agents, listens);
   for (const warning of warningsOf(settings, listens)) settings.logger.warn({}, warning);
+  // Whoever gives no logger hears of nothing else.
+  if (options.logger === undefined)
+    for (const risk of risksOf(settings, listens)) globalThis.process?.emitWarning?.(risk, "ParleyWarning");
   return settings;
 }
 
@@ -339,46 +342,4 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
   if (typeof origins === "boolean") return origins || undefined;
   if (origins.includes("*")) return true;
   return origins.length === 0 ? undefined : origins;
-}
-
-/** What is allowed, but probably a mistake. */
-function warningsOf({ agents, service, host, publicUrl, trust, tls, push }: Settings, listens: boolean): string[] {
-  const isPublic = listens && !isLoopback(host);
-  const isWildcard = ["0.0.0.0", "::"].includes(host);
-  const warnings = tls === undefined ? [] : tlsWarnings(tls);
-  if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
-    warnings.push(
-      "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
-    );
-  }
-  if (isPublic && push !== undefined && push.signing === undefined) {
-    warnings.push("push notifications are not signed: receivers can trust their token alone (push.signing)");
-  }
-  const wantsCertificates = agents.all.some(({ card }) =>
-    Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),
-  );
-  if (listens && wantsCertificates && tls?.ca === undefined) {
-    warnings.push("no caller can show a certificate for mutualTls: the server has no authorities for them (tls.ca)");
-  }
-  const undeclared = agents.all.filter(({ agent }) => agent.security === undefined);
-  if (service.authenticator !== undefined) {
-    const silent = undeclared.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
-    return [
-      ...warnings,
-      ...silent.map(
-        ({ card }) => `the card of ${card.name} has no securitySchemes: clients cannot know how to authenticate`,
-      ),
-    ];
-  }
-  if (isPublic && undeclared.length > 0) {
-    warnings.push(
-      `other machines can reach the server at ${host}, and with neither security on the agent nor an authenticator anyone can read and cancel every task`,
-    );
-  }
-  if (undeclared.some(({ extendedCard }) => extendedCard !== undefined)) {
-    warnings.push(
-      "no caller can get the extendedCard: it is for authenticated callers, and nothing authenticates them",
-    );
-  }
-  return warnings;
 }

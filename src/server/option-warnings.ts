@@ -1,0 +1,73 @@
+import type { AgentRegistration } from "../card/agents.js";
+import { isLoopback } from "../http/hosts.js";
+import type { Settings } from "./options.js";
+import { tlsWarnings } from "./tls.js";
+
+/** What is allowed, but probably a mistake. */
+export function warningsOf(settings: Settings, listens: boolean): string[] {
+  const { agents, service, host, publicUrl, trust, tls, push } = settings;
+  const isPublic = listens && !isLoopback(host);
+  const isWildcard = ["0.0.0.0", "::"].includes(host);
+  const warnings = [...(tls === undefined ? [] : tlsWarnings(tls)), ...risksOf(settings, listens)];
+  if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
+    warnings.push(
+      "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
+    );
+  }
+  if (isPublic && push !== undefined && push.signing === undefined) {
+    warnings.push("push notifications are not signed: receivers can trust their token alone (push.signing)");
+  }
+  const wantsCertificates = agents.all.some(({ card }) =>
+    Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),
+  );
+  if (listens && wantsCertificates && tls?.ca === undefined) {
+    warnings.push("no caller can show a certificate for mutualTls: the server has no authorities for them (tls.ca)");
+  }
+  const undeclared = undeclaredOf(settings);
+  if (service.authenticator !== undefined) {
+    const silent = undeclared.filter(({ card }) => Object.keys(card.securitySchemes).length === 0);
+    return [
+      ...warnings,
+      ...silent.map(
+        ({ card }) => `the card of ${card.name} has no securitySchemes: clients cannot know how to authenticate`,
+      ),
+    ];
+  }
+  if (undeclared.some(({ extendedCard }) => extendedCard !== undefined)) {
+    warnings.push(
+      "no caller can get the extendedCard: it is for authenticated callers, and nothing authenticates them",
+    );
+  }
+  return warnings;
+}
+
+/** What lets in whoever comes, or shows their credentials to whoever listens: these are said even where there is no logger. */
+export function risksOf(settings: Settings, listens: boolean): string[] {
+  const { host, publicUrl, trust, tls, push } = settings;
+  const isPublic = listens && !isLoopback(host);
+  // An embedded handler is where its URL says; without one it may be anywhere.
+  const isOutside =
+    isPublic || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")));
+  const risks: string[] = [];
+  const isOpen = settings.service.authenticator === undefined && undeclaredOf(settings).length > 0;
+  if (isOutside && isOpen) {
+    risks.push(
+      `other machines can reach the server at ${isPublic ? host : publicUrl}, and with neither security on the agent nor an authenticator anyone can read and cancel every task`,
+    );
+  }
+  if ((isOutside || !listens) && isOpen && push !== undefined) {
+    risks.push(
+      "push notifications are sent for callers that nobody authenticates: anyone who reaches the server can make it send requests",
+    );
+  }
+  if (isPublic && !isOpen && tls === undefined && trust === undefined) {
+    risks.push(
+      `credentials travel to ${host} in the clear: set tls (--tls-cert, --tls-key), or trustProxy where a proxy speaks TLS`,
+    );
+  }
+  return risks;
+}
+
+function undeclaredOf({ agents }: Settings): readonly AgentRegistration[] {
+  return agents.all.filter(({ agent }) => agent.security === undefined);
+}

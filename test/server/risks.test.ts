@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type A2AOptions, apiKey, createA2A, type Logger, type ServerOptions } from "../../src/index.js";
+import { resolveOptions } from "../../src/server/options.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { obedient } from "../conformance/agents.js";
+import { testTls } from "./tls.js";
+
+/** What a server says at its start of those whom it lets in. */
+
+const agent = obedient("open");
+const closed = {
+  ...agent,
+  security: { schemes: { key: apiKey({ in: "header", name: "K", check: () => undefined }) } },
+};
+const authenticator = { authenticate: () => ({ owner: "me" }) };
+
+const open = "anyone can read and cancel every task";
+const push = "anyone who reaches the server can make it send requests";
+const clear = "in the clear";
+
+function warningsOf(options: Partial<ServerOptions>, listens = true): string[] {
+  const warnings: string[] = [];
+  const nothing = (): void => {};
+  const warn = (_: object, message: string): void => void warnings.push(message);
+  const logger: Logger = { debug: nothing, info: nothing, warn, error: nothing };
+  resolveOptions({ agent, store: memoryStore(), logger, ...options }, listens);
+  return warnings;
+}
+
+const risks = (options: Partial<ServerOptions>, listens = true): string[] => {
+  const said = warningsOf(options, listens).join("\n");
+  return [open, push, clear].filter((each) => said.includes(each));
+};
+
+describe("a server", () => {
+  const public_ = { host: "0.0.0.0", publicUrl: "https://agents.example" };
+
+  it.each([
+    ["open, for this machine alone", {}, []],
+    ["open, for this machine alone, with notifications", { push: true }, []],
+    ["open to others", { host: "192.0.2.1" }, [open]],
+    ["open to others, with notifications", { ...public_, push: true }, [open, push]],
+    ["open, behind a proxy", { publicUrl: "https://agents.example" }, [open]],
+    ["open, under a name of this machine", { publicUrl: "http://localhost:8080" }, []],
+    ["with security, in the clear", { ...public_, agent: closed }, [clear]],
+    ["with an authenticator, in the clear", { ...public_, authenticator }, [clear]],
+    ["with security, over TLS", { ...public_, agent: closed, tls: testTls, push: true }, []],
+    ["with security, behind a trusted proxy", { ...public_, agent: closed, trustProxy: "10.0.0.0/8" }, []],
+    ["with one open agent of two", { ...public_, agent: undefined, agents: { a: closed, b: agent } }, [open]],
+  ] as [string, Partial<ServerOptions>, string[]][])("%s", (_what, options, expected) => {
+    expect(risks(options)).toEqual(expected);
+  });
+});
+
+describe("an embedded handler", () => {
+  it.each([
+    ["of which nothing is known", {}, []],
+    ["with notifications", { push: true }, [push]],
+    ["that is public by its URL", { publicUrl: "https://agents.example" }, [open]],
+    ["with security", { publicUrl: "https://agents.example", agent: closed, push: true }, []],
+  ] as [string, Partial<A2AOptions>, string[]][])("%s", (_what, options, expected) => {
+    expect(risks(options, false)).toEqual(expected);
+  });
+});
+
+describe("without a logger", () => {
+  const heard: string[] = [];
+  const hear = (warning: Error): void => void heard.push(warning.message);
+  afterEach(() => {
+    process.off("warning", hear);
+    heard.splice(0);
+  });
+
+  it("the process says who is let in, and nothing else", async () => {
+    process.on("warning", hear);
+    createA2A({ agent, store: memoryStore(), publicUrl: "https://agents.example" });
+    createA2A({ agent: closed, store: memoryStore(), publicUrl: "https://agents.example" });
+    await expect.poll(() => heard).toEqual([expect.stringContaining(open)]);
+  });
+});
