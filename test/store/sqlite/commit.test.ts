@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { headOf, leaseOf, numbered, OWNER } from "../../../src/store/contract/setup.js";
+import { configOf, headOf, leaseOf, numbered, OWNER } from "../../../src/store/contract/setup.js";
 import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
 import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
-import type { Database } from "../../../src/store/sqlite/driver/driver.js";
+import type { Database, Parameter, Query } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../../../src/store/sqlite/write.js";
@@ -12,6 +12,7 @@ import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
 let statements: string[] = [];
+let queries: string[] = [];
 let db: Database;
 let committer: Committer;
 
@@ -21,10 +22,28 @@ beforeEach(() => {
   migrate(db);
   committer = new Committer(db, []);
   statements = [];
+  queries = [];
 });
 
-/** Notes what is run on a connection by statements that give no rows. */
+/** Notes what is run on a connection, apart those statements that give rows. */
 function recorded(real: Database): Database {
+  for (const kind of ["rows", "values"] as const) {
+    const prepare = real[kind].bind(real) as (sql: string) => Query<Parameter[], never>;
+    const wrap = (sql: string): Query<Parameter[], never> => {
+      const made = prepare(sql);
+      const noted = (values: Parameter[]): Parameter[] => {
+        queries.push(sql);
+        return values;
+      };
+      return {
+        get: (...values: Parameter[]) => made.get(...noted(values)),
+        all: (...values: Parameter[]) => made.all(...noted(values)),
+        iterate: (...values: Parameter[]) => made.iterate(...noted(values)),
+      };
+    };
+    // One function for two methods, whose types the compiler cannot join.
+    real[kind] = wrap as never;
+  }
   const command = real.command.bind(real);
   real.command = (sql) => {
     const made = command(sql);
@@ -123,6 +142,20 @@ describe("Committer.commit()", () => {
     const updates = statements.filter((statement) => statement.startsWith("UPDATE head"));
     expect(updates).toHaveLength(1);
     expect(updates[0]).toMatch(/^UPDATE head SET position = \S+, generation = \S+ WHERE/);
+  });
+
+  it("asks nothing about push configurations of tasks that have none", () => {
+    const history = (taskId: string): AppendWrite[] => [
+      append({ taskId }),
+      append({ taskId, position: 2 }, 1),
+      append({ taskId, position: 3, state: 3 }, 2),
+    ];
+    const asked = (): string[] => [...statements, ...queries].filter((sql) => /push/.test(sql.replace(/pushed/g, "")));
+    committer.commit(history("a"));
+    expect(asked()).toEqual([]);
+    const [first, ...rest] = history("b");
+    committer.commit([{ ...first!, pushConfig: configOf({ taskId: "b", configId: "x" }) }, ...rest]);
+    expect(asked()).not.toEqual([]);
   });
 });
 
