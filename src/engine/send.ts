@@ -52,6 +52,8 @@ export interface SendCommand {
   readonly capture?: View | undefined;
   /** Key and fingerprint under which the send is remembered. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** May refuse the message before anybody sees it, by an A2AError; not asked for a retry of one that was accepted. */
+  readonly admit?: (() => Promise<void>) | undefined;
   /** Makes the push configuration that comes with the message, for its task; it is stored together with the message. */
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** Refuses the send unless its task is at this generation. */
@@ -119,6 +121,10 @@ export class Sender {
   }
 
   async #send(command: SendCommand): Promise<SendResult> {
+    if (command.admit !== undefined) {
+      await command.admit();
+      this.#checkOpen();
+    }
     const message = command.request.message ?? create(MessageSchema);
     if (message.taskId !== "") return { kind: "task", task: await this.#followUp(command, message) };
     const kind = command.served.agent.responds ?? "task";

@@ -10,7 +10,7 @@ import {
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
-import type { NewPushConfig } from "../../store/task-store.js";
+import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
 import { DirectSend } from "../direct-call.js";
@@ -87,26 +87,37 @@ function send(
 ): Promise<SendResult> {
   const config = request.configuration?.taskPushNotificationConfig;
   return config === undefined
-    ? accept(options, request, context, { capture })
-    : sendWithConfig(options, request, context, { capture, config });
+    ? accept(options, request, context, { client: context.call, capture })
+    : sendWithConfig(options, request, context, { client: context.call, capture, config });
 }
+
+/** What becomes of a message besides what it says. */
+type SendParts = Pick<SendCommand, "client" | "capture" | "admit" | "pushConfig">;
 
 /** The configuration is judged before anything is stored, and stored together with the message (specification 3.2.2). */
 async function sendWithConfig(
   options: ServiceOptions,
   request: SendMessageRequest,
   context: Context,
-  { config, capture }: { readonly config: TaskPushNotificationConfig; readonly capture: View | undefined },
+  { config, ...parts }: SendParts & { readonly config: TaskPushNotificationConfig },
 ): Promise<SendResult> {
-  const accepted = await configOfSend(options, config, context, request.message?.taskId ?? "");
+  let accepted: AcceptedConfig | undefined;
   let storedFor = "";
-  const pushConfig = (taskId: string): NewPushConfig => {
-    storedFor = taskId;
-    return accepted.storedFor(taskId);
-  };
-  const sent = await accept(options, request, context, { capture, pushConfig });
-  // A retry of what was accepted before stores none.
-  if (storedFor !== "") recordConfig(options, context, "push.config-stored", { taskId: storedFor, ...accepted });
+  const sent = await accept(options, request, context, {
+    ...parts,
+    // A retry of what was accepted before is not judged again, whatever became of the webhook's name, and stores nothing.
+    admit: async () => {
+      accepted = await configOfSend(options, config, context, request.message?.taskId ?? "");
+    },
+    pushConfig: (taskId) => {
+      storedFor = taskId;
+      // Nothing is stored of what was not admitted.
+      return (accepted as AcceptedConfig).storedFor(taskId);
+    },
+  });
+  if (accepted !== undefined && storedFor !== "") {
+    recordConfig(options, context, "push.config-stored", { taskId: storedFor, configId: accepted.configId });
+  }
   return sent;
 }
 
@@ -115,22 +126,22 @@ function accept(
   options: ServiceOptions,
   request: SendMessageRequest,
   context: Context,
-  more: Pick<SendCommand, "capture" | "pushConfig">,
+  parts: SendParts,
 ): Promise<SendResult> {
   const { engine } = options;
   const { responds = "task", accept } = context.served.agent;
-  if (responds === "task" && accept === undefined) {
-    return engine.send(commandOf(options, request, context, { client: context.call, ...more }));
-  }
+  if (responds === "task" && accept === undefined) return engine.send(commandOf(options, request, context, parts));
+  const { capture, admit, pushConfig } = parts;
   const direct = new DirectSend(context.call, engine.directCalls);
-  return direct.result(engine.send(commandOf(options, request, context, { client: direct, ...more })));
+  const directParts: SendParts = { client: direct, capture, admit, pushConfig };
+  return direct.result(engine.send(commandOf(options, request, context, directParts)));
 }
 
 function commandOf(
   options: ServiceOptions,
   request: SendMessageRequest,
   { call, served }: Context,
-  { client, capture, pushConfig }: Pick<SendCommand, "client" | "capture" | "pushConfig">,
+  { client, capture, admit, pushConfig }: SendParts,
 ): SendCommand {
   if (request.message !== undefined) checkMediaTypes(served.card, request.message);
   return {
@@ -142,6 +153,7 @@ function commandOf(
     traceParent: call.traceParent,
     client,
     capture,
+    admit,
     pushConfig,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
