@@ -65,6 +65,10 @@ describe("createA2A().fetch", () => {
     expect([grpc.status, grpc.headers.get("grpc-status")]).toEqual([200, "12"]);
   });
 
+  it("sends no push notifications, and says so where it is asked to", () => {
+    expect(() => serve({ push: true })).toThrow("push needs Node.js");
+  });
+
   it("says where a call came from, if the runtime does", async () => {
     const seen: unknown[] = [];
     const authenticator = {

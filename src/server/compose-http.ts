@@ -16,11 +16,14 @@ import { createPageRoute } from "./page-route.js";
 import type { Proxies } from "./proxies.js";
 import type { PublicAddress } from "./public-address.js";
 import type { publicKeysOf } from "./public-keys.js";
+import type { PushModules } from "./push-modules.js";
 import { refusalAudit, withRefusals } from "./refusals.js";
 import { createResourceRoute } from "./resource-route.js";
 
 /** What differs between runtimes. */
 export interface RuntimeParts {
+  /** What push notifications need. Default: none are sent. */
+  readonly push?: PushModules;
   /** Headers of every answer over TLS. */
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Compressions for calls of Connect and gRPC-Web. Default: none. */

@@ -20,6 +20,7 @@ import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
+import { pushModules } from "./push-modules.js";
 
 /** All parts of a server on Node.js, connected, without the ports. */
 export interface NodeComponents {
@@ -61,6 +62,7 @@ export function composeNode(
   const { native } = versions;
   const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
     secureHeaders,
+    push: pushModules,
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });

@@ -48,7 +48,12 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     if (pushSigner !== undefined) await pushSigner();
     if (publicKeys !== undefined) await publicKeys();
   };
-  const push = pushSigner && settings.push && new PushDelivery(settings, settings.push, { engine, signer: pushSigner });
+  const modules = parts.push;
+  const push =
+    pushSigner &&
+    modules &&
+    settings.push &&
+    new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules });
   const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
@@ -66,7 +71,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     versions,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
-    push: pushConfigurationsOf(settings),
+    push: pushConfigurationsOf(settings, modules),
     signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.readiness === "draining",
   });

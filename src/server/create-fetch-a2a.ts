@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ConfigurationError } from "../card/faults.js";
 import type { Call } from "../core/call.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
-import type { PushControl } from "../push/control.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
 import { healthRoute, type Readiness } from "./health.js";
@@ -18,8 +18,6 @@ export interface FetchA2A {
    * are signed it has its signatures once `start` has resolved.
    */
   card(call?: Call): AgentCard;
-  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
-  readonly push: PushControl | undefined;
   /** Whether calls are served. */
   readonly readiness: Readiness;
   /** Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. */
@@ -29,19 +27,23 @@ export interface FetchA2A {
 }
 
 /**
- * The same as in the main entry point, without what only Node.js has: no handler for its requests, no gRPC, and no
- * compression of calls of Connect and gRPC-Web.
+ * The same as in the main entry point, without what only Node.js has: no handler for its requests, no gRPC, no push
+ * notifications, and no compression of calls of Connect and gRPC-Web.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */
 export function createA2A(options: A2AOptions): FetchA2A {
   const settings = resolveOptions(options, false);
-  const { binding, dispatch, card, lifecycle, push } = compose(settings);
+  if (settings.push !== undefined) {
+    throw new ConfigurationError("Invalid options", [
+      "push needs Node.js: createA2A of parley-a2a, which has `fetch` too",
+    ]);
+  }
+  const { binding, dispatch, card, lifecycle } = compose(settings);
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
     invoke: binding.invoke,
     card,
-    push,
     get readiness() {
       return lifecycle.readiness;
     },

@@ -6,41 +6,44 @@ import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
+import type { PushModules } from "./push-modules.js";
+
+/** What deliveries are made with. */
+export interface PushParts {
+  readonly engine: Engine;
+  readonly signer: () => Promise<PushSigner>;
+  readonly modules: PushModules;
+}
 
 /** What delivers the push notifications of a server, from its start to its end. */
 export class PushDelivery {
   readonly control: PushControl;
   readonly #settings: Settings;
   readonly #options: PushOptions;
-  readonly #engine: Engine;
-  readonly #signer: () => Promise<PushSigner>;
+  readonly #parts: PushParts;
   #dispatcher: Dispatcher | undefined;
   #isOver = false;
 
-  constructor(
-    settings: Settings,
-    options: PushOptions,
-    parts: { readonly engine: Engine; readonly signer: () => Promise<PushSigner> },
-  ) {
+  constructor(settings: Settings, options: PushOptions, parts: PushParts) {
     this.#settings = settings;
     this.#options = options;
-    this.#engine = parts.engine;
-    this.#signer = parts.signer;
+    this.#parts = parts;
     this.control = createPushControl(() => this.#dispatcher, settings);
   }
 
   /** Begins to deliver, once the engine has said that this process lives. */
   async start(): Promise<void> {
     const { store, limits, logger, audit } = this.#settings;
+    const { engine, modules, signer: signing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
     const [{ createDispatcher }, { encryptStored }, signer] = await Promise.all([
-      import("../push/start.js"),
-      import("../push/rotation.js"),
-      this.#signer(),
+      modules.dispatcher(),
+      modules.rotation(),
+      signing(),
     ]);
     if (this.#isOver) return;
     const headers = { "a2a-version": PROTOCOL_VERSION, "user-agent": "parley" };
-    const { pushes } = this.#engine;
+    const { pushes } = engine;
     this.#dispatcher = createDispatcher({
       options: this.#options,
       store,

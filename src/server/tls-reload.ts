@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { ConfigurationError } from "../card/faults.js";
 import type { Audit } from "../core/audit.js";
 import { background } from "../core/background.js";
@@ -18,6 +17,8 @@ export interface TlsPaths {
 /** What the files say. @throws the error of the system for one that cannot be read. */
 export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
   if (!("keyFile" in tls)) return tls;
+  // Not imported: this file is loaded in runtimes that have no files.
+  const { readFileSync } = process.getBuiltinModule("node:fs");
   const { keyFile, certFile, caFile } = tls;
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
   return { key: readFileSync(keyFile), cert: readFileSync(certFile), ...ca };
