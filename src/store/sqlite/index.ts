@@ -3,17 +3,18 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { type DeadDelivery, NO_HOLDER, type PushConfigKey, StoreError, type TaskStore } from "../task-store.js";
+import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { type FileIdentity, identityOf } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { type Prepared, prepareFile, removeLog } from "./open.js";
+import { pushStoreOf } from "./push-store.js";
 import { Reader } from "./reader.js";
-import { redriveInSteps } from "./redrive.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
 import { watchFiles, watchSchema } from "./watch.js";
+import type { WriteRequest } from "./write.js";
 import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
 /** Where the tasks are kept, and how carefully. */
@@ -151,8 +152,6 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
     countOpen: async (request) => reader.countOpen(request),
     listInterrupted: async (request) => reader.listInterrupted(request),
     findSend: async (key) => reader.findSend(key),
-    getPushConfig: async (key) => reader.getPushConfig(key),
-    listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     async claimLeases(request) {
       if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
@@ -162,40 +161,8 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
     beat: async (request) => !shared || writer.call("beat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
-    async putPushConfig(request) {
-      // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
-      return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
-    },
-    scanPushConfigs: async (request) => reader.scanPushConfigs(request),
-    async rewritePushConfig({ taskId, configId, from, to }) {
-      const request = { taskId, configId, from: new Uint8Array(from), to: new Uint8Array(to) };
-      return writer.call("rewritePushConfig", request);
-    },
-    deletePushConfig: async (request) => writer.call("deletePushConfig", request),
-    // Where nothing is due, looking for it writes nothing.
-    claimDeliveries: async (request) =>
-      reader.mayClaimDeliveries(request) ? writer.call("claimDeliveries", request) : [],
-    nextDelivery: async () => reader.nextDelivery(),
-    savePushPosition: async (request) => writer.call("savePushPosition", request),
-    settleDelivery: async (request) => writer.call("settleDelivery", request),
-    listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),
-    async redriveDeliveries({ now, keys }) {
-      const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
-        reader.listDeadDeliveries({ limit, ...(after && { after }) });
-      const redrive = (step: readonly PushConfigKey[]): Promise<number> =>
-        writer.call("redriveDeliveries", { now, keys: step });
-      return redriveInSteps({ listDead, redrive }, keys);
-    },
-    async removeFinished({ before, limit }) {
-      let removed = 0;
-      for (let shrinking = 0; ; ) {
-        const step = Math.min(REMOVAL_STEP, limit - removed);
-        const found = await writer.call("removeFinished", { before, limit: step });
-        removed += found.removed;
-        if (found.more || (found.removed === step && removed < limit)) continue;
-        if (!found.spare || shrinking++ === SHRINKING_STEPS) return removed;
-      }
-    },
+    removeFinished: async (request) => removeInSteps(writer, request),
+    ...pushStoreOf(reader, writer),
     async close() {
       // The reader first: the last connection to go is the writer's, which then tidies the log away.
       unwatch();
@@ -206,4 +173,16 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
       file.lock.release();
     },
   };
+}
+
+/** A transaction for each step. */
+async function removeInSteps(writer: WriterClient, { before, limit }: WriteRequest<"removeFinished">): Promise<number> {
+  let removed = 0;
+  for (let shrinking = 0; ; ) {
+    const step = Math.min(REMOVAL_STEP, limit - removed);
+    const found = await writer.call("removeFinished", { before, limit: step });
+    removed += found.removed;
+    if (found.more || (found.removed === step && removed < limit)) continue;
+    if (!found.spare || shrinking++ === SHRINKING_STEPS) return removed;
+  }
 }
