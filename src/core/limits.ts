@@ -58,6 +58,11 @@ export interface Limits {
   readonly pushLookupTimeoutMs: number;
   /** A connection to a receiver that nothing is sent on is closed after so long, in milliseconds. Default 4 seconds, which is less than most servers wait. */
   readonly pushIdleMs: number;
+  /**
+   * A connection to a receiver is used for no new notification after so long, in milliseconds: the name of its host is looked up,
+   * and judged, anew. Default 300 seconds.
+   */
+  readonly maxPushConnectionMs: number;
   /** What is read of a receiver's answer, in bytes; of one that has more the connection is closed. Default 64 KiB. */
   readonly maxPushAnswerBytes: number;
   /**
@@ -314,6 +319,7 @@ export const defaultLimits: Limits = {
   pushConnectTimeoutMs: 5_000,
   pushLookupTimeoutMs: 4_000,
   pushIdleMs: 4_000,
+  maxPushConnectionMs: 300_000,
   maxPushAnswerBytes: 64 * 1024,
   pushRetryMs: 1_000,
   maxPushRetryMs: 3_600_000,

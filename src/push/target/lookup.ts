@@ -20,9 +20,12 @@ const isAbsent = (error: unknown): boolean => absent.has((error as { code?: unkn
 
 /**
  * Look-ups of the system take a thread each, and those of a name whose servers are slow take it for long: so many may be under way.
- * Others fail at once.
+ * Others wait, as long as they have time.
  */
 const MAX_LOOKUPS = 64;
+
+/** So many names may wait; others fail at once. */
+const MAX_WAITING = 1_024;
 
 const systemLookup: TargetLookup = (host) => dns.lookup(host, { all: true, verbatim: true });
 
@@ -50,6 +53,8 @@ export class Lookups {
   readonly #lookup: TargetLookup;
   readonly #timeoutMs: number;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
 
   constructor(lookup: TargetLookup | "dns" | undefined, timeoutMs: number) {
     this.#lookup = lookup === "dns" ? dnsLookup() : (lookup ?? systemLookup);
@@ -68,12 +73,28 @@ export class Lookups {
   }
 
   #begin(host: string): Promise<readonly LookupAddress[]> {
-    if (this.#pending.size >= MAX_LOOKUPS) throw new LookupError("EAI_AGAIN", "too many names are being looked up");
-    const lookup = this.#ask(host).finally(() => this.#pending.delete(host));
+    if (this.#waiting.length >= MAX_WAITING) throw new LookupError("EAI_AGAIN", "too many names are being looked up");
+    const lookup = this.#inTurn(host).finally(() => this.#pending.delete(host));
     this.#pending.set(host, lookup);
     // Whoever waits for it may have gone.
     lookup.catch(() => {});
     return lookup;
+  }
+
+  async #inTurn(host: string): Promise<readonly LookupAddress[]> {
+    const end = performance.now() + this.#timeoutMs;
+    if (this.#running < MAX_LOOKUPS) this.#running++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      // Nobody waits for it any more.
+      if (performance.now() >= end) throw this.#late();
+      return await this.#ask(host);
+    } finally {
+      // The next one has its place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
   }
 
   async #ask(host: string): Promise<readonly LookupAddress[]> {
@@ -87,11 +108,14 @@ export class Lookups {
     }
   }
 
+  #late(): LookupError {
+    return new LookupError("EAI_AGAIN", `the name could not be looked up within ${this.#timeoutMs} ms`);
+  }
+
   async #inTime<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new LookupError("EAI_AGAIN", `the name could not be looked up within ${this.#timeoutMs} ms`);
-      timer = setTimeout(reject, this.#timeoutMs, error);
+      timer = setTimeout(() => reject(this.#late()), this.#timeoutMs);
     });
     try {
       return await Promise.race([work, late]);

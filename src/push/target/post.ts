@@ -44,9 +44,6 @@ const MAX_INTERIM = 16;
 /** The headers of one answer, in bytes. */
 const MAX_HEADERS = 16 * 1024;
 
-/** After so long a connection is used for no new request, in milliseconds: the name is looked up and judged anew. */
-const MAX_CONNECTION_MS = 300_000;
-
 /** A poster with a guard of its own. */
 export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
   const { limits, logger } = options;
@@ -56,7 +53,7 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
     // Its own choice for one connection is a client, which has no `clientTtl`.
     factory: (origin, settings) => new Pool(origin, settings),
     connections: limits.maxDeliveriesPerHost,
-    clientTtl: MAX_CONNECTION_MS,
+    clientTtl: limits.maxPushConnectionMs,
     keepAliveTimeout: limits.pushIdleMs,
     keepAliveMaxTimeout: limits.pushIdleMs,
     maxHeaderSize: MAX_HEADERS,

@@ -128,6 +128,52 @@ describe("TargetGuard.check()", () => {
   });
 });
 
+describe("many names at once", () => {
+  it("wait for their turn, also behind one that never answers", async () => {
+    let running = 0;
+    let most = 0;
+    const guard = guardWith({
+      lookup: async (host) => {
+        if (host.startsWith("never")) return new Promise(() => {});
+        running++;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        running--;
+        return [{ address: "93.184.216.34", family: 4 }];
+      },
+    });
+    const never = guard.check("https://never.example.com/");
+    const silent = refusal(() => never);
+    const checks = Array.from({ length: 500 }, (_, i) => guard.check(`https://n${i}.example.com/`));
+    expect(await Promise.all(checks)).toHaveLength(500);
+    expect(most).toBe(63);
+    expect((await silent).reason).toBe("UNAVAILABLE");
+  });
+
+  it("are too many at some point, and are not looked up when nobody waits for them any more", async () => {
+    const ends: (() => void)[] = [];
+    const guard = guardWith(
+      { lookup: () => new Promise((resolve) => ends.push(() => resolve([{ address: "93.184.216.34", family: 4 }]))) },
+      { pushLookupTimeoutMs: 300 },
+    );
+    const checks = Array.from({ length: 2_000 }, (_, i) => refusal(() => guard.check(`https://n${i}.example.com/`)));
+    for (const error of await Promise.all(checks)) expect(error.reason).toBe("UNAVAILABLE");
+    expect(ends).toHaveLength(64);
+    for (const end of ends.splice(0)) end();
+    await expect
+      .poll(async () => {
+        const late = guard.check("https://late.example.com/").then(
+          () => true,
+          () => false,
+        );
+        for (const end of ends.splice(0)) end();
+        return late;
+      })
+      .toBe(true);
+    expect(ends.length).toBe(0);
+  });
+});
+
 describe("allow and deny", () => {
   const lookup = names({
     "hooks.corp.example": ["10.1.2.3"],

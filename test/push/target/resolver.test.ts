@@ -101,6 +101,14 @@ describe("a name on a real resolver", () => {
     expect(met.filter((each) => each.endsWith(INSIDE))).toEqual([]);
   });
 
+  it("is looked up again after the time of a connection, however busy it is", async () => {
+    server.set(NAME, [GOOD], [INSIDE]);
+    const poster = world.poster(options, { maxPushConnectionMs: 300, maxDeliveriesPerHost: 1 });
+    expect(await post(poster, url())).toEqual(accepted);
+    await expect.poll(() => post(poster, url()), { interval: 20 }).toEqual(forbidden);
+    expect(met.filter((each) => each.endsWith(INSIDE))).toEqual([]);
+  });
+
   it("that alternates all the time is reached where it may be, and nowhere else", async () => {
     server.set(NAME, ...Array.from({ length: 40 }, (_, i) => [i % 2 === 0 ? GOOD : INSIDE]));
     const outcomes = [];
