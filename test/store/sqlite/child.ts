@@ -11,7 +11,7 @@ import {
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
-import { type ClaimedDelivery, NO_HOLDER } from "../../../src/store/task-store.js";
+import { type ClaimedDelivery, NO_HOLDER, type TaskStore } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
 /**
@@ -206,11 +206,25 @@ function migrateSlowly(): void {
   });
 }
 
+/** Claims deliveries, says which, and ends every second one. */
+async function deliverSome(store: TaskStore, round: number): Promise<void> {
+  const request = { holder: name, leaseMs: 60_000, now: 9_999, limit: 3 };
+  for (const { taskId, configId, claim } of await store.claimDeliveries(request)) {
+    say(`delivering ${taskId}`);
+    if (round % 2 === 0) continue;
+    const progress = { key: { taskId, configId }, holder: name, claim, position: 2 };
+    say(`settled ${taskId} ${await store.settleDelivery({ ...progress, outcome: { kind: "done" } })}`);
+  }
+}
+
 /** One of several processes on one file: claims what it can get, and tries to be the one that writes each position. */
 async function race(): Promise<void> {
   const store = sqliteStore({ path, shared: true });
   for (let round = 0; round < 20; round++) {
-    await create(store, { taskId: `${name}-${round}`, lease: leaseOf({ holder: NO_HOLDER }) });
+    const taskId = `${name}-${round}`;
+    const created = await create(store, { taskId, lease: leaseOf({ holder: NO_HOLDER }) });
+    await store.putPushConfig(configOf({ taskId, configId: "x" }));
+    await follow(store, created);
     const head = await store.head({ taskId: "contested" });
     if (head === undefined) continue;
     const won = await follow(store, head, {}).then(
@@ -220,6 +234,7 @@ async function race(): Promise<void> {
     if (won) say(`won ${head.position + 1}`);
     const claimed = await store.claimLeases({ holder: name, leaseMs: 60_000, limit: 3 });
     for (const { taskId } of claimed) say(`claimed ${taskId}`);
+    await deliverSome(store, round);
   }
   await store.close();
 }

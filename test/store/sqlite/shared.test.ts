@@ -48,7 +48,7 @@ describe("two stores on one file", () => {
 });
 
 describe("several processes on one file", () => {
-  it("create it together, write each position once, and claim each lease once", async () => {
+  it("create it together, write each position once, and claim each lease and each delivery once", async () => {
     const path = temporaryFile();
     const names = ["one", "two", "three", "four"];
     const children = names.map((name) => startChild("race", path, name));
@@ -64,6 +64,12 @@ describe("several processes on one file", () => {
 
     const claimed = said.filter((line) => line.startsWith("claimed"));
     expect(new Set(claimed).size).toBe(claimed.length);
+
+    const delivered = said.filter((line) => line.startsWith("delivering"));
+    expect(new Set(delivered).size).toBe(delivered.length);
+    expect(said.filter((line) => line.startsWith("settled") && !line.endsWith(" settled"))).toEqual([]);
+    const left = await store.claimDeliveries({ holder: "last", leaseMs: 60_000, now: 9_999, limit: 100 });
+    expect(delivered.length + left.length).toBe(names.length * 20);
     expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(1 + names.length * 20);
     expect(await listAll(store, { ...OWNER, limit: 9 })).toHaveLength(1 + names.length * 20);
     await store.close();
