@@ -20,6 +20,7 @@ export type PushOrder = "new" | "repeat" | "older";
 
 /** Remembers which notifications were handled. One in a database serves several processes, and outlives them. */
 export interface PushMemory {
+  /** How a notification stands to what is remembered. */
   order(mark: PushMark): PushOrder | Promise<PushOrder>;
   /** Called when a notification has been handled. */
   remember(mark: PushMark): void | Promise<void>;

@@ -16,7 +16,9 @@ export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
 /** The response to it. */
 export interface NodePushResponse {
   statusCode: number;
+  /** Sets a header, before `end`. */
   setHeader(name: string, value: string): unknown;
+  /** Sends it. */
   end(body: string): unknown;
 }
 

@@ -67,7 +67,8 @@ describe("what is built", () => {
     const asked = [...filesBuilt().keys()].flatMap((file) =>
       [...readFileSync(file, "utf8").matchAll(names)]
         .map(([, name, other = ""]) => name ?? other)
-        .filter((name) => !name.startsWith(".") && !isBuiltin(name))
+        // Modules of later versions of Node.js are none that an earlier one knows.
+        .filter((name) => !/^(?:\.|node:)/.test(name) && !isBuiltin(name))
         .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/")),
     );
     expect([...new Set(asked)].toSorted()).toEqual(["better-sqlite3"]);
