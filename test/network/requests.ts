@@ -1,6 +1,7 @@
 import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { hook } from "../conformance/hook.js";
 
 /** A name of an rpc and a request to it. */
 export interface Asked {
@@ -28,7 +29,14 @@ const configuration = fc.record(
   optional,
 );
 const send = fc.record({ message, configuration, metadata: fc.constant({ a: { b: 1 } }) });
-const config = fc.record({ taskId: id, id, url: fc.constant("https://example.org/hook") });
+const authentication = fc.record({ scheme: fc.constant("Bearer"), credentials: fc.constant("secret") });
+const config = fc.record({
+  taskId: id,
+  id,
+  url: fc.constant(hook),
+  token: fc.constantFrom("", "secret"),
+  authentication,
+});
 
 const requests: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   SendMessage: send,
