@@ -48,7 +48,7 @@ describe("links and paths", () => {
     expect(wrong.map(([link]) => link)).toEqual([]);
   });
 
-  it.each(["docs/architecture.md", "CONTRIBUTING.md"])("that %s names are there", (page) => {
+  it.each(["docs/architecture.md", "docs/security.md", "CONTRIBUTING.md"])("that %s names are there", (page) => {
     // What a command makes is there after it.
     const named = namesOf(page).filter((path) => !path.startsWith(".cache/"));
     const names = named.filter((path) => /\.\w+$|^(src|test|docs|tools|bench|examples|proto)\//.test(path));
