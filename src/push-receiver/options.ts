@@ -9,7 +9,7 @@ import type { PushMemory } from "./memory.js";
 
 /** A server whose notifications are trusted by their JWT. */
 export interface PushServer {
-  /** Its public URL, exactly as it says it (`publicUrl`): the `iss` of its JWTs. */
+  /** Its public URL (`publicUrl`): the `iss` of its JWTs. */
   readonly url: string;
   /** Its public keys: the URL of its JWKS (https, except on this machine), or the set itself. Default: `/.well-known/jwks.json` below its URL. */
   readonly jwks?: string | URL | JsonWebKeySet;
@@ -135,8 +135,11 @@ function serverFaults(server: unknown): string[] {
   return issuerUrlFaults(`the jwks of ${url}`, String(jwks ?? defaultJwks(url)));
 }
 
+/** A URL as servers say theirs. */
+export const plainUrl = (url: string): string => new URL(url).href.replace(/\/+$/, "");
+
 /** Where a server publishes its keys. */
-export const defaultJwks = (url: string): string => url.replace(/\/+$/, "") + JWKS_PATH;
+export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
 
 function audienceFaults(audience: unknown): string[] {
   const isPlain = typeof audience === "string" && URL.canParse(audience) && !/[?#]/.test(audience);

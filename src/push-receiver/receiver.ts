@@ -16,7 +16,7 @@ import { type PushEvent, type PushSignature, readBody } from "./event.js";
 import { Handling, type PushHandler, type VerifiedPush } from "./handling.js";
 import { pushMemory } from "./memory.js";
 import { type NodePushHandler, nodeHandler } from "./node.js";
-import { defaultJwks, defaultReceiverLimits, type PushReceiverOptions, receiverFaults } from "./options.js";
+import { defaultJwks, defaultReceiverLimits, type PushReceiverOptions, plainUrl, receiverFaults } from "./options.js";
 import { PushRefusal } from "./refusal.js";
 import { type PushRequest, type ReadRequest, readRequest } from "./request.js";
 import { type IsKnown, lookup } from "./secrets.js";
@@ -105,7 +105,7 @@ class Judge {
     this.#authorization = authorization && lookup(authorization);
     const trusted = servers?.map((server) => {
       const { url, jwks = defaultJwks(url) } = typeof server === "string" ? { url: server } : server;
-      return { url, jwks: jwks instanceof URL ? jwks.href : jwks };
+      return { url: plainUrl(url), jwks: jwks instanceof URL ? jwks.href : jwks };
     });
     const audiences = [audience].flat().map((each) => (each === "" ? "" : pushAudience(each)));
     this.#jwt = trusted && new TokenVerifier(trusted, audiences, { limits, logger });
@@ -128,8 +128,10 @@ class Judge {
     const { eventId, server } = vouched;
     const place = vouched.taskId === undefined ? await placeOf(request, body.taskId, vouched) : vouched;
     const { configId, generation } = place;
-    const expected = await this.#options.expects?.({ ...body, configId, server, token });
-    if (expected === false) throw new PushRefusal("task", "Nobody expects notifications of this task here.");
+    const { expects } = this.#options;
+    if (expects !== undefined && !(await expects({ ...body, configId, server, token }))) {
+      throw new PushRefusal("task", "Nobody expects notifications of this task here.");
+    }
     const { signatures, seconds } = vouched;
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
     const event = { ...body, eventId, configId, generation, sentAt, signatures };

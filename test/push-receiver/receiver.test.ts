@@ -153,6 +153,18 @@ describe("a receiver", () => {
     });
   });
 
+  it("refuses tasks of which its owner says nothing, as a function of JavaScript may", async () => {
+    const waiting = new Map([["mine", true]]);
+    const { post } = await webhook({ ...trust.jwt, expects: ({ taskId }) => waiting.get(taskId) as boolean });
+    expect(await post(await notification(signing, { taskId: "yours" }))).toMatchObject({ status: 403 });
+    expect(await post(await notification(signing, { taskId: "mine" }))).toMatchObject({ status: 204 });
+  });
+
+  it("knows a server by its URL, with a slash at its end or without", async () => {
+    const servers = [{ url: `${issuer}/`, jwks: jwksOf(["k1", trusting.key]) }];
+    expect((await (await webhook({ servers, audience })).post(await notification(signing))).status).toBe(204);
+  });
+
   it("says what it needs when it is made", () => {
     const make = (options: object) => () => createPushReceiver(options as never);
     expect(make({})).toThrow("nothing would be accepted");
