@@ -25,11 +25,20 @@ export const elsewhere: Readonly<Record<string, string>> = {
   "SRV-CUST-07": "docs/bindings/connect.md",
   "SRV-CUST-13": "test/conformance/cross-binding.test.ts",
   "SRV-CARD-22": "test/server/card-signing.test.ts",
+  "SRV-REST-14": "test/binding/rest/binding.test.ts",
+  "SRV-PCFG-14": "test/push/deleted.test.ts",
+  "SRV-PCFG-17": "test/push/at-rest.test.ts",
+  "SRV-PCFG-21": "test/push/target/resolver.test.ts",
+  ...Object.fromEntries(
+    ["01", "02", "03", "04", "07", "08", "12", "14"].map((n) => [`SRV-PUSH-${n}`, "test/push/dispatcher.test.ts"]),
+  ),
+  "SRV-PUSH-05": "test/push/at-rest.test.ts",
+  ...Object.fromEntries(["09", "11"].map((n) => [`SRV-PUSH-${n}`, "test/push/giving-up.test.ts"])),
+  ...Object.fromEntries(["10", "13"].map((n) => [`SRV-PUSH-${n}`, "test/push/target/post.test.ts"])),
   ...Object.fromEntries(ids(1, 9).map((id) => [id, "test/card/signing/canonical.test.ts"])),
   ...Object.fromEntries(ids(10, 15).map((id) => [id, "test/card/signing/verify.test.ts"])),
 };
 
-const noPush = "push notifications are not offered: the card says so, and the operations answer as SRV-PCFG-01 asks";
 const noPrune = "the server uses no such freedom";
 const agents = "a matter of the agent behind the server";
 const operators = "a matter of whoever runs the server";
@@ -37,9 +46,7 @@ const future = "a rule for changes to come";
 
 /** Requirements that no test shows to be met, each with the reason. */
 export const reasons: Readonly<Record<string, string>> = {
-  ...among(/^SRV-PUSH-/, noPush),
-  "SRV-PCFG-14": noPush,
-  "SRV-REST-14": noPush,
+  "SRV-PUSH-06": "the scheme is sent as its client has written it",
   "SRV-STRM-15": noPrune,
   "SRV-GET-05": noPrune,
   "SRV-LIST-14": noPrune,
