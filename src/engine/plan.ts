@@ -113,7 +113,7 @@ export class Plan {
   #tooLarge(what: string, limit: string, bytes: number): A2AError {
     const message = `The ${what} would be larger than it may be, ${bytes} bytes as JSON.`;
     return new A2AError("TASK_TOO_LARGE", message, {
-      metadata: { taskId: this.#fold.task.id, [limit]: String(bytes) },
+      metadata: { taskId: this.#fold.task.id, limit, [limit]: String(bytes) },
     });
   }
 

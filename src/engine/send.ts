@@ -391,5 +391,7 @@ function isRefusal(error: unknown): boolean {
 
 function messageTooLarge(maxMessageBytes: number): A2AError {
   const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
-  return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { maxMessageBytes: String(maxMessageBytes) } });
+  return new A2AError("REQUEST_TOO_LARGE", message, {
+    metadata: { limit: "maxMessageBytes", maxMessageBytes: String(maxMessageBytes) },
+  });
 }

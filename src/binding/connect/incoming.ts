@@ -55,7 +55,9 @@ export function checkedCompression(compression: Compression, check: Check): Comp
     ...compression,
     decompress: async (bytes, readMaxBytes) => {
       try {
-        const message = await compression.decompress(bytes, readMaxBytes).catch(unreadable);
+        const message = await compression
+          .decompress(bytes, readMaxBytes)
+          .catch((thrown: unknown) => unreadable(thrown, readMaxBytes));
         check(message);
         return message;
       } catch (error) {
@@ -66,9 +68,8 @@ export function checkedCompression(compression: Compression, check: Check): Comp
 }
 
 /** The error for a body that cannot be decompressed, or becomes too large: it is the client's mistake. */
-function unreadable(thrown: unknown): never {
-  const error = ConnectError.from(thrown);
-  if (error.code === Code.ResourceExhausted) throw error;
+function unreadable(thrown: unknown, max: number): never {
+  if (ConnectError.from(thrown).code === Code.ResourceExhausted) throw tooLarge(max);
   throw invalid([{ field: "", description: "the request cannot be decompressed" }]);
 }
 

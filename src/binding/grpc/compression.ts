@@ -23,7 +23,7 @@ export function isKnownEncoding(name: string): boolean {
 /**
  * The bytes of a message, decompressed where they have to be.
  *
- * @throws Refusal where they are larger than `maxBytes` then, are damaged, or name no encoding.
+ * @throws A2AError where they are larger than `maxBytes` then; Refusal where they are damaged, or name no encoding.
  */
 export async function bytesOf(
   { isCompressed, bytes }: Envelope,
@@ -46,7 +46,7 @@ export async function bytesOf(
   });
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException, maxBytes: number): Refusal {
+function refusalOf({ code }: NodeJS.ErrnoException, maxBytes: number): Error {
   if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(maxBytes);
   return new Refusal(StatusCode.INVALID_ARGUMENT, "The message cannot be decompressed.");
 }

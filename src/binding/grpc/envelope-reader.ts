@@ -1,4 +1,4 @@
-import { StatusCode } from "../../core/error.js";
+import { A2AError, StatusCode } from "../../core/error.js";
 import { Pieces } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { Refusal } from "./internal-service.js";
@@ -38,7 +38,7 @@ export class EnvelopeReader {
   /**
    * Takes a piece, and gives the messages that end in it.
    *
-   * @throws Refusal as soon as a message says that it is too large, or a flag is unknown; nothing may be read then.
+   * @throws A2AError as soon as a message says that it is too large, and Refusal for an unknown flag; nothing may be read then.
    */
   read(piece: Buffer): Envelope[] {
     const whole: Envelope[] = [];
@@ -74,8 +74,9 @@ export class EnvelopeReader {
 }
 
 /** The error of a message beyond the limit, in bytes. */
-export function tooLarge(maxBytes: number): Refusal {
-  return new Refusal(StatusCode.RESOURCE_EXHAUSTED, `The message is larger than ${maxBytes} bytes.`);
+export function tooLarge(maxBytes: number): A2AError {
+  const message = `The message is larger than ${maxBytes} bytes.`;
+  return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { limit: "maxRequestBytes" } });
 }
 
 function joined(pieces: Uint8Array[]): Buffer {

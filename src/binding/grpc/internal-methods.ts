@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { fromBinary, type Message } from "@bufbuild/protobuf";
-import { StatusCode } from "../../core/error.js";
+import { A2AError, StatusCode } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
@@ -67,7 +67,8 @@ class Codec {
 
   /** Ends a call with what was thrown while it was answered. */
   fail(exchange: Exchange, thrown: unknown): void {
-    if (!(thrown instanceof Refusal)) this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
+    if (!(thrown instanceof Refusal || thrown instanceof A2AError))
+      this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
     exchange.fail(refusalStatus(thrown));
   }
 }

@@ -1,0 +1,158 @@
+import type { BindingName } from "../support/driver.js";
+
+/** How one limit is held on every binding. */
+export interface Holding {
+  /**
+   * Where it is judged. `call`: in the service, which every binding enters by one function. `request`: by what reads requests, on
+   * the gRPC port and for HTTP. `answer`: by what writes answers. `connection`: at the socket, of both ports. `work`: by the engine,
+   * the store, or a part that no call waits for.
+   */
+  readonly at: "call" | "request" | "answer" | "connection" | "work";
+  /** The test that fails without it; `none` where no test reaches it. */
+  readonly test: string;
+  /** Why there is none. */
+  readonly why?: string;
+  /** What stands in that test, where that is not the limit's name. */
+  readonly as?: string;
+  /** Where it does not apply, and why. */
+  readonly not?: Partial<Record<BindingName | "fetch", string>>;
+}
+
+const noBatch = "there are batches in JSON-RPC alone";
+const notGrpc = "no message of gRPC";
+const untried = "no test sets it: found by reading only";
+const noPort = "no port of ours";
+const everyBinding = { at: "call", test: "limits/requests.test.ts" } as const;
+const callers = { at: "call", test: "limits/callers.test.ts", not: {} } as const;
+const executions = { at: "call", test: "limits/executions.test.ts" } as const;
+const connection = { at: "connection", test: "network/connections.test.ts", not: { fetch: noPort } } as const;
+const auth = { at: "call", test: "auth/bounds.test.ts" } as const;
+const issuer = { at: "work", test: "auth/issuer.test.ts" } as const;
+const push = { at: "work", test: "push/dispatcher.test.ts" } as const;
+const audit = { at: "work", test: "audit/recorder.test.ts" } as const;
+
+/** Every limit there is. */
+export const inventory: Readonly<Record<string, Holding>> = {
+  maxRequestBytes: { at: "request", test: "limits/requests.test.ts" },
+  maxArrivingBytes: { at: "request", test: "network/arriving.test.ts" },
+  maxArrivingPerAddress: { at: "request", test: "network/arriving.test.ts" },
+  maxRequestValues: { at: "request", test: "limits/requests.test.ts" },
+  maxPageBytes: everyBinding,
+  maxTaskBytes: { at: "work", test: "engine/size.test.ts" },
+  maxArtifactBytes: { at: "work", test: "engine/size.test.ts" },
+  maxMessageBytes: everyBinding,
+  maxIdLength: everyBinding,
+  maxParts: everyBinding,
+  maxEventParts: { at: "work", test: "agent/event-values.test.ts" },
+  maxEventValues: { at: "work", test: "agent/event-values.test.ts" },
+  maxReferences: everyBinding,
+  maxExtensions: everyBinding,
+  maxSignedCards: { at: "work", test: "server/card-signing.test.ts" },
+  maxPushConfigsPerTask: { at: "call", test: "conformance/setups.ts" },
+  maxPushConfigsPerOwner: { at: "call", test: "conformance/setups.ts" },
+  maxPushUrlLength: { at: "call", test: "conformance/cases/push.ts", as: "2_048" },
+  maxPushSecretLength: { at: "call", test: "conformance/cases/push.ts", as: "long(" },
+  maxDeliveries: push,
+  maxDeliveriesPerHost: push,
+  maxDeliveriesPerHostPerSecond: push,
+  pushTimeoutMs: push,
+  pushConnectTimeoutMs: { at: "work", test: "push/target/post.test.ts" },
+  pushLookupTimeoutMs: { at: "work", test: "push/target/guard.test.ts" },
+  pushIdleMs: { at: "work", test: "push/target/post.test.ts" },
+  maxPushAnswerBytes: { at: "work", test: "push/target/post.test.ts", as: "has a body that is too large" },
+  pushRetryMs: { at: "work", test: "push/giving-up.test.ts" },
+  maxPushRetryMs: push,
+  maxPushAgeMs: { at: "work", test: "push/giving-up.test.ts" },
+  maxOutgoingPushBytes: { at: "work", test: "none", why: untried },
+  maxHostFailures: { at: "work", test: "none", why: untried },
+  maxHostRestMs: { at: "work", test: "push/rig.ts" },
+  maxBatch: {
+    at: "request",
+    test: "binding/jsonrpc/binding.test.ts",
+    not: { grpc: noBatch, "grpc-http": noBatch, connect: noBatch, "grpc-web": noBatch, rest: noBatch },
+  },
+  maxBatchBytes: {
+    at: "answer",
+    test: "network/outgoing-limits.test.ts",
+    not: { grpc: noBatch, "grpc-http": noBatch, connect: noBatch, "grpc-web": noBatch, rest: noBatch },
+  },
+  maxOutgoingBytes: { at: "answer", test: "network/outgoing-limits.test.ts" },
+  maxOutgoingBytesPerCaller: { at: "answer", test: "network/outgoing-limits.test.ts" },
+  maxOutgoingBytesPerConnection: {
+    at: "answer",
+    test: "network/outgoing-limits.test.ts",
+    not: { fetch: "connections are not told apart there" },
+  },
+  outgoingWaitMs: { at: "answer", test: "network/outgoing-limits.test.ts" },
+  stalledReaderMs: { at: "answer", test: "network/slow-rate.test.ts" },
+  minReaderBytes: { at: "answer", test: "network/slow-rate.test.ts", not: { fetch: "its host sees the connection" } },
+  maxGrpcAnswerBytes: {
+    at: "answer",
+    test: "network/outgoing-limits.test.ts",
+    not: { jsonrpc: notGrpc, rest: notGrpc, connect: notGrpc },
+  },
+  maxStreams: { at: "call", test: "conformance/setups.ts" },
+  maxCalls: { at: "call", test: "conformance/setups.ts" },
+  maxCallsPerCaller: callers,
+  maxStreamsPerCaller: callers,
+  maxSubscriptionsPerTask: callers,
+  maxSubscriptionsPerTaskPerCaller: callers,
+  maxRequestsPerSecondPerAddress: callers,
+  maxRequestsPerSecondPerCaller: callers,
+  requestBurstMs: callers,
+  maxRateKeys: { at: "call", test: "core/rate-limiter.test.ts", as: "maxKeys" },
+  maxStreamsPerConnection: connection,
+  maxConnections: connection,
+  maxConnectionsPerAddress: connection,
+  maxExecutions: executions,
+  maxExecutionsPerOwner: executions,
+  maxQueuedExecutions: executions,
+  maxQueuedExecutionsPerOwner: executions,
+  maxQueuedBytes: { at: "call", test: "engine/execution-queue.test.ts" },
+  maxOpenTasksPerOwner: executions,
+  maxWaitingTurns: everyBinding,
+  maxUnstoredEvents: { at: "work", test: "engine/unstored.test.ts" },
+  maxUnstoredBytes: { at: "work", test: "engine/unstored.test.ts" },
+  maxInterruptedMs: { at: "work", test: "engine/interrupted.test.ts" },
+  maxRecovered: { at: "work", test: "engine/lease.test.ts" },
+  maxStallMs: { at: "work", test: "engine/recovery.test.ts" },
+  maxBlockingMs: everyBinding,
+  maxPollMs: { at: "call", test: "network/headers.test.ts" },
+  keepAliveMs: { at: "connection", test: "network/stalls.test.ts", not: { fetch: noPort } },
+  heartbeatMs: {
+    at: "answer",
+    test: "network/sse.test.ts",
+    not: {
+      grpc: "HTTP/2 pings",
+      "grpc-http": "HTTP/2 pings",
+      connect: "its streams have no comments",
+      "grpc-web": "its streams have no comments",
+    },
+  },
+  requestTimeoutMs: { at: "request", test: "network/time-limits.test.ts" },
+  sendTimeoutMs: { at: "connection", test: "network/stalls.test.ts", not: { fetch: noPort } },
+  cancelGraceMs: { at: "work", test: "engine/any-agent.test.ts" },
+  agentCleanupMs: { at: "work", test: "engine/lingering-agent.test.ts" },
+  storeRecoveryMs: { at: "work", test: "server/embedded-health.test.ts" },
+  maxCredentialLength: { at: "call", test: "auth/matrix.test.ts", as: "too long" },
+  credentialMemoryMs: auth,
+  maxRememberedCredentials: auth,
+  maxIssuerBytes: { at: "work", test: "none", why: untried },
+  issuerTimeoutMs: issuer,
+  issuerCooldownMs: issuer,
+  issuerKeysMs: issuer,
+  pushSignatureMs: { at: "work", test: "push/signature/signer.test.ts" },
+  authenticationTimeoutMs: { at: "call", test: "auth/hanging.test.ts" },
+  interceptorTimeoutMs: { at: "call", test: "auth/hanging.test.ts" },
+  extendedCardTimeoutMs: { at: "call", test: "card/extended.test.ts" },
+  expiredStreamGraceMs: { at: "call", test: "auth/stream-expiry.test.ts" },
+  maxFailedAttempts: auth,
+  failedAttemptMs: auth,
+  maxFailedAddresses: auth,
+  tlsPollMs: { at: "work", test: "server/tls-reload.test.ts" },
+  maxAuditRecordsPerSource: audit,
+  maxAuditRecords: audit,
+  auditWindowMs: audit,
+  shutdownGraceMs: { at: "work", test: "server/direct-calls.test.ts" },
+  closeTimeoutMs: { at: "work", test: "server/closing.test.ts" },
+};
