@@ -135,7 +135,7 @@ const overHttp2: readonly Omit<Attack, "port">[] = [
   {
     name: "answers that are not taken",
     connections: 20,
-    perSecond: 500,
+    perSecond: 100,
     begin: shut,
     piece: (index) => request(odd(index), grpc, asked),
     isDeaf: true,

@@ -67,6 +67,10 @@ async function measure(arena: Arena, sink: TestServer, title: string): Promise<R
       "x against a sink": ratio,
       "server us CPU/call": median(loud.map(({ cpuMicros }) => cpuMicros)),
       "x by CPU": median(loud.map(({ cpuMicros }, at) => (quiet[at] as Round).cpuMicros / cpuMicros)),
+      // What the server spends on the attack, as a share of one core: of a client's rate it leaves the rest.
+      "attack % of a core": median(
+        loud.map((each, at) => ((each.cpuMicros - (quiet[at] as Round).cpuMicros) * perSecond(each)) / 10_000),
+      ),
       "pieces/s": (1_000 * sum(({ pieces }) => pieces)) / lasted,
       "reopened/s": (1_000 * sum(({ reopened }) => reopened)) / lasted,
       "attacker % CPU": (100 * sum(({ cpuMs }) => cpuMs)) / lasted,
