@@ -64,7 +64,7 @@ function overHttp1(port: number, agent: http1Client.Agent, taskId: string): Prom
 
 describe("ten thousand streams at once", () => {
   it("of one task and of many, over every kind of connection, all come to the last event", async () => {
-    const served = await serve();
+    const served = await serve({ limits: { maxSubscriptionsPerTaskPerCaller: 10_000 } });
     const tasks = await Promise.all(Array.from({ length: 50 }, (_, i) => send(served, `gate g${i === 0 ? 0 : i}`)));
     const one = tasks[0] ?? "";
     const readers: Reader[] = [];
