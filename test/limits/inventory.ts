@@ -59,6 +59,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   pushConnectTimeoutMs: { at: "work", test: "push/target/post.test.ts" },
   pushLookupTimeoutMs: { at: "work", test: "push/target/guard.test.ts" },
   pushIdleMs: { at: "work", test: "push/target/post.test.ts" },
+  maxPushConnectionMs: { at: "work", test: "push/target/resolver.test.ts" },
   maxPushAnswerBytes: { at: "work", test: "push/target/post.test.ts", as: "has a body that is too large" },
   pushRetryMs: { at: "work", test: "push/giving-up.test.ts" },
   maxPushRetryMs: push,
