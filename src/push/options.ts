@@ -15,7 +15,7 @@ export interface TargetOptions {
   readonly allow?: readonly string[];
   /** Hosts that are never reached, in the same forms. It wins over `allow`. Default: none. */
   readonly deny?: readonly string[];
-  /** Trust and identity in TLS. Default: the authorities of the system, no certificate of our own. */
+  /** Trust and identity in TLS. Default: the authorities that Node.js trusts, no certificate of our own. */
   readonly tls?: TargetTls;
   /**
    * Finds the addresses of a host: all of them are judged, and connections go to these. Default: what the system does, with
@@ -30,7 +30,7 @@ export type TargetLookup = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** What TLS connections to receivers use; each is PEM. */
 export interface TargetTls {
-  /** Authorities of receivers, instead of those of the system. */
+  /** Authorities of receivers, instead of those that Node.js trusts. */
   readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[];
   /** Certificate that is shown to receivers which ask for one, with its chain. It needs `key`. */
   readonly cert?: string | Uint8Array;
