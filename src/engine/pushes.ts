@@ -87,8 +87,9 @@ export class Pushes implements EnginePushes {
 
   async *readEntries(request: EntriesRequest): AsyncGenerator<LogEntry, void, undefined> {
     const { taskId } = request;
-    if (!(await this.#isOfOwner(request))) return;
-    for (let position = request.after; ; ) {
+    const last = await this.#lastOf(request);
+    // What comes meanwhile may be read as well: whoever reads asks the store in the end.
+    for (let position = request.after; position < last; ) {
       const entries = await this.#after(taskId, position);
       if (entries.length === 0) return;
       for (const entry of entries) {
@@ -98,10 +99,15 @@ export class Pushes implements EnginePushes {
     }
   }
 
-  async #isOfOwner({ taskId, tenant, owner }: EntriesRequest): Promise<boolean> {
+  /** Position of the last entry of the task, 0 for one of another tenant or owner. */
+  async #lastOf({ taskId, tenant, owner }: EntriesRequest): Promise<number> {
     const { logs, store } = this.#source;
-    const head = inMemory(logs.get(taskId))?.head ?? (await store.head({ taskId }));
-    return head !== undefined && isOf(head, { tenant, owner });
+    const log = inMemory(logs.get(taskId));
+    const inLog = log?.head;
+    // What other processes appended the store knows first.
+    const head =
+      inLog !== undefined && !store.shared && log?.uncertain === false ? inLog : await store.head({ taskId });
+    return head !== undefined && isOf(head, { tenant, owner }) ? head.position : 0;
   }
 
   async #after(taskId: string, position: number): Promise<readonly LogEntry[]> {

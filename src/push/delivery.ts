@@ -89,7 +89,7 @@ export class Delivery {
   #epoch: number;
   #lost = false;
   #saved: number;
-  #savedAt = 0;
+  #savedAt = performance.now();
   #saving = false;
 
   constructor(parts: DeliveryParts, { claimed, config, target, host, epoch }: DeliveryTask) {

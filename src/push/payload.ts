@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
@@ -38,6 +38,5 @@ function createdOf(entry: LogEntry): StreamResponse | undefined {
  * The id of a notification: the same in each try of one event for one configuration, in whatever process, and unlike all others.
  */
 export function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
-  const hash = createHash("sha256").update(`${taskId}\0${configId}\0${generation}`).digest("base64url");
-  return `evt_${hash.slice(0, 27)}`;
+  return `evt_${hash("sha256", `${taskId}\0${configId}\0${generation}`, "base64url").slice(0, 27)}`;
 }
