@@ -151,6 +151,30 @@ export const GOALS = {
     against: "while a sink is attacked",
     atLeast: 0.8,
   },
+  pushRate: {
+    scenario: "push-rate",
+    what: "push notifications of tasks with four events, SQLite FULL, 50 at once to one host, per second",
+    against: "a bare loop of undici",
+    atLeast: 0.6,
+  },
+  pushDelay: {
+    scenario: "push-delay",
+    what: "from an event to its receiver's first byte on an idle server, SQLite FULL, median, beyond a bare POST",
+    against: "absolute, in ms",
+    atMost: 10,
+  },
+  pushDead: {
+    scenario: "push-dead",
+    what: "one receiver of a hundred that does not answer, notifications/s of the others",
+    against: "all answer",
+    atLeast: 0.95,
+  },
+  pushMemory: {
+    scenario: "push-memory",
+    what: "RSS with 100,000 undelivered notifications",
+    against: "with 1,000",
+    atMost: 1.1,
+  },
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 1_024 },
 } as const satisfies Readonly<Record<string, Goal>>;
 

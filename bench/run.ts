@@ -21,6 +21,7 @@ import { foreign } from "./scenarios/foreign.js";
 import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
+import { pushDead, pushDelay, pushMemory, pushRate } from "./scenarios/push.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies, jwtReplies } from "./scenarios/replies.js";
 import { restart } from "./scenarios/restart.js";
@@ -46,6 +47,10 @@ const SCENARIOS: readonly Scenario[] = [
   stalled,
   memory,
   idle,
+  pushRate,
+  pushDelay,
+  pushDead,
+  pushMemory,
   size,
   startUp,
   restart,

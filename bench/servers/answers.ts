@@ -50,3 +50,10 @@ export function orderOf(text: string): Order {
   };
   return { wait: words.includes("wait"), prelude: chunksAfter("prelude"), chunks: chunksAfter("chunks") };
 }
+
+/** The body of a notification of a piece of an artifact, as Parley sends it. */
+export function notification(text: string): string {
+  const ids = { taskId: "01a20208-3bb2-777c-8a2d-767c6ff5fb48", contextId: "01a20208-3bb2-777c-8a2d-767c6ff5fb49" };
+  const artifact = { artifactId: "result", name: "result", parts: [{ text }] };
+  return JSON.stringify({ artifactUpdate: { ...ids, artifact, append: true } });
+}
