@@ -184,6 +184,8 @@ export class Dispatcher {
       this.#isCrowded = limit <= 0;
       // Whoever ends then looks again.
       if (this.#isCrowded) return undefined;
+      // Others may take over what a process has whose signs of life do not arrive: it would keep from them what it must not send.
+      if (!this.#life.isSure) return this.#clock.now() + leaseMs / 4;
       // An idle server claims news at once; otherwise it asks first whether there is something, which costs no write.
       const isSure = this.#mustClaim;
       this.#mustClaim = false;
