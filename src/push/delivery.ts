@@ -15,7 +15,7 @@ import type { Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 
 /** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
-const SAVE_MS = 50;
+const SAVE_MS = 200;
 
 /** A delivery makes room after so long when others wait for it, in milliseconds: one with very much to send is not to keep them from theirs. */
 const SLICE_MS = 5_000;

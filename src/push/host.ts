@@ -3,11 +3,19 @@ import type { Limits } from "../core/limits.js";
 /** The limits of one host. */
 export type HostLimits = Pick<
   Limits,
-  "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond" | "maxHostFailures" | "maxHostRestMs" | "pushRetryMs"
+  | "maxDeliveries"
+  | "maxDeliveriesPerHost"
+  | "maxDeliveriesPerHostPerSecond"
+  | "maxHostFailures"
+  | "maxHostRestMs"
+  | "pushRetryMs"
 >;
 
-/** What has to wait for its host waits in memory, up to so many times what the host gets at once; the rest is put off. */
-const WAITING_SHARE = 1;
+/**
+ * What has to wait for its host waits in memory, up to so much of all places, and as many as the host gets at once; the rest is put off, which
+ * is two writes.
+ */
+const WAITING_SHARE = 0.375;
 
 /** What is put off comes back after this time at the earliest, in milliseconds. */
 const LEAST_OFF_MS = 50;
@@ -92,7 +100,7 @@ export class Host<T> {
    * @param room whether there is some for one that tries a host that is not proven, and for one that waits for such a host
    */
   admit(now: number, room: TrialRoom): Admission {
-    const { maxDeliveriesPerHost } = this.#limits;
+    const { maxDeliveries, maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isProven } = this;
     if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isProven || room.canTry)) {
@@ -101,7 +109,8 @@ export class Host<T> {
       return "go";
     }
     const mayWait =
-      (isProven || (room.canWait && this.#working > 0)) && this.waiting.length < WAITING_SHARE * maxDeliveriesPerHost;
+      (isProven || (room.canWait && this.#working > 0)) &&
+      this.waiting.length < Math.max(maxDeliveriesPerHost, WAITING_SHARE * maxDeliveries);
     return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 

@@ -4,6 +4,9 @@ import { Pauses } from "./pauses.js";
 /** How a claim ends, as the store is asked. */
 export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
+/** Ends of claims that come so soon after others wait for one another, in milliseconds, and are one commit of the store. */
+const GATHER_MS = 5;
+
 /** Between two tries at a store that fails, in milliseconds. */
 const AGAIN_MS = 1_000;
 
@@ -18,6 +21,8 @@ export class Settlements {
   readonly #noteTrouble: (error: unknown) => void;
   readonly #pauses = new Pauses();
   #pending = 0;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #gathering: Promise<void> | undefined;
   #over = false;
 
   constructor(options: {
@@ -47,6 +52,7 @@ export class Settlements {
     try {
       for (let next = settlement; !this.#over; ) {
         try {
+          await this.#gathered();
           const said = await this.#store.settleDelivery(next);
           return said === "more" ? "more" : "over";
         } catch (error) {
@@ -61,5 +67,22 @@ export class Settlements {
     } finally {
       this.#pending--;
     }
+  }
+
+  /** Resolves at once for one that comes alone, and together with others for those that come close behind it. */
+  #gathered(): Promise<void> | undefined {
+    const now = performance.now();
+    if (this.#gathering === undefined && now - this.#sentAt >= GATHER_MS) {
+      this.#sentAt = now;
+      return undefined;
+    }
+    this.#gathering ??= new Promise((resolve) => {
+      setTimeout(() => {
+        this.#gathering = undefined;
+        this.#sentAt = performance.now();
+        resolve();
+      }, GATHER_MS);
+    });
+    return this.#gathering;
   }
 }
