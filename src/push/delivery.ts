@@ -20,6 +20,12 @@ const SAVE_MS = 200;
 /** A delivery makes room after so long when others wait for it, in milliseconds: one with very much to send is not to keep them from theirs. */
 const SLICE_MS = 5_000;
 
+/**
+ * What the store has not confirmed for so long is asked about before more is sent, in milliseconds: a configuration that was deleted
+ * or replaced meanwhile is not used on.
+ */
+const CONFIRM_MS = 1_000;
+
 /** What deliveries share. */
 export interface DeliveryParts {
   readonly store: TaskStore;
@@ -77,6 +83,8 @@ export class Delivery {
   readonly key: PushConfigKey;
   /** Whether it is not at work any more, and its end is on the way to the store. */
   isOver = false;
+  /** A claim of the same configuration that begins when this delivery has ended: what was stored is another one by now. */
+  successor: { readonly claimed: ClaimedDelivery; readonly epoch: number } | undefined;
   /** Ends the trial of a host that is not proven; called when it has taken something, and at the end. */
   endTrial: () => void = () => {};
   readonly #parts: DeliveryParts;
@@ -88,9 +96,10 @@ export class Delivery {
   #progressed = false;
   #epoch: number;
   #lost = false;
-  #saved: number;
   #savedAt = performance.now();
   #saving = false;
+  /** When the store last said that the claim holds. */
+  #confirmedAt = performance.now();
 
   constructor(parts: DeliveryParts, { claimed, config, target, host, epoch }: DeliveryTask) {
     this.#parts = parts;
@@ -99,7 +108,6 @@ export class Delivery {
     this.key = { taskId: claimed.taskId, configId: claimed.configId };
     this.#claim = claimed.claim;
     this.#position = claimed.position;
-    this.#saved = claimed.position;
     this.#config = config;
     this.#target = target;
     this.#epoch = epoch;
@@ -120,9 +128,22 @@ export class Delivery {
     return this.#progressed;
   }
 
-  /** The same configuration was claimed once more, by this process: it goes on under the new number. */
-  renew(claim: number): void {
-    this.#claim = claim;
+  /** Whether its claim is over: it sends nothing more. */
+  get isLost(): boolean {
+    return this.#lost;
+  }
+
+  /**
+   * The configuration was claimed once more, by this process. The same one goes on under the new number; one that was replaced, or
+   * deleted and made anew, is for a successor.
+   */
+  renew(claimed: ClaimedDelivery, epoch: number): void {
+    if (!this.#lost && Buffer.compare(claimed.bytes, this.claimed.bytes) === 0) {
+      this.#claim = claimed.claim;
+      return;
+    }
+    this.#lost = true;
+    this.successor = { claimed, epoch };
   }
 
   /**
@@ -238,7 +259,7 @@ export class Delivery {
    */
   async #isSure(): Promise<boolean> {
     const { pushes, life } = this.#parts;
-    while (!this.#lost && (!life.isSure || this.#epoch !== life.epoch)) {
+    while (!this.#lost && (!life.isSure || this.#epoch !== life.epoch || this.#isUnconfirmed)) {
       try {
         if (!life.isSure) await pushes.beat();
         const { epoch } = life;
@@ -250,6 +271,10 @@ export class Delivery {
       }
     }
     return !this.#lost;
+  }
+
+  get #isUnconfirmed(): boolean {
+    return performance.now() - this.#confirmedAt > CONFIRM_MS;
   }
 
   /** Records how far it is now and then, while it goes on. */
@@ -270,7 +295,7 @@ export class Delivery {
     const { store, pushes } = this.#parts;
     const { key, claim, position } = this;
     const outcome = await store.savePushPosition({ key, holder: pushes.holder, claim, position });
-    if (outcome === "saved") this.#saved = Math.max(this.#saved, position);
+    if (outcome === "saved") this.#confirmedAt = performance.now();
     // A claim that was renewed meanwhile has another number.
     else if (claim === this.#claim) this.#lost = true;
   }

@@ -233,10 +233,11 @@ export class Dispatcher {
   /** Begins a delivery, lets it wait for its host, or puts it off. */
   #take(claimed: ClaimedDelivery, epoch: number): void {
     const known = this.#claimed.get(nameOf(claimed));
-    // Asked for again while it is at work: it goes on under the new number.
+    // Asked for again while it is at work or waits.
     if (known !== undefined && !known.isOver) {
-      known.renew(claimed.claim);
-      return;
+      known.renew(claimed, epoch);
+      if (!known.isLost || !known.host.unqueue(known)) return;
+      known.isOver = true;
     }
     const delivery = this.#open(claimed, epoch);
     if (delivery === undefined) return;
@@ -293,6 +294,7 @@ export class Dispatcher {
     delivery.endTrial();
     host.leave();
     this.#next(host);
+    if (delivery.isLost) return this.#forget(delivery);
     const outcome = outcomeOf(delivery, ending, this.#judgement());
     if (outcome === undefined) this.#forget(delivery);
     else await this.#end(delivery, outcome);
@@ -323,7 +325,10 @@ export class Dispatcher {
 
   #forget(delivery: Delivery): void {
     const name = nameOf(delivery.key);
-    if (this.#claimed.get(name) === delivery) this.#claimed.delete(name);
+    if (this.#claimed.get(name) === delivery) {
+      this.#claimed.delete(name);
+      if (delivery.successor !== undefined) this.#take(delivery.successor.claimed, delivery.successor.epoch);
+    }
     this.#noteEnd();
     // A quarter of the room at a time: each look at the store may be a write.
     const { maxDeliveries } = this.#options.limits;

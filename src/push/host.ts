@@ -114,6 +114,13 @@ export class Host<T> {
     return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 
+  /** Takes out what waits here. @returns whether it waited */
+  unqueue(delivery: T): boolean {
+    const index = this.waiting.indexOf(delivery);
+    if (index >= 0) this.waiting.splice(index, 1);
+    return index >= 0;
+  }
+
   /** A delivery at work has ended. */
   leave(): void {
     this.#working--;
