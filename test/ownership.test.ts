@@ -39,6 +39,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/engine/execution-slots.ts Place.isOver": "ExecutionSlots, in the same file",
   "src/engine/execution-slots.ts Place.whenHeld": "who waits for it: a send, or an execution",
   "src/engine/execution-slots.ts Place.whenStopped": "the send that waits for it",
+  "src/push/delivery.ts Delivery.request": "the poster, which sends it for the delivery",
   "src/push/delivery.ts Delivery.endTrial": "the dispatcher, where the delivery tries a host",
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",

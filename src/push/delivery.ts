@@ -11,7 +11,7 @@ import type { OutgoingBytes } from "./outgoing-bytes.js";
 import type { Pauses } from "./pauses.js";
 import { bodyOf, eventIdOf } from "./payload.js";
 import type { PushSigner } from "./signature/signer.js";
-import type { Poster, PostOutcome } from "./target/post.js";
+import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 
 /** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
@@ -33,7 +33,11 @@ export interface DeliveryParts {
   readonly poster: Poster;
   readonly signer: PushSigner | undefined;
   readonly wanted: EventFilter;
+  /** Notifications up to so many bytes never wait for room: all of them together are small as well. */
+  readonly smallBytes: number;
   readonly outgoing: OutgoingBytes;
+  /** The same to hosts that are only tried. */
+  readonly outgoingTrials: OutgoingBytes;
   readonly pauses: Pauses;
   readonly life: LifeWatch;
   readonly audit: Audit;
@@ -85,6 +89,10 @@ export class Delivery {
   isOver = false;
   /** A claim of the same configuration that begins when this delivery has ended: what was stored is another one by now. */
   successor: { readonly claimed: ClaimedDelivery; readonly epoch: number } | undefined;
+  /** What is under way to the receiver, or was the last time. */
+  request: Breakable | undefined;
+  /** Since when the receiver has what it has not answered, by `performance.now()`; undefined when it has nothing. */
+  #askedAt: number | undefined;
   /** Ends the trial of a host that is not proven; called when it has taken something, and at the end. */
   endTrial: () => void = () => {};
   readonly #parts: DeliveryParts;
@@ -168,9 +176,19 @@ export class Delivery {
     return { kind: this.#lost ? "lost" : "done" };
   }
 
+  /**
+   * Breaks off a notification that the receiver has had for so many milliseconds, when others cannot begin. One to a host that is
+   * only tried keeps its time: there are few of these, and a host that is slow has to get its notifications, too.
+   */
+  makeRoom(ms: number): void {
+    const { host } = this;
+    if (this.#askedAt === undefined || !host.isProven || performance.now() - this.#askedAt < ms) return;
+    this.request?.breakOff(`there was no answer within ${ms} ms, and others waited for their turn`);
+  }
+
   /** Sends the notification of an entry. @returns undefined when it was accepted */
   async #send(entry: LogEntry): Promise<Ending | undefined> {
-    const { outgoing, isEnding } = this.#parts;
+    const { outgoing, outgoingTrials, smallBytes, isEnding } = this.#parts;
     const waitMs = this.host.pace(performance.now());
     if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
     if (isEnding()) return { kind: "later", ms: 0 };
@@ -178,30 +196,39 @@ export class Delivery {
     if (body === undefined) return undefined;
     // Characters for bytes: counting those would cost as much as sending it.
     const bytes = body.length;
-    const room = outgoing.acquire(bytes);
+    if (bytes <= smallBytes) return this.#sendBody(entry, body);
+    const room = this.host.isProven ? outgoing : outgoingTrials;
+    const free = room.acquire(bytes);
     try {
-      if (room !== undefined) await room;
-      const headers = await this.#headersOf(entry, body);
-      if (!(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
-      if (isEnding()) return { kind: "later", ms: 0 };
-      return await this.#post(headers, body);
+      if (free !== undefined) await free;
+      return await this.#sendBody(entry, body);
     } finally {
-      outgoing.release(bytes);
+      room.release(bytes);
     }
+  }
+
+  async #sendBody(entry: LogEntry, body: string): Promise<Ending | undefined> {
+    const headers = await this.#headersOf(entry, body);
+    if (!(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
+    if (this.#parts.isEnding()) return { kind: "later", ms: 0 };
+    return this.#post(headers, body);
   }
 
   async #post(headers: Record<string, string>, body: string): Promise<Ending | undefined> {
     const { poster, limits, count, life, isEnding } = this.#parts;
     const begin = performance.now();
     const { signal } = life;
+    this.#askedAt = begin;
     const outcome = await poster.post({
       target: this.#target,
+      watch: this,
       headers,
       body,
       timeoutMs: limits.pushTimeoutMs,
       ...(signal && { signal, isAllowed: () => life.isSure && !this.#lost }),
     });
     const now = performance.now();
+    this.#askedAt = undefined;
     if (outcome.kind === "accepted") {
       count.sent++;
       this.#progressed = true;

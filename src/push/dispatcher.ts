@@ -28,6 +28,12 @@ const LEAST_WAIT_MS = 20;
 /** After trouble with the store it is tried again after this time, in milliseconds. */
 const TROUBLE_MS = 1_000;
 
+/**
+ * How long a receiver may take when no place, or no room for bytes, is left for others, in milliseconds: hosts that took what came, and
+ * then stall all together, keep nothing from others for longer.
+ */
+const CROWDED_MS = 2_000;
+
 /** How long what was cut off may take to be put off for the next process, in milliseconds. */
 const CUT_OFF_MS = 1_000;
 
@@ -61,6 +67,7 @@ export class Dispatcher {
   #unheard = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
+  #crowdTimer: NodeJS.Timeout | undefined;
   #started = false;
   #ending = false;
 
@@ -87,7 +94,10 @@ export class Dispatcher {
       pauses: this.#pauses,
       life: this.#life,
       wanted: createEventFilter(options.events),
-      outgoing: new OutgoingBytes(limits.maxOutgoingPushBytes),
+      // A quarter is for small ones; the rest is shared by hosts that are proven and those that are not.
+      smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
+      outgoing: new OutgoingBytes((limits.maxOutgoingPushBytes * 3) / 8),
+      outgoingTrials: new OutgoingBytes((limits.maxOutgoingPushBytes * 3) / 8),
       count: this.#count,
       isEnding: () => this.#ending,
     };
@@ -97,6 +107,7 @@ export class Dispatcher {
   start(): void {
     if (this.#started || this.#ending) return;
     this.#started = true;
+    this.#crowdTimer = background(setInterval(() => this.#makeRoom(), CROWDED_MS / 4));
     this.#options.pushes.onNews(() => this.#onNews());
     this.wake();
   }
@@ -154,6 +165,7 @@ export class Dispatcher {
   #stop(): void {
     this.#ending = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#crowdTimer);
     this.#pauses.end();
     this.#life.end();
   }
@@ -333,6 +345,12 @@ export class Dispatcher {
     // A quarter of the room at a time: each look at the store may be a write.
     const { maxDeliveries } = this.#options.limits;
     if (this.#isCrowded && this.#claimed.size <= (maxDeliveries * 3) / 4) this.wake();
+  }
+
+  /** Breaks off what takes long where nothing else can begin. */
+  #makeRoom(): void {
+    if (!this.#isCrowded && !this.#parts.outgoing.isCrowded) return;
+    for (const delivery of this.#claimed.values()) delivery.makeRoom(CROWDED_MS);
   }
 
   /** Begins what waited for its host. */

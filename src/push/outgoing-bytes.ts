@@ -8,6 +8,11 @@ export class OutgoingBytes {
     this.#most = most;
   }
 
+  /** Whether something waits. */
+  get isCrowded(): boolean {
+    return this.#line.length > 0;
+  }
+
   /** Takes room for so many bytes. @returns undefined where there is room at once, else what to wait for */
   acquire(bytes: number): Promise<void> | undefined {
     if (this.#line.length === 0 && this.#hasRoom(bytes)) {

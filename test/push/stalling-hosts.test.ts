@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Limits } from "../../src/core/limits.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { type Answer, Receiver } from "./receiver.js";
-import { Log, Rig, status } from "./rig.js";
+import { chunk, Log, Rig, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
 
@@ -45,7 +46,7 @@ describe("hosts that stall, more of them than there are places,", () => {
     one.news();
     await expect.poll(() => good.generationsOf("/new"), patience).toEqual(log.generations);
     // A quarter of half of the places: no other has ended meanwhile.
-    expect(one.dispatcher.status).toMatchObject({ working: 2, failed: 0 });
+    await expect.poll(() => one.dispatcher.status, patience).toMatchObject({ working: 2, failed: 0 });
     expect(hosts.every(({ peak }) => peak <= 1)).toBe(true);
   });
 
@@ -72,6 +73,48 @@ describe("hosts that stall, more of them than there are places,", () => {
     expect(waiting.length).toBeGreaterThan(15);
     for (const host of hosts) host.dropAll();
     await expect.poll(() => hosts.every(({ hits }) => hits.length >= 3), patience).toBe(true);
+  });
+});
+
+describe("hosts that took what came, and then stall all together,", () => {
+  /** A host of alice's that has taken one notification, and hosts of somebody else that have taken some. */
+  async function known(events: readonly (readonly ReturnType<typeof chunk>[])[], most: Partial<Limits>) {
+    let isStalled = false;
+    const answer: Answer = (_, response) => void (isStalled || response.writeHead(204).end());
+    const hosts = await Promise.all(Array.from({ length: 8 }, () => receive(answer)));
+    const good = await receive();
+    const store = memoryStore();
+    const one = await new Rig(store, { receivers: [good, ...hosts], limits: { ...limits, ...most } }).start();
+    const hers = await Log.create(store, [good.url("/hers")], [], "alice");
+    const logs: Log[] = [];
+    for (const [index, host] of hosts.entries()) {
+      for (const round of events.keys()) {
+        logs.push(await Log.create(store, [host.url(`/${round}/${index}`)], [], "mallory"));
+      }
+    }
+    one.news();
+    await expect.poll(() => one.dispatcher.status.sent, patience).toBe(logs.length + 1);
+    isStalled = true;
+    for (const [index, log] of logs.entries()) await log.append(events[index % events.length] ?? []);
+    one.news();
+    const arrived = (): number => hosts.reduce((sum, { hits }) => sum + hits.length, 0) - logs.length;
+    return { one, good, hers, arrived };
+  }
+
+  it("keep no places from others", async () => {
+    const { one, good, hers, arrived } = await known([[chunk("1")], [chunk("2")]], {});
+    await expect.poll(arrived, patience).toBe(16);
+    await hers.complete();
+    one.news();
+    await expect.poll(() => good.generationsOf("/hers"), patience).toEqual([1, 2]);
+  });
+
+  it("keep no room for bytes from others", async () => {
+    const { one, good, hers, arrived } = await known([[chunk("x".repeat(20_000))]], { maxOutgoingPushBytes: 40_000 });
+    await expect.poll(arrived, patience).toBeGreaterThan(0);
+    await hers.complete();
+    one.news();
+    await expect.poll(() => good.generationsOf("/hers"), patience).toEqual([1, 2]);
   });
 });
 

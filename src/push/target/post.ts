@@ -17,8 +17,16 @@ export interface PostRequest {
   /** For all of it, from the look-up of the name to the end of the answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Is told of what can break the request off. */
+  readonly watch?: { request: Breakable | undefined };
   /** Asked when there is a connection, right before anything is written to it; false: nothing is, and it has failed. */
   readonly isAllowed?: () => boolean;
+}
+
+/** Something under way. */
+export interface Breakable {
+  /** Ends it as failed, for a reason for people; nothing happens where it is over. */
+  breakOff(reason: string): void;
 }
 
 /** What became of a POST. */
@@ -68,7 +76,7 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
 }
 
 /** One request and its answer, as undici reports it. */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Breakable {
   readonly #request: PostRequest;
   readonly #maxBytes: number;
   readonly #logger: Logger;
@@ -89,13 +97,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   begin(agent: Dispatcher): void {
-    const { target, headers, body, timeoutMs, signal } = this.#request;
+    const { target, headers, body, timeoutMs, signal, watch } = this.#request;
     if (signal?.aborted) {
-      this.#fail("it was called off");
+      this.breakOff("it was called off");
       return;
     }
     this.#timer = setTimeout(Exchange.#onTimeout, timeoutMs, this);
     signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (watch !== undefined) watch.request = this;
     const { origin, pathname, search } = target.url;
     try {
       agent.dispatch({ origin, path: pathname + search, method: "POST", headers, body }, this);
@@ -108,13 +117,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     // It waited for a connection for so long that nobody wants it any more: nothing of it is sent.
     if (this.#isOver) controller.abort(new Error("over"));
-    else if (this.#request.isAllowed?.() === false) this.#fail("it was called off");
+    else if (this.#request.isAllowed?.() === false) this.breakOff("it was called off");
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
     if (status < 200) {
       this.#interim++;
-      if (this.#interim > MAX_INTERIM) this.#fail(`more than ${MAX_INTERIM} interim answers came`);
+      if (this.#interim > MAX_INTERIM) this.breakOff(`more than ${MAX_INTERIM} interim answers came`);
       return;
     }
     this.#status = status;
@@ -149,12 +158,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   static #onTimeout(this: void, exchange: Exchange): void {
     const when = exchange.#status === 0 ? "there was no answer" : "the answer did not end";
-    exchange.#fail(`${when} within ${exchange.#request.timeoutMs} ms`);
+    exchange.breakOff(`${when} within ${exchange.#request.timeoutMs} ms`);
   }
 
-  readonly #onAbort = (): void => this.#fail("it was called off");
+  readonly #onAbort = (): void => this.breakOff("it was called off");
 
-  #fail(reason: string): void {
+  breakOff(reason: string): void {
     this.#end({ kind: "failed", reason, forbidden: false });
   }
 
