@@ -158,7 +158,7 @@ export interface Limits {
   readonly maxQueuedExecutions: number;
   /** The same for one owner. Default 5,000. */
   readonly maxQueuedExecutionsPerOwner: number;
-  /** Bytes of the messages that wait there, as JSON; one owner may have half. Default 256 MiB. */
+  /** Bytes of the messages that wait there, as JSON; one owner may have half. A small one more of each owner may wait. Default 256 MiB. */
   readonly maxQueuedBytes: number;
   /**
    * Tasks of one owner that are not over (SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED), whether they are executed or not;

@@ -169,8 +169,10 @@ export class ExecutionSlots {
       throw limitReached("maxQueuedExecutions", `${maxQueuedExecutions} tasks wait for their turn.`);
     }
     const isTooMuch = this.#waitingBytes + bytes > maxQueuedBytes || owner.waitingBytes + bytes > maxQueuedBytes / 2;
-    // One alone may always wait: it is no larger than a message may be.
-    if (isTooMuch && owner.waiting.size > 0) {
+    // The first one of an owner may wait where it is small, however many owners there are, or where nothing else waits.
+    const isFirst = owner.waiting.size === 0 && bytes <= maxQueuedBytes / maxQueuedExecutions;
+    const hasRoom = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxQueuedBytes;
+    if (isTooMuch && !isFirst && !hasRoom && this.#waiting > 0) {
       throw limitReached("maxQueuedBytes", "The messages that wait for their turn are too large.");
     }
   }

@@ -175,6 +175,18 @@ describe("executions beyond the limit", () => {
     expect(await settle(again)).toBe("COMPLETED");
   });
 
+  it("have no more bytes than maxQueuedBytes, however many owners and tenants they are of", async () => {
+    const work = new Work();
+    const bench = benchOf(work, { maxExecutions: 1, maxQueuedBytes: 20_000, maxQueuedExecutions: 100 });
+    await bench.send("1");
+    const large = "x".repeat(9_000);
+    await bench.send(large, as("alice"));
+    await bench.send(large, { ...as("alice"), tenant: "another" });
+    await expect(bench.send(large, { ...as("alice"), tenant: "third" })).rejects.toMatchObject(limit("maxQueuedBytes"));
+    await expect(bench.send(large, as("bob"))).rejects.toMatchObject(limit("maxQueuedBytes"));
+    await work.endAll(3);
+  });
+
   it("give the same task to a repeated send, also when the queue is full", async () => {
     const work = new Work();
     const bench = benchOf(work, { maxExecutions: 1, maxQueuedExecutions: 1 });
