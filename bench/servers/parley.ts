@@ -81,8 +81,8 @@ const server = await createServer({
   host: "127.0.0.1",
   port: 0,
   grpcPort: 0,
-  // All subscribers of the bench are one caller.
-  limits: { maxSubscriptionsPerTaskPerCaller: 20_000 },
+  // All subscribers of the bench are one caller, and so are the owners of all tasks that a crash cut off.
+  limits: { maxSubscriptionsPerTaskPerCaller: 20_000, maxOpenTasksPerOwner: 1_000_000 },
 });
 
 serve(
