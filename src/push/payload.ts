@@ -6,6 +6,7 @@ import type { PushConfigKey } from "../store/task-store.js";
 import { responseOf } from "../task/entry.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { cachedText, cacheForms } from "../wire/serialization-cache.js";
+import { pushEventId, pushEventText } from "../wire/webhook.js";
 
 const write = jsonWriter(StreamResponseSchema);
 
@@ -38,5 +39,5 @@ function createdOf(entry: LogEntry): StreamResponse | undefined {
  * The id of a notification: the same in each try of one event for one configuration, in whatever process, and unlike all others.
  */
 export function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
-  return `evt_${hash("sha256", `${taskId}\0${configId}\0${generation}`, "base64url").slice(0, 27)}`;
+  return pushEventId(hash("sha256", pushEventText(taskId, configId, generation), "base64url"));
 }
