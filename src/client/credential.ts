@@ -1,0 +1,42 @@
+import type { AgentCard, SecurityScheme } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { HttpClient } from "./platform.js";
+
+/** Where a credential puts what it has to show. */
+export interface CredentialTarget {
+  readonly header: Headers;
+  /** Adds a parameter to the URL: API keys with `in: query` (bindings over HTTP alone, not gRPC). */
+  addQuery(name: string, value: string): void;
+}
+
+/** What a credential may look at and use. */
+export interface CredentialContext {
+  readonly card: AgentCard;
+  /** The name of the scheme in the card, and the scheme. */
+  readonly name: string;
+  readonly scheme: SecurityScheme;
+  /** Scopes that the requirement asks for. */
+  readonly scopes: readonly string[];
+  /** URL of the interface that is called: secrets go nowhere else. */
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * What a caller shows for one security scheme of a card (specification 4.5, 7.3): made by `apiKey`, `bearer`, `basic`,
+ * `clientCertificate`, and by the flows of `parley-a2a/client/oauth`.
+ */
+export interface Credential {
+  /** Whether it can satisfy a scheme of this kind. */
+  fits(scheme: SecurityScheme): boolean;
+  /** Puts it onto a call. Called for each; what takes long is remembered. @throws A2AError with reason UNAUTHENTICATED */
+  apply(target: CredentialTarget, context: CredentialContext): void | Promise<void>;
+  /**
+   * The server answered UNAUTHENTICATED to what `apply` put there. True when the next `apply` shows something else, and one more try
+   * makes sense. Left out: never.
+   */
+  refused?(context: CredentialContext): boolean | Promise<boolean>;
+}
+
+/** One credential, several of which the first that fits is taken, or one for each scheme by its name in the card. */
+export type Credentials = Credential | readonly Credential[] | Readonly<Record<string, Credential>>;

@@ -1,0 +1,64 @@
+import type { Interceptor, Transport } from "@connectrpc/connect";
+
+/** One HTTP request, as the transports of JSON-RPC and HTTP+JSON, the card and the tokens need it. */
+export interface HttpAsk {
+  readonly url: string;
+  /** In upper case. */
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Its answer. Exactly one of `text`, `chunks` and `cancel` is called. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The whole body. @throws A2AError with reason INVALID_AGENT_RESPONSE when it has more than `maxBytes` bytes */
+  text(maxBytes: number): Promise<string>;
+  /** The body as it arrives. Leaving the loop closes the connection. */
+  chunks(): AsyncIterable<Uint8Array>;
+  /** Nobody wants the body. */
+  cancel(): void;
+}
+
+/** Asks over HTTP. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */
+export type HttpClient = (ask: HttpAsk) => Promise<HttpAnswer>;
+
+/** What a transport is made of. */
+export interface TransportSettings {
+  /** The URL of the interface, as the card names it. */
+  readonly url: string;
+  /** The outermost first. */
+  readonly interceptors: readonly Interceptor[];
+  /** The largest answer, or event of a stream, in bytes. */
+  readonly maxAnswerBytes: number;
+}
+
+/** What differs between Node.js and everywhere else. One for each client; it holds the connections. */
+export interface Platform {
+  readonly http: HttpClient;
+  readonly connect: (settings: TransportSettings) => Transport;
+  readonly grpcWeb: (settings: TransportSettings) => Transport;
+  /** Undefined where there is no gRPC: in browsers and at the edge. */
+  readonly grpc: ((settings: TransportSettings) => Transport) | undefined;
+  /** Closes idle connections and lets nothing new begin. */
+  close(): Promise<void>;
+}
+
+/** TLS of a client (Node.js alone): what `node:tls` takes, in PEM. */
+export interface ClientTls {
+  /** Certificates of those that are trusted, instead of the system's. */
+  readonly ca?: string | readonly string[];
+  /** The certificate that the client shows (mutual TLS), and its key. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** What a platform may be told. */
+export interface PlatformOptions {
+  /** Everywhere but in Node.js: used instead of the global one. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Node.js alone. */
+  readonly tls?: ClientTls;
+}
