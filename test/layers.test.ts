@@ -42,6 +42,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
   },
+  client: {
+    may: ["core", "wire", "task", "version"],
+    because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
+  },
   http: {
     may: ["core", "wire"],
     because: "requests and responses as values, and what carries them: no method, no service",
