@@ -20,6 +20,6 @@ export {
   isStream,
   type Next,
 } from "./service/invoke.js";
-export { RESUME_EXTENSION } from "./service/resume.js";
 export type { PushConfigKey } from "./store/push-store.js";
 export type { TaskStore } from "./store/task-store.js";
+export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/extension-names.js";

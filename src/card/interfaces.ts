@@ -7,12 +7,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ProtocolVersion } from "../version/version.js";
 import { servedVersions, type Versions } from "../version/versions.js";
-
-/**
- * Identity of the Connect binding in a card. The specification names three bindings; any other is a URI, and a
- * breaking change of it gets a new one (specification 5.8, 12.7).
- */
-export const CONNECT_BINDING = "urn:parley:binding:connect:v1";
+import { CONNECT_BINDING } from "../wire/card-names.js";
 
 /** Bindings behind the one HTTP URL, in the order of a card, the preferred one first, and what a version has to have for each. */
 const httpBindings: readonly (readonly [string, keyof ProtocolVersion])[] = [

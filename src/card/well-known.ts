@@ -4,9 +4,6 @@ import { makeRoom } from "../core/make-room.js";
 import { namesTag } from "../wire/entity-tag.js";
 import { jsonWriter } from "../wire/json-writer.js";
 
-/** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
-export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
-
 /** How a document may be cached by its readers (specification 8.6). */
 export interface Caching {
   /** For how many seconds a reader need not ask again. */

@@ -1,5 +1,5 @@
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { WELL_KNOWN_PATH } from "../card/well-known.js";
+import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
 /** What the greeting says about a server. */
 export interface Opened {

@@ -12,7 +12,7 @@ import { jkuFault } from "../card/signing/key-sets.js";
 import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
-import { WELL_KNOWN_PATH } from "../card/well-known.js";
+import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import type { SignFlags, VerifyFlags } from "./card.js";
 import { readKeyFile } from "./card-key-files.js";
 import { printable } from "./printable.js";

@@ -13,6 +13,7 @@ import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { Trust } from "../http/request-origin.js";
 import type { PushOptions } from "../push/options.js";
+import { idempotencyExtension } from "../service/idempotency.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
@@ -317,7 +318,10 @@ function agentsOf(options: Pick<A2AOptions, keyof AgentsInput | "push">): {
 } {
   try {
     const pushNotifications = pushOf(options.push) !== undefined;
-    return { agents: registerAgents(options, { pushNotifications, extensions: [resumeExtension] }), faults: [] };
+    return {
+      agents: registerAgents(options, { pushNotifications, extensions: [resumeExtension, idempotencyExtension] }),
+      faults: [],
+    };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults };

@@ -4,12 +4,10 @@ import type { Call } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
+import { RESUME_EXTENSION } from "../wire/extension-names.js";
 import { generationOf, markGeneration } from "../wire/generation.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
 import { markWeight, weightOf } from "../wire/weight.js";
-
-/** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
-export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
 
 /** The extension as the card declares it. */
 export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {

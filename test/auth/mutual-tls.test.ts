@@ -3,9 +3,9 @@ import { type Client, ConnectError, createClient, type Transport } from "@connec
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { WELL_KNOWN_PATH } from "../../src/card/well-known.js";
 import { type Agent, createServer, mutualTls, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { Certificates, type Pair } from "../server/certificates.js";
 import { testTls } from "../server/tls.js";
 import { Log } from "./world.js";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { WELL_KNOWN_PATH } from "../../src/card/well-known.js";
 import { type AgentSecurity, apiKey, oauth2, openIdConnect } from "../../src/index.js";
+import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { obedient } from "../conformance/agents.js";
 import type { Driver, Reply } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { WELL_KNOWN_PATH } from "../../src/card/well-known.js";
 import {
   type AgentSecurity,
   apiKey,
@@ -12,6 +11,7 @@ import {
 } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent } from "../../src/testing/index.js";
+import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { obedient } from "../conformance/agents.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { type SecuredWorld, say, secured, securedAgent } from "./world.js";

@@ -82,9 +82,12 @@ describe("settle()", () => {
       expect(() => resolveOptions(none as never)).toThrow("there are none");
   });
 
-  it("declares the extension that the server brings", () => {
+  it("declares the extensions that the server brings", () => {
     const [served] = resolveOptions(plain).agents.all;
-    expect(served?.card.capabilities?.extensions.map(({ uri }) => uri)).toEqual(["urn:parley:ext:resume:v1"]);
+    expect(served?.card.capabilities?.extensions.map(({ uri }) => uri)).toEqual([
+      "urn:parley:ext:resume:v1",
+      "urn:parley:ext:idempotency:v1",
+    ]);
   });
 
   it.each([

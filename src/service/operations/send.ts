@@ -12,6 +12,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
+import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
 import { DirectSend } from "../direct-call.js";
 import { checkMediaTypes } from "../media-types.js";
@@ -161,7 +162,7 @@ function commandOf(
 }
 
 function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendCommand["idempotency"] {
-  const key = call.header("idempotency-key")?.trim();
+  const key = call.header(IDEMPOTENCY_KEY)?.trim();
   if (key !== undefined && (key === "" || key.length > options.limits.maxIdLength)) {
     const description = `must have 1 to ${options.limits.maxIdLength} characters`;
     throw invalid([{ field: "Idempotency-Key", description }]);

@@ -16,9 +16,23 @@ function same(text: string, message: JsonObject = {}, more: JsonObject = {}): Js
 }
 
 const ids = ["SRV-SEND-14"];
+const uri = "urn:parley:ext:idempotency:v1";
 
 /** Sends that are repeated under a key of their own. */
 export const idempotencyCases: readonly Case[] = [
+  {
+    name: "a key counts whether the extension is asked for or not, and who asks is told that it is there",
+    ids,
+    steps: [
+      call("SendMessage", same("echo hi"), { message: { task: present }, save: { taskId: "task.id" } }, key),
+      call(
+        "SendMessage",
+        same("echo hi"),
+        { message: { task: { id: "{taskId}" } }, headers: { "a2a-extensions": uri } },
+        { headers: { ...key.headers, "A2A-Extensions": uri } },
+      ),
+    ],
+  },
   {
     name: "the same send under the same key is the same task",
     ids,

@@ -1,0 +1,8 @@
+/** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
+export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
+
+/** URI of the extension for sends that are safe to repeat; `docs/extensions/idempotency.md` describes it. */
+export const IDEMPOTENCY_EXTENSION = "urn:parley:ext:idempotency:v1";
+
+/** Header, or gRPC metadata, that carries the key of a send. */
+export const IDEMPOTENCY_KEY = "idempotency-key";
