@@ -30,6 +30,8 @@ export interface AgentRegistration {
 export interface AgentDirectory {
   /** The agent that a tenant value of a request leads to, or undefined when none does. */
   resolve(tenant: string): AgentRegistration | undefined;
+  /** Whether requests may name any tenant. */
+  readonly anyTenant: boolean;
   /** All of them; the first is the one whose card the well-known path shows. */
   readonly all: readonly AgentRegistration[];
 }
@@ -66,7 +68,8 @@ export function registerAgents(input: AgentsInput, wired: ServerWired): AgentDir
     return served.agent === undefined ? [] : [served.agent];
   });
   if (faults.length > 0) throw new ConfigurationError("Invalid agents", faults);
-  return { all, resolve: resolver(input, all) };
+  const anyTenant = input.agents === undefined && input.tenants === undefined;
+  return { all, anyTenant, resolve: resolver(input, all) };
 }
 
 function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {

@@ -38,7 +38,7 @@ export interface Limits {
   readonly maxSignedCards: number;
   /** Push notification configurations of one task that is not over, or has notifications to deliver. Default 16. */
   readonly maxPushConfigsPerTask: number;
-  /** The same of all tasks of one owner. Default 10,000. */
+  /** The same of all tasks of one owner; of all tenants together where callers may name any. Default 10,000. */
   readonly maxPushConfigsPerOwner: number;
   /** Characters of the URL of a push notification configuration. Default 2,048. */
   readonly maxPushUrlLength: number;
@@ -152,17 +152,20 @@ export interface Limits {
    * SUBMITTED meanwhile, and a crash does not lose it. Default 10,000.
    */
   readonly maxExecutions: number;
-  /** The same for one owner of tasks; callers without authentication are one. Default 5,000. */
+  /**
+   * The same for one owner of tasks, under all tenants together where callers may name any (`tenants` is not given); callers without
+   * authentication are one under each tenant. Default 5,000.
+   */
   readonly maxExecutionsPerOwner: number;
   /** Executions that wait in that queue, in which owners take turns; beyond it messages are refused unstored. Default 10,000. */
   readonly maxQueuedExecutions: number;
-  /** The same for one owner. Default 5,000. */
+  /** The same for one owner, counted likewise. Default 5,000. */
   readonly maxQueuedExecutionsPerOwner: number;
   /** Bytes of the messages that wait there, as JSON; one owner may have half. A small one more of each owner may wait. Default 256 MiB. */
   readonly maxQueuedBytes: number;
   /**
-   * Tasks of one owner that are not over (SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED), whether they are executed or not;
-   * processes that share a store may exceed it by a little together. Default 100,000.
+   * Tasks of one owner, counted likewise, that are not over (SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED), whether they are executed
+   * or not; processes that share a store may exceed it by a little together. Default 100,000.
    */
   readonly maxOpenTasksPerOwner: number;
   /** Messages that wait for their turn on one task. Default 64. */

@@ -8,6 +8,7 @@ import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { cancelTask } from "./cancel.js";
 import { ClockWatch } from "./clock-watch.js";
+import { countedTenant } from "./counted-tenant.js";
 import { DirectCalls } from "./direct-calls.js";
 import type { Execution } from "./execution.js";
 import { Executions } from "./executions.js";
@@ -32,6 +33,11 @@ export interface EngineOptions {
   /** The agent of a tenant, for tasks that a crash left behind. */
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly limits?: Limits;
+  /**
+   * Whether callers may name any tenant: an owner's limits then count what it has under all of them. Default false: under each of them
+   * the owner is another one.
+   */
+  readonly openTenants?: boolean;
   readonly logger?: Logger;
   /** A crashed process's tasks are taken over after this time, in milliseconds. Default 15 seconds. */
   readonly leaseMs?: number;
@@ -74,6 +80,7 @@ export class Engine {
     // A clock that is given is taken as it is.
     const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
+    const counted = countedTenant(options.openTenants === true);
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
@@ -91,7 +98,7 @@ export class Engine {
       recover: (taskId, lease) => this.#housekeeping.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, logger, now, news: pushed });
+    this.pushConfigs = new PushConfigs({ store, counted, logger, now, news: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const executions = new Executions({
       running,
@@ -99,6 +106,7 @@ export class Engine {
       logs,
       holder,
       limits,
+      counted,
       logger,
       now,
       logsEnds: options.logsEnds === true,
@@ -113,7 +121,7 @@ export class Engine {
     this.#leases = leases;
     this.#executions = executions;
     this.#housekeeping = housekeeping;
-    this.#sender = new Sender({ store, tasks, executions, leases, limits, logger, now, shutdown });
+    this.#sender = new Sender({ store, tasks, executions, leases, limits, counted, logger, now, shutdown });
     this.#maintenance = new Maintenance({
       store,
       leases,

@@ -1,7 +1,8 @@
 import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
+import type { CountedTenant } from "./counted-tenant.js";
 
-/** What one owner has running, waiting and begun: an owner under a tenant, as tasks belong to both. */
+/** What one owner has running, waiting and begun: under one tenant, or under all of them where any may be named. */
 export class OwnerSlots {
   /** Executions that run, and agents that are about to answer directly. */
   running = 0;
@@ -53,6 +54,7 @@ const MAX_IDLE = 4_096;
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
+  readonly #counted: CountedTenant;
   #owners = new Map<string, OwnerSlots>();
   #mostOwners = MAX_IDLE;
   #running = 0;
@@ -65,8 +67,9 @@ export class ExecutionSlots {
   #lastName = "";
   #last: OwnerSlots | undefined;
 
-  constructor(limits: SlotLimits) {
+  constructor(limits: SlotLimits, counted: CountedTenant) {
     this.#limits = limits;
+    this.#counted = counted;
   }
 
   /** How many run. */
@@ -82,7 +85,8 @@ export class ExecutionSlots {
   /** What an owner has. Ask for it where it is used: one that has nothing may be forgotten. */
   of(tenant: string, owner: string): OwnerSlots {
     if (this.#last !== undefined && tenant === this.#lastTenant && owner === this.#lastName) return this.#last;
-    const key = `${tenant.length}:${tenant}${owner}`;
+    const counted = this.#counted(tenant, owner);
+    const key = counted === undefined ? `:${owner}` : `${counted.length}:${counted}${owner}`;
     let slots = this.#owners.get(key);
     if (slots === undefined) {
       slots = new OwnerSlots();

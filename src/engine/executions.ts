@@ -5,6 +5,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TransientMap } from "../core/transient.js";
 import { NO_HOLDER } from "../store/task-store.js";
+import type { CountedTenant } from "./counted-tenant.js";
 import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
 import { ExecutionSlots, type Place } from "./execution-slots.js";
 import type { LeaseKeeper } from "./lease.js";
@@ -21,6 +22,7 @@ export interface ExecutionsSource {
   /** The name under which this process has its leases. */
   readonly holder: string;
   readonly limits: Limits;
+  readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -40,9 +42,9 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, logger, now, leases, referencedTasks } = source;
+    const { limits, counted, logger, now, leases, referencedTasks } = source;
     this.#source = source;
-    this.slots = new ExecutionSlots(limits);
+    this.slots = new ExecutionSlots(limits, counted);
     this.source = {
       limits,
       logger,

@@ -1,5 +1,6 @@
 import { limitReached } from "../core/limit-reached.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { CountedTenant } from "./counted-tenant.js";
 import type { OwnerSlots } from "./execution-slots.js";
 import type { Scope } from "./tasks.js";
 
@@ -13,10 +14,13 @@ const REFUSED_MS = 100;
 export class OpenTasks {
   readonly #store: TaskStore;
   readonly #max: number;
+  readonly #counted: CountedTenant;
 
-  constructor(store: TaskStore, max: number) {
+  /** @param counted the one by which the slots of owners are told apart */
+  constructor(store: TaskStore, max: number, counted: CountedTenant) {
     this.#store = store;
     this.#max = max;
+    this.#counted = counted;
   }
 
   /**
@@ -46,7 +50,8 @@ export class OpenTasks {
   async #recount(owner: OwnerSlots, scope: Scope): Promise<void> {
     const { creating } = owner;
     try {
-      const left = this.#max - (await this.#store.countOpen(scope)) - creating;
+      const counted = { owner: scope.owner, tenant: this.#counted(scope.tenant, scope.owner) };
+      const left = this.#max - (await this.#store.countOpen(counted)) - creating;
       if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
       // Other processes create tasks as well: the fewer are left, the sooner all are counted again.
       else owner.tasksLeft = this.#store.shared ? Math.ceil(left / 2) : left;

@@ -2,12 +2,14 @@ import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { isOf } from "../store/check.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
+import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { toCallerError, tooManyPushConfigs } from "./outage.js";
 import type { Scope } from "./tasks.js";
 
 /** What is needed of the engine. */
 export interface PushConfigsSource {
   readonly store: TaskStore;
+  readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -30,8 +32,9 @@ export class PushConfigs {
 
   /** Creates a configuration, or replaces the one with its id. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
-    const { store, now, news } = this.#source;
-    const outcome = await this.#visible(scope, taskId, () => store.putPushConfig({ taskId, ...config, now: now() }));
+    const { store, counted, now, news } = this.#source;
+    const own = countedConfig(config, scope, counted);
+    const outcome = await this.#visible(scope, taskId, () => store.putPushConfig({ taskId, ...own, now: now() }));
     if (outcome === "no-task") throw taskNotFound(taskId);
     if (outcome !== "put") throw tooManyPushConfigs(outcome === "too-many-of-task" ? "task" : "owner");
     news(taskId);

@@ -25,6 +25,7 @@ import {
 import type { Draft } from "../task/entry.js";
 import { type View, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
+import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { createdDraft, messageDraft } from "./draft.js";
 import type { OwnerSlots, Place } from "./execution-slots.js";
 import type { Executions } from "./executions.js";
@@ -88,6 +89,7 @@ export interface SenderSource {
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
   readonly limits: Limits;
+  readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -103,7 +105,7 @@ export class Sender {
   constructor(source: SenderSource) {
     this.#source = source;
     this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
-    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner);
+    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.counted);
   }
 
   /** See `Engine.send`. */
@@ -315,13 +317,13 @@ export class Sender {
     command: SendCommand,
     { lease, followUp }: Acceptance,
   ): Promise<TaskHandle> {
-    const { limits, tasks, executions } = this.#source;
+    const { limits, tasks, executions, counted } = this.#source;
     const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
     if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
     const options = {
       sizes: limits,
       ifGeneration,
-      pushConfig,
+      pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
       ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution

@@ -38,7 +38,14 @@ export interface Components extends HttpComponents {
 export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
   const { agents, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
-  const engine = createEngine({ ...settings.engine, store, limits, logger, agentOf });
+  const engine = createEngine({
+    ...settings.engine,
+    store,
+    limits,
+    openTenants: agents.anyTenant,
+    logger,
+    agentOf,
+  });
   const address = new PublicAddress(settings);
   const signer = signerOf(settings, address);
   const pushSigner = pushSignerOf(settings, address);

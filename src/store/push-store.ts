@@ -92,8 +92,10 @@ export interface NewPushConfig {
   readonly target: string;
   /** How many configurations a task may have. */
   readonly maxPerTask: number;
-  /** How many configurations an owner may have, in one tenant, that are not over: idle, of a task that has ended. */
+  /** How many configurations an owner may have that are not over: idle, of a task that has ended. */
   readonly maxPerOwner: number;
+  /** Whether those that the owner has under other tenants count as well. Default false. */
+  readonly ofAllTenants?: boolean;
 }
 
 /** A configuration of a task that is there. */

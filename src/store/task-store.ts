@@ -73,8 +73,11 @@ export interface TaskStore extends PushStore {
   /** Heads of one owner's tasks, newest status first: status time, then id by its UTF-8 bytes, both descending. */
   list(request: ListRequest): Promise<ListPage>;
 
-  /** How many tasks of one owner are not over, at one moment. */
-  countOpen(request: TaskScope): Promise<number>;
+  /**
+   * How many tasks of one owner are not over, at one moment: under one tenant, or under all of them where none is named. It costs no
+   * walk over them, or over the tenants.
+   */
+  countOpen(request: { readonly owner: string; readonly tenant?: string | undefined }): Promise<number>;
 
   /**
    * Heads of tasks that wait for their client (INPUT_REQUIRED, AUTH_REQUIRED), of all owners and tenants, whose status is

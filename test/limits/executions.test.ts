@@ -8,8 +8,8 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over %s", (title) => {
   let world: LimitedWorld | undefined;
-  const start = async (limits: Partial<Limits>, agent?: typeof messenger) => {
-    world = await limited(title, limits, agent);
+  const start = async (limits: Partial<Limits>, agent?: typeof messenger, tenants?: readonly string[]) => {
+    world = await limited(title, limits, agent, tenants);
     return world.driver;
   };
   afterEach(() => world?.close());
@@ -49,6 +49,21 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
         .toBeUndefined();
     },
   );
+
+  it("an owner has its limits once where any tenant may be named, and once under each that is listed [SRV-SEC-04]", async () => {
+    for (const tenants of [undefined, ["one", "two"]]) {
+      const driver = await start({ maxOpenTasksPerOwner: 1 }, undefined, tenants);
+      const gate = newGate();
+      const first = await driver.call("SendMessage", leave(`wait ${gate}`, {}, "one"), as("alice"));
+      expect(first.error).toBeUndefined();
+      const second = await driver.call("SendMessage", leave("echo", {}, "two"), as("alice"));
+      if (tenants === undefined) expectLimit(driver, second, "maxOpenTasksPerOwner");
+      else expect(second.error).toBeUndefined();
+      expect((await driver.call("SendMessage", leave("echo", {}, "two"), as("bob"))).error).toBeUndefined();
+      gates.open(gate);
+      await world?.close();
+    }
+  });
 
   it("what waits is SUBMITTED, streams from its beginning, and can be canceled [SRV-SEC-04]", async () => {
     const driver = await start({ maxExecutions: 1 });

@@ -17,10 +17,16 @@ export interface LimitedWorld {
 }
 
 /** Starts a server with some limits, and speaks to it over one binding. */
-export async function limited(title: string, limits: Partial<Limits>, agent?: Agent): Promise<LimitedWorld> {
+export async function limited(
+  title: string,
+  limits: Partial<Limits>,
+  agent?: Agent,
+  tenants?: readonly string[],
+): Promise<LimitedWorld> {
   const { drivers, log, close, address } = await secured({
     agent: agent ?? obedient("limited"),
     limits,
+    ...(tenants && { tenants }),
     authenticator: {
       authenticate: (call) => {
         const [, owner] = /^Bearer (.+)$/.exec(call.header("authorization") ?? "") ?? [];
@@ -41,8 +47,8 @@ export function say(text: string, more: JsonObject = {}): JsonObject {
 }
 
 /** A message whose sender does not wait. */
-export function leave(text: string, more: JsonObject = {}): JsonObject {
-  return { ...say(text, more), configuration: { returnImmediately: true } };
+export function leave(text: string, more: JsonObject = {}, tenant = ""): JsonObject {
+  return { ...say(text, more), configuration: { returnImmediately: true }, ...(tenant !== "" && { tenant }) };
 }
 
 export const as = (owner: string): CallOptions => ({ headers: { Authorization: `Bearer ${owner}` } });

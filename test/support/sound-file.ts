@@ -14,6 +14,12 @@ export function expectSoundFile(path: string): number {
     db.rows("SELECT state, count(*) AS tasks FROM head GROUP BY 1 ORDER BY 1").all(),
   );
   expectSoundPushes(one);
+  const totals = `SELECT owner, sum(tasks) AS tasks, sum(configs) AS configs FROM (
+    SELECT owner, count(*) AS tasks, 0 AS configs FROM head WHERE tenant <> '' AND finished_at IS NULL GROUP BY owner
+    UNION ALL SELECT owner, 0, configs FROM push_owner WHERE tenant <> '') GROUP BY owner`;
+  const kept = "SELECT owner, tasks, configs FROM owner_total WHERE tasks <> 0 OR configs <> 0";
+  expect(one(`SELECT count(*) FROM (${totals} EXCEPT ${kept})`)).toBe(0);
+  expect(one(`SELECT count(*) FROM (${kept} EXCEPT ${totals})`)).toBe(0);
   const tasks = one("SELECT count(*) FROM head") as number;
   db.close();
   return tasks;

@@ -31,6 +31,27 @@ function openTasks(contract: StoreContract): void {
     await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 });
     expect(await store.countOpen(OWNER)).toBe(4);
   });
+
+  scenario(contract, "counts those of all tenants together where none is named", async (store) => {
+    const { owner } = OWNER;
+    expect(await store.countOpen({ owner })).toBe(0);
+    const tasks: TaskHead[] = [];
+    for (const tenant of ["", "a", "b"]) {
+      for (const state of [SUBMITTED, WORKING, COMPLETED]) {
+        tasks.push(await create(store, { taskId: `${state} of ${tenant}`, tenant, state }));
+      }
+    }
+    await create(store, { taskId: "other", owner: "bob", state: WORKING });
+    expect(await store.countOpen({ owner })).toBe(6);
+    expect(await store.countOpen({ owner, tenant: "a" })).toBe(2);
+    for (const task of tasks.filter(({ state }) => state === WORKING)) await follow(store, task, { state: CANCELED });
+    for (const task of tasks.filter(({ state }) => state === SUBMITTED)) await follow(store, task, { state: WORKING });
+    expect(await store.countOpen({ owner })).toBe(3);
+    await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 });
+    expect(await store.countOpen({ owner })).toBe(3);
+    expect(await store.countOpen({ owner, tenant: "" })).toBe(1);
+    expect(await store.countOpen({ owner: "bob" })).toBe(1);
+  });
 }
 
 function ordering(contract: StoreContract): void {

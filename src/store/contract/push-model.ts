@@ -33,6 +33,8 @@ type Step =
 interface Limits {
   readonly maxPerTask: number;
   readonly maxPerOwner: number;
+  /** Makes no difference in a history, which has one tenant; but nothing may be left of those before it. */
+  readonly ofAllTenants: boolean;
 }
 
 interface Config extends PushConfigKey {
@@ -165,7 +167,11 @@ export function pushModelContract(contract: StoreContract): void {
 function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
   const task = fc.nat(3);
   const config = fc.nat(2);
-  const limits = fc.record({ maxPerTask: fc.constantFrom(2, 3, 9), maxPerOwner: fc.constantFrom(1, 3, 5, 99) });
+  const limits = fc.record({
+    maxPerTask: fc.constantFrom(2, 3, 9),
+    maxPerOwner: fc.constantFrom(1, 3, 5, 99),
+    ofAllTenants: fc.boolean(),
+  });
   const optional = <T>(arbitrary: Arbitrary<T>): Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
   const ends = fc.constantFrom(false, false, false, true);
   return fc.oneof(

@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { PutPushOutcome, StoredPushConfig, TaskHead, TaskStore } from "../task-store.js";
+import type { PutPushConfig, PutPushOutcome, StoredPushConfig, TaskHead, TaskStore } from "../task-store.js";
 import { bytesOf, configOf, create, follow, type StoreContract, scenario, textOf } from "./setup.js";
 
 /** Push configurations and their delivery positions. */
@@ -7,6 +7,7 @@ export function pushContract(contract: StoreContract): void {
   contract.suite.describe("push configurations", () => {
     keeping(contract);
     limiting(contract);
+    acrossTenants(contract);
     listing(contract);
   });
 }
@@ -124,6 +125,40 @@ function limiting(contract: StoreContract): void {
     expect(await put("there", 0)).toBe("put");
     await create(store, { taskId: "e" });
     expect(await put("e", 2)).toBe("put");
+  });
+}
+
+/** Where each tenant that a caller makes up would have limits of its own. */
+function acrossTenants(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "count under all tenants of their owner where that is asked for", async (store) => {
+    const put = (taskId: string, more: Partial<PutPushConfig> = {}): Promise<PutPushOutcome> =>
+      store.putPushConfig(configOf({ taskId, configId: "x", maxPerOwner: 2, ofAllTenants: true, ...more }));
+    const none = await create(store, { taskId: "none", tenant: "" });
+    const a = await create(store, { taskId: "a", tenant: "a" });
+    for (const tenant of ["b", "c"]) await create(store, { taskId: tenant, tenant });
+    await create(store, { taskId: "theirs", tenant: "b", owner: "somebody else" });
+    for (const taskId of ["none", "a", "theirs"]) expect(await put(taskId)).toBe("put");
+    expect(await put("b")).toBe("too-many-of-owner");
+    const pushConfig = configOf({ taskId: "", configId: "x", maxPerOwner: 2, ofAllTenants: true });
+    const head = { ...none, taskId: "new", tenant: "new" };
+    const created = { head, expected: 0, creates: true, entries: [bytesOf("1")], pushConfig };
+    await expect(store.append(created)).rejects.toMatchObject({ tooManyOf: "owner" });
+    expect(await put("b", { ofAllTenants: false, maxPerOwner: 1 })).toBe("put");
+    // Idle, and of a task that is over: what was delivered counts no more.
+    await follow(store, a, { state: TaskState.COMPLETED });
+    const claim = { holder: "me", leaseMs: 600_000, now: 10_000, limit: 10 };
+    const [one] = await store.claimDeliveries(claim);
+    const progress = { key: { taskId: "a", configId: "x" }, holder: "me", claim: one?.claim ?? 0, position: 2 };
+    expect(await put("c")).toBe("too-many-of-owner");
+    expect(await store.settleDelivery({ ...progress, outcome: { kind: "done" } })).toBe("settled");
+    expect(await put("c")).toBe("too-many-of-owner");
+    await store.deletePushConfig({ taskId: "none", configId: "x" });
+    await store.append(created);
+    expect(await put("c")).toBe("too-many-of-owner");
+    await store.deletePushConfig({ taskId: "b", configId: "x" });
+    expect(await put("c")).toBe("put");
   });
 }
 

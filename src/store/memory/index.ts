@@ -33,7 +33,6 @@ import {
   StoreError,
   type TaskHead,
   type TaskRow,
-  type TaskScope,
   type TaskStore,
 } from "../task-store.js";
 import { Leases } from "./leases.js";
@@ -78,6 +77,8 @@ class MemoryStore implements TaskStore {
   readonly #tasks = new Map<string, Task>();
   /** The tasks of each owner, those that are over, and those that wait for their client, in the order of lists. */
   readonly #owners = new Map<string, OrderedHeads<Task>>();
+  /** How many of each owner are not over, under all tenants. */
+  readonly #open = new Map<string, number>();
   readonly #finished = new OrderedHeads<Task>();
   readonly #interrupted = new OrderedHeads<Task>();
   readonly #pushes = new Pushes();
@@ -173,9 +174,10 @@ class MemoryStore implements TaskStore {
     return this.#owners.get(ownerKey(request))?.page(request) ?? { heads: [], total: 0 };
   }
 
-  async countOpen(request: TaskScope): Promise<number> {
+  async countOpen({ owner, tenant }: Parameters<TaskStore["countOpen"]>[0]): Promise<number> {
     this.#check();
-    return this.#owners.get(ownerKey(request))?.countOpen() ?? 0;
+    if (tenant === undefined) return this.#open.get(owner) ?? 0;
+    return this.#owners.get(ownerKey({ owner, tenant }))?.countOpen() ?? 0;
   }
 
   async findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined> {
@@ -336,13 +338,16 @@ class MemoryStore implements TaskStore {
     const waits = isInterrupted(row.state);
     const waited = known !== undefined && isInterrupted(known.head.state);
     if (waited && (moves || !waits)) this.#interrupted.remove(known);
+    const isOpen = !isTerminal(row.state);
+    const wasOpen = known !== undefined && !isTerminal(known.head.state);
+    if (isOpen !== wasOpen) this.#open.set(row.owner, (this.#open.get(row.owner) ?? 0) + (isOpen ? 1 : -1));
     const head = ownHead(row, lease);
     const task = known ?? { head, entries: [], configs: undefined, sends: undefined, snapshot: undefined };
     const before = known?.head.lease ?? null;
     task.head = head;
     if (known === undefined) this.#tasks.set(head.taskId, task);
     if (moves) owner.add(task);
-    if (isTerminal(head.state)) this.#finished.add(task);
+    if (!isOpen) this.#finished.add(task);
     if (waits && (moves || !waited)) this.#interrupted.add(task);
     this.#leases.moved(task, before, lease);
     return task;

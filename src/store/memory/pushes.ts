@@ -42,8 +42,10 @@ export class Pushes {
   readonly #due = new DueList<PushConfig>();
   readonly #held = new Map<string, Set<PushConfig>>();
   readonly #dead = new Set<PushConfig>();
-  /** How many count for the limit of an owner. */
+  /** How many count for the limit of an owner, by `ownerKey`. */
   readonly #owners = new Map<string, number>();
+  /** The same under all tenants, by the owner's name. */
+  readonly #ownersOfAll = new Map<string, number>();
   #claims = 0;
 
   /** Why a configuration may not be put, or undefined when it may. */
@@ -51,7 +53,8 @@ export class Pushes {
     if (task?.configs?.has(config.configId)) return undefined;
     if ((task?.configs?.size ?? 0) >= config.maxPerTask) return "task";
     if (task !== undefined && isTerminal(task.head.state)) return undefined;
-    return (this.#owners.get(ownerKey(of)) ?? 0) >= config.maxPerOwner ? "owner" : undefined;
+    const count = config.ofAllTenants === true ? this.#ownersOfAll.get(of.owner) : this.#owners.get(ownerKey(of));
+    return (count ?? 0) >= config.maxPerOwner ? "owner" : undefined;
   }
 
   /** Puts a configuration that is not refused; a new one begins at `position`. */
@@ -184,10 +187,8 @@ export class Pushes {
 
   #count({ task: { head }, delivery }: PushConfig, more: 1 | -1): void {
     if (!counts(delivery.state, isTerminal(head.state))) return;
-    const owner = ownerKey(head);
-    const count = (this.#owners.get(owner) ?? 0) + more;
-    if (count > 0) this.#owners.set(owner, count);
-    else this.#owners.delete(owner);
+    addTo(this.#owners, ownerKey(head), more);
+    addTo(this.#ownersOfAll, head.owner, more);
   }
 
   #moveTo(config: PushConfig, holder: string | undefined): void {
@@ -215,6 +216,12 @@ export class Pushes {
     held?.delete(config);
     if (held?.size === 0) this.#held.delete(holder);
   }
+}
+
+function addTo(counts: Map<string, number>, key: string, more: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + more;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }
 
 /** A copy of what a caller gets of a configuration. */

@@ -1,4 +1,6 @@
+import { isTerminal } from "../../task/state.js";
 import type { Database } from "./driver/driver.js";
+import { ownerTotalsIn } from "./owner-totals.js";
 
 interface Change {
   readonly tenant: string;
@@ -14,12 +16,15 @@ interface Change {
 export class Counters {
   #changes = new Map<string, Change>();
   readonly #save: (change: Change) => void;
+  readonly #addToTotal: (owner: string, tasks: number) => void;
 
   constructor(db: Database) {
     const upsert = db.command<[string, string, number, number]>(
       "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
     );
+    const totals = ownerTotalsIn(db);
+    this.#addToTotal = (owner, tasks) => totals.add(owner, tasks, 0);
     this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
   }
 
@@ -36,7 +41,20 @@ export class Counters {
     for (const change of this.#changes.values()) {
       if (change.tasks !== 0) this.#save(change);
     }
+    this.#flushTotals();
     this.clear();
+  }
+
+  /** What has a tenant counts in the sum over the tenants of its owner as well. */
+  #flushTotals(): void {
+    let totals: Map<string, number> | undefined;
+    for (const { tenant, owner, state, tasks } of this.#changes.values()) {
+      if (tenant === "" || isTerminal(state)) continue;
+      totals ??= new Map();
+      totals.set(owner, (totals.get(owner) ?? 0) + tasks);
+    }
+    if (totals === undefined) return;
+    for (const [owner, tasks] of totals) if (tasks !== 0) this.#addToTotal(owner, tasks);
   }
 
   /** Forgets what was collected, when the transaction is rolled back. */

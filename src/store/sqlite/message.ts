@@ -88,8 +88,8 @@ export class MessageBuilder {
       this.#fields.push(send.tenant, send.owner, send.key, send.fingerprint, send.taskId, send.position);
     }
     if (pushConfig !== undefined) {
-      const { configId, target, maxPerTask, maxPerOwner, bytes } = pushConfig;
-      this.#fields.push(configId, target, maxPerTask, maxPerOwner, bytes.length);
+      const { configId, target, maxPerTask, maxPerOwner, ofAllTenants = false, bytes } = pushConfig;
+      this.#fields.push(configId, target, maxPerTask, maxPerOwner, ofAllTenants ? 1 : 0, bytes.length);
       this.#bytes.set(bytes, this.#size);
       this.#size += bytes.length;
     }
@@ -228,6 +228,7 @@ class Cursor {
       target: this.#string(),
       maxPerTask: this.#number(),
       maxPerOwner: this.#number(),
+      ofAllTenants: this.#number() === 1,
       bytes: this.#view(this.#number()),
     };
   }

@@ -210,6 +210,25 @@ const pushes = `
     WHERE h.finished_at IS NULL GROUP BY h.tenant, h.owner;
 `;
 
+/**
+ * Version 9 knows what an owner has under all tenants, for servers where a caller may name any. `owner_total` is the sum over the
+ * tenants but the empty one, whose own counts are one row each: a call without a tenant writes nothing here.
+ *
+ * - `tasks` are those that are not over, by the states of `counter`; `configs` are what `push_owner` counts.
+ */
+const ownerTotals = `
+  CREATE TABLE owner_total (
+    owner TEXT NOT NULL PRIMARY KEY,
+    tasks INTEGER NOT NULL,
+    configs INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO owner_total (owner, tasks, configs)
+    SELECT owner, sum(tasks), sum(configs) FROM (
+      SELECT owner, tasks, 0 AS configs FROM counter WHERE tenant <> '' AND state NOT IN (3, 4, 5, 7)
+      UNION ALL SELECT owner, 0, configs FROM push_owner WHERE tenant <> ''
+    ) GROUP BY owner;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -223,6 +242,7 @@ export const migrations: readonly Step[] = [
   holders,
   interrupted,
   pushes,
+  ownerTotals,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

@@ -3,6 +3,7 @@ import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redrive
 import type { ClaimedDelivery, DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { Leases } from "./leases.js";
+import { type OwnerTotals, ownerTotalsIn } from "./owner-totals.js";
 import {
   CLAIMED_COLUMNS,
   type ClaimedRow,
@@ -42,6 +43,7 @@ export class PushConfigs {
   readonly #anyDue: Query<[string], number>;
   readonly #last: Query<[string, number], number>;
   readonly #ofOwner: Query<[string, string], number>;
+  readonly #totals: OwnerTotals;
   readonly #count: Command<[string, string, number]>;
   readonly #forget: Command<[string, string]>;
   readonly #counted: Query<[string], number>;
@@ -72,6 +74,7 @@ export class PushConfigs {
     this.#any = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1");
     this.#anyDue = db.values(`SELECT 1 FROM push_config WHERE task_id = ? AND state = ${DUE} LIMIT 1`);
     this.#last = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1 OFFSET ?");
+    this.#totals = ownerTotalsIn(db);
     this.#ofOwner = db.values("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
     this.#count = db.command(
       "INSERT INTO push_owner (tenant, owner, configs) VALUES (?, ?, ?) " +
@@ -244,16 +247,19 @@ export class PushConfigs {
 
   #tooManyOf(
     task: Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">,
-    { maxPerTask, maxPerOwner }: NewPushConfig,
+    { maxPerTask, maxPerOwner, ofAllTenants = false }: NewPushConfig,
   ): "task" | "owner" | undefined {
     if (maxPerTask < 1 || this.#last.get(task.taskId, maxPerTask - 1) !== undefined) return "task";
     if (task.finished) return undefined;
-    return (this.#ofOwner.get(task.tenant, task.owner) ?? 0) >= maxPerOwner ? "owner" : undefined;
+    const { tenant, owner } = task;
+    const elsewhere = ofAllTenants ? this.#totals.configsOf(owner) : 0;
+    return (this.#ofOwner.get(ofAllTenants ? "" : tenant, owner) ?? 0) + elsewhere >= maxPerOwner ? "owner" : undefined;
   }
 
   #countMore({ tenant, owner }: Pick<PushedTask, "tenant" | "owner">, more: number): void {
     if (more === 0) return;
     this.#count.run(tenant, owner, more);
     if (more < 0) this.#forget.run(tenant, owner);
+    if (tenant !== "") this.#totals.add(owner, 0, more);
   }
 }

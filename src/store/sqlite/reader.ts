@@ -54,6 +54,7 @@ export class Reader {
   readonly #segments: Query<[string, number], SegmentRow>;
   readonly #send: Query<[string, string, string], [string, string, number]>;
   readonly #open: Query<[string, string], number>;
+  readonly #openElsewhere: Query<[string], number>;
   readonly #interrupted: Query<[number, number, string, number], HeadRow>;
   readonly #leases: Query<[string, string, number], [taskId: string, turn: number, attempt: number]>;
   readonly #config: Query<[string, string], ConfigRow>;
@@ -78,6 +79,7 @@ export class Reader {
     this.#open = db.values<[string, string], number>(
       `SELECT coalesce(sum(tasks), 0) FROM counter WHERE tenant = ? AND owner = ? AND state NOT IN (${TERMINAL})`,
     );
+    this.#openElsewhere = db.values<[string], number>("SELECT tasks FROM owner_total WHERE owner = ?");
     this.#snapshot = db.rows<[string], [number, number]>("SELECT position, pieces FROM snapshot WHERE task_id = ?");
     this.#piece = db.values<[string, number, number], Uint8Array>(
       "SELECT b.bytes FROM snapshot_piece p JOIN blob b ON b.id = p.blob " +
@@ -160,8 +162,9 @@ export class Reader {
     });
   }
 
-  countOpen({ tenant, owner }: TaskScope): number {
-    return this.#look("countOpen", () => this.#open.get(tenant, owner) ?? 0);
+  countOpen({ tenant, owner }: { readonly owner: string; readonly tenant?: string | undefined }): number {
+    if (tenant !== undefined) return this.#look("countOpen", () => this.#open.get(tenant, owner) ?? 0);
+    return this.#atOnce("countOpen", () => (this.#open.get("", owner) ?? 0) + (this.#openElsewhere.get(owner) ?? 0));
   }
 
   listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {

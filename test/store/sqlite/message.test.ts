@@ -34,7 +34,10 @@ const append: fc.Arbitrary<AppendRequest> = fc
     ),
     time: fc.option(time, { nil: undefined }),
     pushConfig: fc.option(
-      fc.record({ configId: text, target: text, maxPerTask: fc.nat(9), maxPerOwner: fc.nat(9), bytes }),
+      fc.record({
+        ...{ configId: text, target: text, maxPerTask: fc.nat(9), maxPerOwner: fc.nat(9) },
+        ...{ ofAllTenants: fc.boolean(), bytes },
+      }),
       { nil: undefined },
     ),
   })

@@ -59,6 +59,7 @@ describe("migrate()", () => {
       "garbage",
       "head",
       "holder",
+      "owner_total",
       "push_config",
       "push_owner",
       "segment",

@@ -1,0 +1,22 @@
+import type { Database } from "./driver/driver.js";
+
+/** What owners have under all tenants but the empty one (`owner_total`). */
+export interface OwnerTotals {
+  /** Adds open tasks and push configurations, of either perhaps fewer. */
+  add(owner: string, tasks: number, configs: number): void;
+  /** How many push configurations of an owner count for its limit under these tenants. */
+  configsOf(owner: string): number;
+}
+
+/** The totals in a file, inside a transaction that changes what they count. */
+export function ownerTotalsIn(db: Database): OwnerTotals {
+  const add = db.command<[string, number, number]>(
+    "INSERT INTO owner_total (owner, tasks, configs) VALUES (?, ?, ?) " +
+      "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks, configs = configs + excluded.configs",
+  );
+  const configs = db.values<[string], number>("SELECT configs FROM owner_total WHERE owner = ?");
+  return {
+    add: (owner, tasks, more) => void add.run(owner, tasks, more),
+    configsOf: (owner) => configs.get(owner) ?? 0,
+  };
+}
