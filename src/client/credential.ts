@@ -8,7 +8,7 @@ export interface CredentialTarget {
   addQuery(name: string, value: string): void;
 }
 
-/** What a credential may look at and use. */
+/** What a credential may look at and use: one object for each scheme and call, which its second try has as well. */
 export interface CredentialContext {
   readonly card: AgentCard;
   /** The name of the scheme in the card, and the scheme. */
@@ -16,7 +16,7 @@ export interface CredentialContext {
   readonly scheme: SecurityScheme;
   /** Scopes that the requirement asks for. */
   readonly scopes: readonly string[];
-  /** URL of the interface that is called: secrets go nowhere else. */
+  /** URL of the interface that is called, with `https:` or `http:`: secrets go nowhere else. */
   readonly url: string;
   readonly http: HttpClient;
   readonly signal: AbortSignal | undefined;
@@ -36,6 +36,11 @@ export interface Credential {
    * makes sense. Left out: never.
    */
   refused?(context: CredentialContext): boolean | Promise<boolean>;
+  /**
+   * The server answered PERMISSION_DENIED, since what `apply` put there lacks these scopes (RFC 6750, 3.1: `insufficient_scope`). True
+   * when the next `apply` shows something that has them. Left out: never.
+   */
+  insufficient?(context: CredentialContext, scopes: readonly string[]): boolean | Promise<boolean>;
 }
 
 /** One credential, several of which the first that fits is taken, or one for each scheme by its name in the card. */

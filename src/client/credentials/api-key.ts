@@ -1,0 +1,61 @@
+import type { APIKeySecurityScheme, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTransportHeader } from "../../core/transport-headers.js";
+import type { Credential, CredentialContext, CredentialTarget } from "../credential.js";
+import {
+  checkEncrypted,
+  checkForm,
+  checkSecret,
+  headerForm,
+  type Secret,
+  type SentOptions,
+  ShownSecret,
+} from "./secret.js";
+
+/** RFC 6265, 4.1.1. */
+const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
+/** What a query can carry; others can carry less. */
+const keyForm = /^\P{Cc}+$/u;
+/** Names of headers and cookies (RFC 9110, 5.6.2). */
+const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/**
+ * A key, sent where the card says: in a header, the query or a cookie (specification 4.5.2). Browsers send no cookies that a page
+ * sets by hand, and gRPC has no query.
+ *
+ * @throws TypeError for a key that cannot be sent.
+ */
+export function apiKey(key: Secret, options: SentOptions = {}): Credential {
+  checkSecret("The key", key, keyForm);
+  const secret = new ShownSecret(key);
+  return {
+    fits: (scheme) => placeOf(scheme) !== undefined,
+    apply: (target, context) => {
+      checkEncrypted(context.url, options);
+      const shown = secret.get(context);
+      if (typeof shown === "string") return put(target, context, shown);
+      return shown.then((it) => put(target, context, it));
+    },
+    refused: (context) => secret.another(context),
+  };
+}
+
+function put(target: CredentialTarget, { scheme }: CredentialContext, key: string): void {
+  const { location = "", name = "" } = placeOf(scheme) ?? {};
+  if (location === "query") return target.addQuery(name, key);
+  checkForm(key, location === "cookie" ? cookieForm : headerForm);
+  if (location === "header") return target.header.set(name, key);
+  const others = target.header.get("cookie");
+  target.header.set("cookie", others === null ? `${name}=${key}` : `${others}; ${name}=${key}`);
+}
+
+/** Where a card wants a key, or undefined for what is no place for one. */
+export function placeOf({ scheme }: SecurityScheme): Pick<APIKeySecurityScheme, "location" | "name"> | undefined {
+  if (scheme.case !== "apiKeySecurityScheme") return undefined;
+  const { name } = scheme.value;
+  const location = scheme.value.location.toLowerCase();
+  if (location === "query") return name === "" ? undefined : { location, name };
+  if (!nameForm.test(name)) return undefined;
+  if (location === "cookie") return { location, name };
+  // A card that names a header of the connection would break it.
+  return location === "header" && !isTransportHeader(name) ? { location, name: name.toLowerCase() } : undefined;
+}

@@ -1,0 +1,43 @@
+import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Credential, CredentialTarget } from "../credential.js";
+import {
+  checkEncrypted,
+  checkForm,
+  checkSecret,
+  headerForm,
+  type Secret,
+  type SentOptions,
+  ShownSecret,
+} from "./secret.js";
+
+/**
+ * A bearer token (RFC 6750), for agents that take one: HTTP authentication with `Bearer`, OAuth 2.0 and OpenID Connect
+ * (specification 4.5.3 to 4.5.5). A function is asked for each call, and once more where the server refuses what it gave.
+ *
+ * @throws TypeError for a token that cannot be sent.
+ */
+export function bearer(token: Secret, options: SentOptions = {}): Credential {
+  checkSecret("The token", token, headerForm);
+  const secret = new ShownSecret(token);
+  return {
+    fits: takesBearer,
+    apply: (target, context) => {
+      checkEncrypted(context.url, options);
+      const shown = secret.get(context);
+      return typeof shown === "string" ? putBearer(target, shown) : shown.then((it) => putBearer(target, it));
+    },
+    refused: (context) => secret.another(context),
+  };
+}
+
+/** Whether a scheme is satisfied by a bearer token, whatever gives it. */
+export function takesBearer({ scheme }: SecurityScheme): boolean {
+  if (scheme.case === "httpAuthSecurityScheme") return scheme.value.scheme.toLowerCase() === "bearer";
+  return scheme.case === "oauth2SecurityScheme" || scheme.case === "openIdConnectSecurityScheme";
+}
+
+/** @throws A2AError for a token that a header cannot carry, without its text. */
+export function putBearer({ header }: CredentialTarget, token: string): void {
+  checkForm(token, headerForm);
+  header.set("authorization", `Bearer ${token}`);
+}

@@ -1,0 +1,185 @@
+import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Credential, Credentials } from "../credential.js";
+import { placeOf } from "./api-key.js";
+import { clientCertificate } from "./client-certificate.js";
+
+/** A scheme that calls satisfy, and by what. */
+export interface ChosenScheme {
+  /** Its name in the card. */
+  readonly name: string;
+  readonly scheme: SecurityScheme;
+  /** Scopes that the requirement asks for. */
+  readonly scopes: readonly string[];
+  readonly credential: Credential;
+}
+
+/** What calls of an agent show. */
+export interface Choice {
+  /** All schemes of one requirement; none where calls go without credentials. */
+  readonly schemes: readonly ChosenScheme[];
+  /** What is missing, as a sentence: credentials were given, the card requires some, and they do not do. */
+  readonly unmet: string | undefined;
+}
+
+/** What a choice depends on besides the card and the credentials. */
+export interface ChooseOptions {
+  /** Id of the skill that messages are for; its requirements have to be met besides the agent's (specification 4.4.5). */
+  readonly skill?: string;
+  /** Connections show a certificate, which satisfies mutual TLS. Default: no. */
+  readonly certificate?: boolean;
+  /** Calls have a query, where API keys may go; gRPC has none. Default: yes. */
+  readonly query?: boolean;
+}
+
+/** Requirements of one list that are looked at: a card is what somebody else wrote, and they are joined each with each. */
+const MAX_REQUIREMENTS = 32;
+
+/** Of what is missing so much is told. */
+const MAX_TOLD = 4;
+
+/** Scopes by the names of schemes. */
+type Scopes = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Finds the first requirement of a card that can be met (specification 4.4.1, 4.5, 7.3): one of the list is enough, and of that
+ * one all schemes. `{}` lets callers in without credentials, and is taken when nothing else can be met. A card that
+ * names schemes and requires none gets what fits first.
+ */
+export function chooseCredentials(
+  card: AgentCard,
+  credentials: Credentials | undefined,
+  options: ChooseOptions = {},
+): Choice {
+  const { skill, certificate = false } = options;
+  const requirements = requirementsOf(card, skill);
+  const isOpen = requirements.some((each) => each.size === 0);
+  if (credentials === undefined && !certificate) return nothing;
+  const wallet = new Wallet(card, credentials, options);
+  const candidates = requirements.length > 0 ? requirements : Object.keys(card.securitySchemes).map(alone);
+  for (const candidate of candidates) {
+    const schemes = candidate.size === 0 ? undefined : wallet.meet(candidate);
+    if (schemes !== undefined) return { schemes, unmet: undefined };
+  }
+  if (isOpen || requirements.length === 0 || credentials === undefined) return nothing;
+  return { schemes: [], unmet: wallet.complaint(requirements) };
+}
+
+const nothing: Choice = { schemes: [], unmet: undefined };
+const alone = (name: string): Scopes => new Map([[name, []]]);
+
+/** The ways to be let in: each of the agent's requirements with each of the skill's. */
+function requirementsOf(card: AgentCard, skill: string | undefined): Scopes[] {
+  const ofAgent = scopesOf(card.securityRequirements);
+  const found = skill === undefined ? undefined : card.skills.find(({ id }) => id === skill);
+  const ofSkill = scopesOf(found?.securityRequirements ?? []);
+  if (ofSkill.length === 0) return ofAgent;
+  if (ofAgent.length === 0) return ofSkill;
+  return ofAgent.flatMap((one) => ofSkill.map((other) => joined(one, other)));
+}
+
+const scopesOf = (requirements: readonly SecurityRequirement[]): Scopes[] =>
+  requirements
+    .slice(0, MAX_REQUIREMENTS)
+    .map(({ schemes }) => new Map(Object.entries(schemes).map(([name, { list }]) => [name, list])));
+
+function joined(one: Scopes, other: Scopes): Scopes {
+  const all = new Map(one);
+  for (const [name, scopes] of other) all.set(name, [...new Set([...(all.get(name) ?? []), ...scopes])]);
+  return all;
+}
+
+/** Whether it is a credential, and not several by their names: those may well have the names `fits` and `apply`. */
+const isOne = (credentials: Credentials): credentials is Credential =>
+  typeof (credentials as Partial<Credential>).fits === "function";
+
+/** The caller's credentials, in view of one card. */
+class Wallet {
+  readonly #card: AgentCard;
+  readonly #options: ChooseOptions;
+  readonly #unnamed: readonly Credential[];
+  readonly #named: ReadonlyMap<string, Credential>;
+
+  constructor(card: AgentCard, credentials: Credentials | undefined, options: ChooseOptions) {
+    this.#card = card;
+    this.#options = options;
+    const isList = Array.isArray(credentials);
+    const isNamed = credentials !== undefined && !isList && !isOne(credentials);
+    this.#named = new Map(isNamed ? Object.entries(credentials as Readonly<Record<string, Credential>>) : []);
+    const given = isNamed || credentials === undefined ? [] : isList ? credentials : [credentials as Credential];
+    this.#unnamed = options.certificate === true ? [...given, clientCertificate()] : given;
+  }
+
+  /** What satisfies all schemes of a requirement, or undefined. */
+  meet(requirement: Scopes): ChosenScheme[] | undefined {
+    const chosen: ChosenScheme[] = [];
+    const places = new Map<string, Credential>();
+    for (const [name, scopes] of requirement) {
+      const scheme = this.#scheme(name);
+      const credential = scheme && this.#find(name, scheme);
+      if (scheme === undefined || credential === undefined) return undefined;
+      const place = placeNameOf(scheme);
+      // Two cannot share a header: the second would take the place of the first.
+      if (place !== undefined && (places.get(place) ?? credential) !== credential) return undefined;
+      if (place !== undefined) places.set(place, credential);
+      chosen.push({ name, scheme, scopes, credential });
+    }
+    return chosen;
+  }
+
+  complaint(requirements: readonly Scopes[]): string {
+    const ways = requirements.map((each) => listed([...each.keys()], (name) => this.#describe(name), " with "));
+    const names = [...this.#named.keys()].filter((name) => this.#scheme(name) === undefined);
+    const unknown = names.length === 0 ? "" : ` The card has no ${listed(names, quoted, ", ")}.`;
+    const required = listed(ways, (way) => way, ", or ");
+    return `The credentials that were given are not those that the agent requires: ${required}.${unknown}`;
+  }
+
+  #scheme(name: string): SecurityScheme | undefined {
+    return Object.hasOwn(this.#card.securitySchemes, name) ? this.#card.securitySchemes[name] : undefined;
+  }
+
+  #find(name: string, scheme: SecurityScheme): Credential | undefined {
+    if (this.#options.query === false && placeOf(scheme)?.location === "query") return undefined;
+    const named = this.#named.get(name);
+    if (named !== undefined) return named.fits(scheme) ? named : undefined;
+    return this.#unnamed.find((credential) => credential.fits(scheme));
+  }
+
+  #describe(name: string): string {
+    const scheme = this.#scheme(name);
+    return scheme === undefined
+      ? `${quoted(name)}, which the card does not declare`
+      : `${quoted(name)} (${kindOf(scheme)})`;
+  }
+}
+
+const listed = (all: readonly string[], describe: (each: string) => string, between: string): string =>
+  [...all.slice(0, MAX_TOLD).map(describe), ...(all.length > MAX_TOLD ? ["…"] : [])].join(between);
+
+/** Names come from the card: short, and nothing that a terminal takes for more than text. */
+const quoted = (name: string): string => JSON.stringify(name.slice(0, 64).replace(/[^\x20-\x7e]/g, "?"));
+
+/** Where a scheme's credential is put, for two that would be put at the same place. */
+function placeNameOf(scheme: SecurityScheme): string | undefined {
+  const place = placeOf(scheme);
+  if (place !== undefined) return `${place.location} ${place.name}`;
+  const kind = scheme.scheme.case;
+  return kind === "mtlsSecurityScheme" || kind === undefined ? undefined : "header authorization";
+}
+
+function kindOf({ scheme }: SecurityScheme): string {
+  switch (scheme.case) {
+    case "apiKeySecurityScheme":
+      return "an API key";
+    case "httpAuthSecurityScheme":
+      return `HTTP authentication, ${scheme.value.scheme.slice(0, 32).replace(/[^\x20-\x7e]/g, "?")}`;
+    case "oauth2SecurityScheme":
+      return "OAuth 2.0";
+    case "openIdConnectSecurityScheme":
+      return "OpenID Connect";
+    case "mtlsSecurityScheme":
+      return "a client certificate";
+    default:
+      return "of an unknown kind";
+  }
+}

@@ -1,0 +1,9 @@
+import type { Credential } from "../credential.js";
+
+/**
+ * The certificate of `tls`, which every connection shows, for schemes with mutual TLS (specification 4.5.6). It says that there is
+ * one: `tls.cert` and `tls.key` alone do as well. In browsers the user's settings decide.
+ */
+export function clientCertificate(): Credential {
+  return { fits: ({ scheme }) => scheme.case === "mtlsSecurityScheme", apply: () => {} };
+}
