@@ -1,17 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { PartInput } from "../task/part-input.js";
 
-/** One piece of content (specification 4.1.6). `mediaType` is a media type such as `image/png`. */
-export type PartInput = {
-  readonly mediaType?: string;
-  readonly filename?: string;
-  readonly metadata?: JsonObject;
-} & (
-  | { readonly text: string }
-  | { readonly data: JsonValue }
-  | { readonly raw: Uint8Array }
-  | { readonly url: string }
-);
+export type { PartInput } from "../task/part-input.js";
 
 /** Content of a message: its text alone, its parts, or parts with more around them. */
 export type Content = string | readonly PartInput[] | MessageContent;

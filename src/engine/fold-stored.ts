@@ -2,7 +2,8 @@ import { nextRound } from "../core/rounds.js";
 import { isOf } from "../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
-import { SnapshotReader, TaskFold } from "../task/fold.js";
+import { TaskFold } from "../task/fold.js";
+import { SnapshotReader } from "../task/snapshot.js";
 
 /** Reading and folding a large task lets the event loop go on after this time, in milliseconds. */
 const SLICE_MS = 1;

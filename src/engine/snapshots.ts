@@ -1,5 +1,6 @@
 import type { TaskStore } from "../store/task-store.js";
-import { snapshotPieces, type TaskFold } from "../task/fold.js";
+import type { TaskFold } from "../task/fold.js";
+import { snapshotPieces } from "../task/snapshot.js";
 import { endsBlockingSend } from "../task/state.js";
 
 /** Entries between the first snapshot and the start; later ones come at doubled distance. */

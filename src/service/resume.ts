@@ -4,7 +4,7 @@ import type { Call } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
-import { RESUME_EXTENSION } from "../wire/extension-names.js";
+import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { generationOf, markGeneration } from "../wire/generation.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
 import { markWeight, weightOf } from "../wire/weight.js";
@@ -15,13 +15,6 @@ export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {
   description: "Tasks and events carry a generation; streams resume after one, reads wait for one, sends expect one.",
   required: false,
 };
-
-/** Names of the extension's service parameters. */
-const parameters = {
-  after: "parley-after-generation",
-  wait: "parley-wait",
-  expected: "parley-if-generation",
-} as const;
 
 /** The generation that a subscription continues after, and the header that names it. */
 export interface ResumePoint {

@@ -1,4 +1,4 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type Artifact,
   ArtifactSchema,
@@ -8,11 +8,10 @@ import {
   TaskSchema,
   TaskState,
   type TaskStatus,
+  type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, SnapshotSchema } from "../../gen/parley/log/v1/log_pb.js";
-import { binaryWriter } from "../wire/binary-writer.js";
-import { storedDepth } from "./entry.js";
-import { addedSize, artifactSize, frameSize, messageSize, partSize, pieceSize, taskSize } from "./size.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
 
 /**
  * A task's log folded into the task: each entry costs what it adds, however long the log is. The fold owns its arrays
@@ -80,6 +79,12 @@ export class TaskFold {
     return this.#places.has(artifactId);
   }
 
+  /** The artifact of this id, as it stands. */
+  artifact(artifactId: string): Artifact | undefined {
+    const place = this.#places.get(artifactId);
+    return place === undefined ? undefined : this.task.artifacts[place];
+  }
+
   /** How many messages were accepted after a position. */
   messagesAfter(position: number): number {
     let count = 0;
@@ -131,14 +136,24 @@ export class TaskFold {
         this.#otherSize += size;
         return this.#message(entry.event.value);
       case "status":
-        this.#otherSize += size;
-        this.#statusSize = size;
-        return this.#status(entry.event.value.status);
+        return this.applyStatus(entry.event.value, size);
       case "artifact":
-        return this.#artifact(entry.event.value, size);
+        return this.applyArtifact(entry.event.value, size);
       default:
         throw new TypeError(`Entry ${entry.position} says nothing that this version understands.`);
     }
+  }
+
+  /** Adds a status of a stream, whose events have no positions. */
+  applyStatus(event: TaskStatusUpdateEvent, size: number = addedSize({ case: "status", value: event })): void {
+    this.#otherSize += size;
+    this.#statusSize = size;
+    this.#status(event.status);
+  }
+
+  /** Adds an artifact of a stream, or a piece of one. */
+  applyArtifact(event: TaskArtifactUpdateEvent, size: number = addedSize({ case: "artifact", value: event })): void {
+    this.#artifact(event, size);
   }
 
   #created(created: Task): void {
@@ -231,96 +246,4 @@ export function viewTask(task: Task, view: View = {}): Task {
   if (length === undefined) copy.history = task.history.slice();
   else if (length > 0) copy.history = task.history.slice(-length);
   return copy;
-}
-
-/** A piece of a snapshot has about this many bytes, unless one value alone is larger. */
-export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
-
-/** The fold as the bytes of a snapshot of one piece. */
-export function encodeSnapshot(fold: TaskFold): Uint8Array {
-  return pieceOf(fold, fold.task);
-}
-
-/**
- * The fold of this moment as a snapshot in pieces, each made when it is asked for: what is folded in later is in none
- * of them. The first piece has a task as it would be alone; the further ones go on with its history and its artifacts.
- */
-export function* snapshotPieces(
-  fold: TaskFold,
-  maxBytes: number = SNAPSHOT_PIECE_BYTES,
-): Generator<Uint8Array, void, undefined> {
-  const { position, generation, statusPosition, messages } = fold;
-  const place: Place = { position, generation, statusPosition, messages: messages.slice() };
-  if (fold.size <= maxBytes) return yield encodeSnapshot(fold);
-  const { artifacts, history, ...rest } = viewTask(fold.task);
-  let piece: Task = { ...rest, artifacts: [], history: [] };
-  let size = taskSize(piece);
-  const next = function* (more: number): Generator<Uint8Array, void, undefined> {
-    if (size > 0 && size + more > maxBytes) {
-      yield pieceOf(place, piece);
-      place.messages = [];
-      piece = create(TaskSchema);
-      size = 0;
-    }
-    size += more;
-  };
-  for (const message of history) {
-    yield* next(messageSize(message));
-    piece.history.push(message);
-  }
-  for (const artifact of artifacts) {
-    yield* next(artifactSize({ ...artifact, parts: [] }));
-    let open = { ...artifact, parts: [] as Artifact["parts"] };
-    piece.artifacts.push(open);
-    for (const part of artifact.parts) {
-      yield* next(partSize(part));
-      if (piece.artifacts.at(-1) !== open) {
-        open = create(ArtifactSchema, { artifactId: artifact.artifactId });
-        piece.artifacts.push(open);
-      }
-      open.parts.push(part);
-    }
-  }
-  yield pieceOf(place, piece);
-}
-
-const writeSnapshot = binaryWriter(SnapshotSchema);
-
-type Place = Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages">;
-
-function pieceOf(place: Place, task: Task): Uint8Array {
-  const snapshot = create(SnapshotSchema);
-  snapshot.position = place.position;
-  snapshot.generation = place.generation;
-  snapshot.statusPosition = place.statusPosition;
-  snapshot.messages = place.messages;
-  snapshot.task = task;
-  return writeSnapshot(snapshot);
-}
-
-/** A fold that goes on from a snapshot, which may come in pieces. */
-export class SnapshotReader {
-  /** Complete when it has every piece. */
-  readonly fold: TaskFold;
-
-  /** @param first the first piece, or all */
-  constructor(first: Uint8Array) {
-    const { task, position, generation, statusPosition, messages } = fromBinary(SnapshotSchema, first, storedDepth);
-    this.fold = new TaskFold(task);
-    this.fold.position = position;
-    this.fold.generation = generation;
-    this.fold.statusPosition = statusPosition;
-    this.fold.messages = messages;
-  }
-
-  /** Takes the next piece. */
-  add(bytes: Uint8Array): void {
-    const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
-    if (task !== undefined) this.fold.goOn(task);
-  }
-}
-
-/** A fold that goes on from a snapshot of one piece. */
-export function decodeSnapshot(bytes: Uint8Array): TaskFold {
-  return new SnapshotReader(bytes).fold;
 }

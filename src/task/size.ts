@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { utf8LengthOf } from "../core/bytes.js";
 
 /**
  * What messages weigh on the widest wire, JSON in UTF-8, in bytes: never less than it is, and hardly more. Counted
@@ -46,7 +47,7 @@ export function textSize(text: string): number {
 function sliceSize(text: string): number {
   if (plainAscii.test(text)) return text.length + 2;
   const json = JSON.stringify(text);
-  const size = Buffer.byteLength(json);
+  const size = utf8LengthOf(json);
   if (size === json.length) return size;
   return size + 4 * (text.match(lineEnds)?.length ?? 0);
 }

@@ -6,3 +6,10 @@ export const IDEMPOTENCY_EXTENSION = "urn:parley:ext:idempotency:v1";
 
 /** Header, or gRPC metadata, that carries the key of a send. */
 export const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** Names of the service parameters of exact resume. */
+export const resumeParameters = {
+  after: "parley-after-generation",
+  wait: "parley-wait",
+  expected: "parley-if-generation",
+} as const;

@@ -10,14 +10,8 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { decodeEntry, encodeEntry } from "../../src/task/entry.js";
-import {
-  decodeSnapshot,
-  encodeSnapshot,
-  SnapshotReader,
-  snapshotPieces,
-  TaskFold,
-  viewTask,
-} from "../../src/task/fold.js";
+import { TaskFold, viewTask } from "../../src/task/fold.js";
+import { decodeSnapshot, encodeSnapshot, SnapshotReader, snapshotPieces } from "../../src/task/snapshot.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { log } from "./arbitraries.js";
 import { reference } from "./reference.js";

@@ -1,4 +1,4 @@
-import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/fold.js";
+import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/snapshot.js";
 import type { Database } from "./driver/driver.js";
 import { MAX_INLINE_BYTES } from "./segment.js";
 
