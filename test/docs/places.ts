@@ -37,6 +37,11 @@ export const places = {
     has: written("yaml", "go", "python", "xml", "java", "console"),
     test: "test/interop/generated.interop.ts",
   },
+  tours: {
+    page: /^examples\/clients\/README\.md$/,
+    has: written("console"),
+    test: "test/interop/clients.interop.ts",
+  },
   clone: {
     page: /^README\.md$/,
     has: begins("npm ci && npm start\n"),
