@@ -1,0 +1,88 @@
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError, type Violation } from "../core/error.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+import { jsonReader } from "../wire/json-reader.js";
+import { isJsonObject } from "../wire/json-struct.js";
+
+/** Members without which nobody can be called, or not safely. */
+const essential = new Set(["supportedInterfaces", "capabilities", "securitySchemes", "securityRequirements"]);
+
+/** Of what is wrong so much is told. */
+const MAX_TOLD = 5;
+
+const read = jsonReader(AgentCardSchema);
+
+/**
+ * The card in a JSON text of any maker. What is unknown is ignored, what is missing is empty. A part that is not of the contract's form is
+ * left out, unless calls depend on it.
+ *
+ * @param where it is from, for errors
+ * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of an earlier version of A2A; INVALID_AGENT_RESPONSE for what is no card
+ */
+export function readCard(text: string, where: string): AgentCard {
+  const json = parsed(text, where);
+  if (!Array.isArray(json.supportedInterfaces) && !Array.isArray(json.supported_interfaces))
+    throw notACard(json, where);
+  try {
+    return read(json);
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    // What is read may be changed by it.
+    return readRest(parsed(text, where), error, where);
+  }
+}
+
+function readRest(json: Record<string, unknown>, error: A2AError, where: string): AgentCard {
+  const broken = new Set(error.violations.map(memberOf));
+  const rest = Object.fromEntries(Object.entries(json).filter(([name]) => !broken.has(camelCase(name))));
+  const needed = error.violations.filter((violation) => essential.has(memberOf(violation)));
+  if (needed.length > 0 || broken.has("")) throw malformed(where, needed.length > 0 ? needed : error.violations, error);
+  try {
+    return read(rest);
+  } catch (cause) {
+    throw malformed(where, cause instanceof A2AError ? cause.violations : [], cause);
+  }
+}
+
+/** The member of the card that a violation is in. */
+const memberOf = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
+
+const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+function parsed(text: string, where: string): Record<string, unknown> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON.`, { cause });
+  }
+  if (isJsonObject(json)) return json;
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON object.`);
+}
+
+/** Cards before 1.0 had one `url`, and others in `additionalInterfaces`. */
+function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
+  if (typeof json.url !== "string" && typeof json.protocolVersion !== "string") {
+    const message = `${where} is no agent card: it has no supportedInterfaces.`;
+    return new A2AError("INVALID_AGENT_RESPONSE", message);
+  }
+  const said = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
+  return versionNotSupported(where, said === "" ? [] : [said]);
+}
+
+/** @param spoken the versions of the agent, as its card names them; none: one before cards named theirs */
+export function versionNotSupported(where: string, spoken: readonly string[]): A2AError {
+  const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
+  const message = `The agent of ${where} speaks ${shown}; this client speaks ${PROTOCOL_VERSION}.`;
+  const metadata = {
+    requestedVersion: PROTOCOL_VERSION,
+    ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),
+  };
+  return new A2AError("VERSION_NOT_SUPPORTED", message, { metadata });
+}
+
+function malformed(where: string, violations: readonly Violation[], cause: unknown): A2AError {
+  const told = violations.slice(0, MAX_TOLD).map(({ field, description }) => `${field} ${description}`);
+  const message = `${where} is no agent card that can be used: ${told.join("; ")}.`;
+  return new A2AError("INVALID_AGENT_RESPONSE", message, { violations, cause });
+}

@@ -1,0 +1,152 @@
+import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+import { CONNECT_BINDING } from "../wire/card-names.js";
+import { parseVersion } from "../wire/service-params.js";
+import { versionNotSupported } from "./card-reader.js";
+import { isLoopback } from "./credentials/secret.js";
+
+/** A way to call an agent. The first three are named as cards name them; gRPC-Web is served beside Connect, under the same URL. */
+export type Binding = "GRPC" | "JSONRPC" | "HTTP+JSON" | "CONNECT" | "GRPC-WEB";
+
+/** All of them. */
+export const bindings: readonly Binding[] = ["GRPC", "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"];
+
+/** An interface of a card that this client can call. */
+export interface Candidate {
+  readonly declared: AgentInterface;
+  readonly binding: Binding;
+  /** With `http:` or `https:`, for gRPC too, and without a slash at the end. */
+  readonly url: string;
+  /** `Major.Minor`, as calls name it. */
+  readonly version: string;
+}
+
+/** What a choice depends on besides the card. */
+export interface Choosing {
+  /** The bindings that the platform has. */
+  readonly spoken: ReadonlySet<Binding>;
+  /** Only these, in this order; undefined: all, in the order of the card. */
+  readonly only: readonly Binding[] | undefined;
+  /** These before others. */
+  readonly prefer: readonly Binding[];
+  /** Where the card came from; undefined for one that was given. */
+  readonly cardUrl: string | undefined;
+  readonly allowHttp: boolean;
+  readonly maxInterfaces: number;
+}
+
+/**
+ * The interfaces that both sides speak, the one to be called first in front: those of the caller's preference, then in the order of
+ * the card (specification 5.2, 8.3.2).
+ *
+ * @throws A2AError VERSION_NOT_SUPPORTED where the agent has other versions alone; UNSUPPORTED_OPERATION where both have no binding in
+ * common, with what the card names.
+ */
+export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Candidate[] {
+  const declared = card.supportedInterfaces.slice(0, choosing.maxInterfaces);
+  const all = declared.flatMap((each) => candidatesIn(each, choosing));
+  const ofOurVersion = all.filter(({ version }) => version.startsWith("1."));
+  if (ofOurVersion.length === 0) throw noneOf(declared, all, choosing);
+  // A minor version more of the same interface is no reason to call it by the version that this client knows less well.
+  const native = ofOurVersion.filter(({ version }) => version === PROTOCOL_VERSION);
+  const usable = encryptedFirst(native.length > 0 ? native : ofOurVersion, choosing);
+  const rank = ({ binding }: Candidate): number => {
+    const order = choosing.only ?? choosing.prefer;
+    return order.includes(binding) ? order.indexOf(binding) : order.length;
+  };
+  return usable.toSorted((one, other) => rank(one) - rank(other));
+}
+
+function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[] {
+  const { spoken, only, prefer } = choosing;
+  const version = declared.protocolVersion.trim() === "" ? PROTOCOL_VERSION : parsedVersion(declared.protocolVersion);
+  return bindingsNamed(declared.protocolBinding)
+    .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
+    .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
+    .flatMap((binding) => {
+      const url =
+        binding === "GRPC" ? grpcUrl(declared.url, choosing.cardUrl) : httpUrl(declared.url, choosing.cardUrl);
+      return url === undefined ? [] : [{ declared, binding, url, version }];
+    });
+}
+
+/** Cards of some servers name a whole number, or a patch number, which does not count (specification 3.6). */
+function parsedVersion(version: string): string {
+  const text = version.trim().replace(/^v/i, "");
+  return parseVersion(/^\d{1,4}$/.test(text) ? `${text}.0` : text) ?? text.slice(0, 32);
+}
+
+const isGrpcWeb = ({ protocolBinding }: AgentInterface): boolean => /^grpc-?web$/i.test(protocolBinding);
+
+function bindingsNamed(name: string): readonly Binding[] {
+  if (name === CONNECT_BINDING) return ["CONNECT", "GRPC-WEB"];
+  // The names are not to be read loosely (specification 5.8), but no other binding can be meant.
+  switch (name.trim().toUpperCase()) {
+    case "GRPC":
+      return ["GRPC"];
+    case "JSONRPC":
+    case "JSON-RPC":
+      return ["JSONRPC"];
+    case "HTTP+JSON":
+    case "REST":
+      return ["HTTP+JSON"];
+    case "GRPC-WEB":
+    case "GRPCWEB":
+      return ["GRPC-WEB"];
+    default:
+      return [];
+  }
+}
+
+/** An absolute URL; one without a host is taken for one of the card's. */
+function httpUrl(given: string, cardUrl: string | undefined): string | undefined {
+  if (!URL.canParse(given, cardUrl)) return undefined;
+  const { protocol, origin, pathname, search, username, password } = new URL(given, cardUrl);
+  // What is in a URL is shown in logs, and no credentials belong into a card (specification 13.3).
+  if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
+  return origin + pathname.replace(/\/+$/, "") + search;
+}
+
+/** `host:port`, with or without a scheme of gRPC's; encrypted unless it says otherwise, is of this machine, or its card was not either. */
+function grpcUrl(given: string, cardUrl: string | undefined): string | undefined {
+  const [, scheme = "", rest = ""] = /^(?:(https?|grpcs?|dns):\/{2,3})?(.+)$/i.exec(given.trim()) ?? [];
+  if (/^https?$/i.test(scheme)) return httpUrl(given, undefined);
+  if (!/^[^\s/@?#]+$/.test(rest.replace(/\/$/, "")) || !URL.canParse(`http://${rest}`)) return undefined;
+  const isPlain = /^grpc$/i.test(scheme) || (!/^grpcs$/i.test(scheme) && isPlainHost(`http://${rest}`, cardUrl));
+  return httpUrl(`${isPlain ? "http" : "https"}://${rest}`, undefined);
+}
+
+function isPlainHost(url: string, cardUrl: string | undefined): boolean {
+  if (new URL(url).port === "443") return false;
+  return cardUrl === undefined ? isLoopback(url) : cardUrl.startsWith("http:");
+}
+
+/**
+ * Without those that are not encrypted, where the card was, or where there are others: who keeps a client from an encrypted interface
+ * must not get what it says by another. Loopback needs no encryption.
+ */
+function encryptedFirst(all: readonly Candidate[], { cardUrl, allowHttp }: Choosing): readonly Candidate[] {
+  if (allowHttp) return all;
+  const isSafe = ({ url }: Candidate): boolean => url.startsWith("https:") || isLoopback(url);
+  const safe = all.filter(isSafe);
+  const isEncrypted = cardUrl?.startsWith("https:") === true || safe.some(({ url }) => url.startsWith("https:"));
+  if (!isEncrypted) return all;
+  if (safe.length > 0) return safe;
+  const urls = all.map(({ url }) => url).join(", ");
+  const message = `The agent's card is encrypted, and its interfaces are not: ${urls}. (allowHttp)`;
+  throw new A2AError("UNSUPPORTED_OPERATION", message);
+}
+
+function noneOf(declared: readonly AgentInterface[], all: readonly Candidate[], choosing: Choosing): A2AError {
+  const where = choosing.cardUrl ?? "the card";
+  const versions = [...new Set(all.map(({ version }) => version))];
+  if (versions.length > 0) return versionNotSupported(where, versions);
+  const named = declared.map(({ protocolBinding, url, protocolVersion }) =>
+    [protocolBinding || "no binding", protocolVersion, "at", url || "no URL"].filter((it) => it !== "").join(" "),
+  );
+  const has = named.length === 0 ? "no interface" : named.slice(0, 8).join(", ").slice(0, 500);
+  const spoken = [...choosing.spoken].filter((it) => choosing.only?.includes(it) !== false).join(", ");
+  const message = `The agent has ${has}; this client can call ${spoken || "none of its bindings"}.`;
+  return new A2AError("UNSUPPORTED_OPERATION", message);
+}

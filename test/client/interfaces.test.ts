@@ -1,0 +1,183 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { bindings, type Choosing, candidatesOf } from "../../src/client/interfaces.js";
+import type { A2AError } from "../../src/core/error.js";
+
+const CONNECT = "urn:parley:binding:connect:v1";
+
+type Declared = readonly [binding: string, url: string, version?: string];
+
+function choose(declared: readonly Declared[], choosing: Partial<Choosing> = {}) {
+  const card = create(AgentCardSchema, {
+    supportedInterfaces: declared.map(([protocolBinding, url, protocolVersion = "1.0"]) => ({
+      protocolBinding,
+      url,
+      protocolVersion,
+    })),
+  });
+  return candidatesOf(card, {
+    spoken: new Set(bindings),
+    only: undefined,
+    prefer: [],
+    cardUrl: "https://a.example/card.json",
+    allowHttp: false,
+    maxInterfaces: 64,
+    ...choosing,
+  }).map(({ binding, url, version }) => `${binding} ${url}${version === "1.0" ? "" : ` ${version}`}`);
+}
+
+function errorOf(declared: readonly Declared[], choosing: Partial<Choosing> = {}): A2AError {
+  try {
+    choose(declared, choosing);
+  } catch (error) {
+    return error as A2AError;
+  }
+  return expect.fail("there was a candidate");
+}
+
+const all: readonly Declared[] = [
+  ["GRPC", "a.example:50051"],
+  ["JSONRPC", "https://a.example/"],
+  ["HTTP+JSON", "https://a.example/rest/"],
+  [CONNECT, "https://a.example"],
+];
+
+describe("candidatesOf()", () => {
+  it("goes by the order of the card", () => {
+    expect(choose(all)).toEqual([
+      "GRPC https://a.example:50051",
+      "JSONRPC https://a.example",
+      "HTTP+JSON https://a.example/rest",
+      "CONNECT https://a.example",
+    ]);
+  });
+
+  it("puts what the caller prefers first, and keeps the others behind", () => {
+    expect(choose(all, { prefer: ["HTTP+JSON", "GRPC-WEB"] })).toEqual([
+      "HTTP+JSON https://a.example/rest",
+      "GRPC-WEB https://a.example",
+      "GRPC https://a.example:50051",
+      "JSONRPC https://a.example",
+      "CONNECT https://a.example",
+    ]);
+  });
+
+  it("takes those alone that the caller names, in that order", () => {
+    expect(choose(all, { only: ["CONNECT", "JSONRPC"] })).toEqual([
+      "CONNECT https://a.example",
+      "JSONRPC https://a.example",
+    ]);
+    expect(errorOf(all.slice(0, 1), { only: ["CONNECT"] })).toMatchObject({
+      reason: "UNSUPPORTED_OPERATION",
+      message: "The agent has GRPC 1.0 at a.example:50051; this client can call CONNECT.",
+    });
+  });
+
+  it("leaves out what the platform does not have", () => {
+    expect(choose(all, { spoken: new Set(["JSONRPC"]) })).toEqual(["JSONRPC https://a.example"]);
+  });
+
+  it("ignores bindings and URLs that it does not know", () => {
+    const odd: Declared[] = [
+      ["", "https://a.example"],
+      ["https://example.org/websocket/v1", "wss://a.example"],
+      ["JSONRPC", "ftp://a.example"],
+      ["JSONRPC", ""],
+      ["JSONRPC", "https://user:pass@a.example"],
+      ["GRPC", "a.example:99999"],
+      ["GRPC", "unix:/tmp/x"],
+      ["GRPC", ""],
+      ["HTTP+JSON", "http://["],
+    ];
+    expect(choose([...odd, ["jsonrpc", "https://b.example"]])).toContain("JSONRPC https://b.example");
+    expect(errorOf(odd, { cardUrl: undefined })).toMatchObject({
+      reason: "UNSUPPORTED_OPERATION",
+      message: expect.stringContaining(
+        "The agent has no binding 1.0 at https://a.example, https://example.org/websocket",
+      ),
+    });
+    expect(errorOf([])).toMatchObject({ message: expect.stringContaining("The agent has no interface;") });
+  });
+
+  it("takes a URL without a host for one of the card's", () => {
+    expect(choose([["JSONRPC", "/rpc"]])).toEqual(["JSONRPC https://a.example/rpc"]);
+    expect(errorOf([["JSONRPC", "/rpc"]], { cardUrl: undefined }).reason).toBe("UNSUPPORTED_OPERATION");
+  });
+
+  it.each([
+    ["a.example:1", "https://a.example/c", "https://a.example:1"],
+    ["a.example:1", "http://a.example/c", "http://a.example:1"],
+    ["a.example:443", "http://a.example/c", "https://a.example"],
+    ["a.example:1", undefined, "https://a.example:1"],
+    ["127.0.0.1:1", undefined, "http://127.0.0.1:1"],
+    ["localhost:1", undefined, "http://localhost:1"],
+    ["[::1]:1", undefined, "http://[::1]:1"],
+    ["127.0.0.1:1", "https://localhost/c", "https://127.0.0.1:1"],
+    ["grpcs://a.example:1", "http://a.example/c", "https://a.example:1"],
+    ["grpc://127.0.0.1:1", undefined, "http://127.0.0.1:1"],
+    ["dns:///a.example:1", undefined, "https://a.example:1"],
+    ["https://a.example:1", "http://a.example/c", "https://a.example:1"],
+    ["http://a.example:1", "http://a.example/c", "http://a.example:1"],
+  ])("calls gRPC at %s of a card at %s by %s", (url, cardUrl, called) => {
+    expect(choose([["GRPC", url]], { cardUrl })).toEqual([`GRPC ${called}`]);
+  });
+
+  describe("versions", () => {
+    it("takes those of 1, and the one it knows best before others", () => {
+      expect(choose([["JSONRPC", "https://a.example", "1.1"]])).toEqual(["JSONRPC https://a.example 1.1"]);
+      expect(
+        choose([
+          ["GRPC", "a.example:1", "1.1"],
+          ["JSONRPC", "https://a.example", "1.0.1"],
+          ["JSONRPC", "https://old.example", "0.3"],
+        ]),
+      ).toEqual(["JSONRPC https://a.example"]);
+      for (const version of ["", "1", "v1.0", " 1.0.0 "]) {
+        expect(choose([["JSONRPC", "https://a.example", version]]), version).toEqual(["JSONRPC https://a.example"]);
+      }
+    });
+
+    it("says which ones the agent speaks where there is none in common", () => {
+      const declared: Declared[] = [
+        ["JSONRPC", "https://a.example", "0.3.0"],
+        ["GRPC", "a.example:1", "0.3"],
+        ["JSONRPC", "https://a.example", "2.0"],
+      ];
+      expect(errorOf(declared)).toMatchObject({
+        reason: "VERSION_NOT_SUPPORTED",
+        message: "The agent of https://a.example/card.json speaks A2A 0.3, 2.0; this client speaks 1.0.",
+        metadata: { supportedVersions: "0.3, 2.0" },
+      });
+    });
+  });
+
+  describe("encryption", () => {
+    it("is not given up for another interface", () => {
+      const declared: Declared[] = [
+        ["JSONRPC", "http://a.example"],
+        ["HTTP+JSON", "https://a.example"],
+        ["GRPC", "http://127.0.0.1:1"],
+      ];
+      const safe = ["HTTP+JSON https://a.example", "GRPC http://127.0.0.1:1"];
+      expect(choose(declared)).toEqual(safe);
+      expect(choose(declared, { cardUrl: undefined })).toEqual(safe);
+      expect(choose(declared, { allowHttp: true })).toEqual(["JSONRPC http://a.example", ...safe]);
+      expect(errorOf(declared.slice(0, 1))).toMatchObject({
+        reason: "UNSUPPORTED_OPERATION",
+        message: "The agent's card is encrypted, and its interfaces are not: http://a.example. (allowHttp)",
+      });
+    });
+
+    it("is not demanded where there was none before", () => {
+      const declared: Declared[] = [["JSONRPC", "http://a.example"]];
+      expect(choose(declared, { cardUrl: "http://a.example" })).toEqual(["JSONRPC http://a.example"]);
+      expect(choose(declared, { cardUrl: undefined })).toEqual(["JSONRPC http://a.example"]);
+    });
+  });
+
+  it("looks at a bounded number of interfaces", () => {
+    const many = Array.from({ length: 100 }, (_, i): Declared => ["JSONRPC", `https://${i}.example`]);
+    expect(choose(many, { maxInterfaces: 3 })).toHaveLength(3);
+  });
+});
