@@ -11,6 +11,7 @@ import { Agent, request } from "undici";
 import { defaultLimits } from "../src/core/limits.js";
 import { silentLogger } from "../src/core/log.js";
 import { createPoster } from "../src/push/target/post.js";
+import { targetOf } from "../src/push/target/target-url.js";
 import { median } from "./harness/rates.js";
 
 const ROUNDS = 7;
@@ -57,7 +58,7 @@ async function measure(callers: number, ms: number): Promise<void> {
     await answer.dump();
   };
   const guarded = async (): Promise<void> => {
-    const { kind } = await poster.post({ target: { url, host: url.origin }, headers, body, timeoutMs: 15_000 });
+    const { kind } = await poster.post({ target: targetOf(url), headers, body, timeoutMs: 15_000 });
     if (kind !== "accepted") throw new Error(`a POST was ${kind}`);
   };
   const ratios: number[] = [];

@@ -1,10 +1,9 @@
 import type { Dispatcher } from "undici";
-import Agent from "undici/lib/dispatcher/agent.js";
-import Pool from "undici/lib/dispatcher/pool.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { TargetOptions } from "../options.js";
 import { guardedConnector } from "./connect.js";
+import { type Connection, Connections, type Sending } from "./connections.js";
 import { reasonOf } from "./failure.js";
 import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import type { Target } from "./target-url.js";
@@ -12,15 +11,16 @@ import type { Target } from "./target-url.js";
 /** One POST. */
 export interface PostRequest {
   readonly target: Target;
-  readonly headers: Readonly<Record<string, string>>;
+  /** By their names, or names and values by turns. */
+  readonly headers: Record<string, string> | string[];
   readonly body: Uint8Array | string;
   /** For all of it, from the look-up of the name to the end of the answer, in milliseconds. */
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Is told of what can break the request off. */
   readonly watch?: { request: Breakable | undefined };
   /** Asked when there is a connection, right before anything is written to it; false: nothing is, and it has failed. */
-  readonly isAllowed?: () => boolean;
+  readonly isAllowed?: (() => boolean) | undefined;
 }
 
 /** Something under way. */
@@ -49,41 +49,29 @@ export interface Poster {
 /** Answers with a status of 1xx that may come before the answer itself. */
 const MAX_INTERIM = 16;
 
-/** The headers of one answer, in bytes. */
-const MAX_HEADERS = 16 * 1024;
-
 /** A poster with a guard of its own. */
 export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
   const { limits, logger } = options;
   const guard = new TargetGuard(options, limits);
-  const agent = new Agent({
-    connect: guardedConnector(guard, options.tls ?? {}, limits),
-    // Its own choice for one connection is a client, which has no `clientTtl`.
-    factory: (origin, settings) => new Pool(origin, settings),
-    connections: limits.maxDeliveriesPerHost,
-    clientTtl: limits.maxPushConnectionMs,
-    keepAliveTimeout: limits.pushIdleMs,
-    keepAliveMaxTimeout: limits.pushIdleMs,
-    maxHeaderSize: MAX_HEADERS,
-    // An exchange has one time limit, for all of it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const connections = new Connections(guardedConnector(guard, options.tls ?? {}, limits), limits);
   return {
-    post: (request) => new Promise((resolve) => new Exchange(request, limits, logger, resolve).begin(agent)),
-    close: () => agent.destroy(),
+    post: (request) => new Promise((resolve) => new Exchange(request, limits, logger, resolve).begin(connections)),
+    close: () => connections.close(),
   };
 }
 
 /** One request and its answer, as undici reports it. */
-class Exchange implements Dispatcher.DispatchHandler, Breakable {
+class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   readonly #request: PostRequest;
   readonly #maxBytes: number;
   readonly #logger: Logger;
   readonly #resolve: (outcome: PostOutcome) => void;
   #timer: NodeJS.Timeout | undefined;
+  #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #isOver = false;
+  isOver = false;
+  /** Whether the answer was read to its end. */
+  #isWhole = false;
   #status = 0;
   #retryAfter: string | undefined;
   #interim = 0;
@@ -96,27 +84,36 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable {
     this.#resolve = resolve;
   }
 
-  begin(agent: Dispatcher): void {
-    const { target, headers, body, timeoutMs, signal, watch } = this.#request;
+  get origin(): string {
+    return this.#request.target.origin;
+  }
+
+  begin(connections: Connections): void {
+    const { timeoutMs, signal, watch } = this.#request;
     if (signal?.aborted) {
       this.breakOff("it was called off");
       return;
     }
     this.#timer = setTimeout(Exchange.#onTimeout, timeoutMs, this);
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    signal?.addEventListener("abort", this, { once: true });
     if (watch !== undefined) watch.request = this;
-    const { origin, pathname, search } = target.url;
-    try {
-      agent.dispatch({ origin, path: pathname + search, method: "POST", headers, body }, this);
-    } catch (error) {
-      this.onResponseError(undefined, error as Error);
-    }
+    connections.send(this);
+  }
+
+  sendOn(connection: Connection): void {
+    const { target, headers, body } = this.#request;
+    this.#connection = connection;
+    connection.dispatch({ path: target.path, method: "POST", headers, body }, this);
+  }
+
+  refuse(error: Error): void {
+    this.onResponseError(undefined, error);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // It waited for a connection for so long that nobody wants it any more: nothing of it is sent.
-    if (this.#isOver) controller.abort(new Error("over"));
+    if (this.isOver) controller.abort(new Error("over"));
     else if (this.#request.isAllowed?.() === false) this.breakOff("it was called off");
   }
 
@@ -138,12 +135,12 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable {
   }
 
   onResponseEnd(): void {
-    this.#controller = undefined;
+    this.#isWhole = true;
     this.#answered();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     const forbidden = error instanceof ForbiddenTarget;
     // The address is in the log alone, where whoever runs the server looks for it.
     if (!forbidden) this.#logger.debug({ err: error, host: this.#request.target.host }, "a push notification failed");
@@ -161,20 +158,24 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable {
     exchange.breakOff(`${when} within ${exchange.#request.timeoutMs} ms`);
   }
 
-  readonly #onAbort = (): void => this.breakOff("it was called off");
+  /** Of the signal. */
+  handleEvent(): void {
+    this.breakOff("it was called off");
+  }
 
   breakOff(reason: string): void {
     this.#end({ kind: "failed", reason, forbidden: false });
   }
 
   #end(outcome: PostOutcome): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     clearTimeout(this.#timer);
-    this.#request.signal?.removeEventListener("abort", this.#onAbort);
+    this.#request.signal?.removeEventListener("abort", this);
     this.#resolve(outcome);
     // Where the answer is not complete its connection ends.
-    this.#controller?.abort(new Error("over"));
+    if (!this.#isWhole) this.#controller?.abort(new Error("over"));
+    this.#connection?.release(this.#isWhole);
   }
 }
 

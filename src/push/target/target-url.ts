@@ -4,6 +4,10 @@ import { plainName } from "./host-rules.js";
 /** Where a notification goes. */
 export interface Target {
   readonly url: URL;
+  /** That of the URL. */
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
   /** Protocol, host and port: what limits and failures of a host are counted by. */
   readonly host: string;
 }
@@ -33,7 +37,13 @@ export function readTarget(text: string, rules: UrlRules): Target | string {
   if (!URL.canParse(text)) return "is no absolute URL of https";
   const url = new URL(text);
   if (url.protocol !== "https:" && !rules.allowHttp) return "is not https";
-  return hostFault(url, authority) ?? portFault(url, rules) ?? { url, host: hostKey(url) };
+  return hostFault(url, authority) ?? portFault(url, rules) ?? targetOf(url);
+}
+
+/** The target that a URL is. */
+export function targetOf(url: URL): Target {
+  // Each look at a part of a URL makes a string, and many notifications go to one.
+  return { url, origin: url.origin, path: url.pathname + url.search, host: hostKey(url) };
 }
 
 function hostFault(url: URL, authority: string): string | undefined {

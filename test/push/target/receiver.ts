@@ -5,6 +5,7 @@ import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import { silentLogger } from "../../../src/core/log.js";
 import type { TargetOptions } from "../../../src/push/options.js";
 import { createPoster, type Poster, type PostOutcome, type PostRequest } from "../../../src/push/target/post.js";
+import { targetOf } from "../../../src/push/target/target-url.js";
 
 /** What a test opened, closed at its end. */
 export class World {
@@ -66,7 +67,7 @@ export const here = (port: number): TargetOptions => ({
 
 /** Sends one POST to a URL, which no guard has seen but that of the poster. */
 export function post(poster: Poster, url: string, request: Partial<PostRequest> = {}): Promise<PostOutcome> {
-  const target = { url: new URL(url), host: new URL(url).origin };
+  const target = targetOf(new URL(url));
   const headers = { "content-type": "application/a2a+json" };
   return poster.post({ target, headers, body: "{}", timeoutMs: 10_000, ...request });
 }
