@@ -17,6 +17,8 @@ export interface EntriesRequest {
   readonly owner: string;
   /** Only entries behind this position. */
   readonly after: number;
+  /** Position of the last entry, from who has found it by tenant and owner: the task is not looked up then. */
+  readonly last?: number | undefined;
 }
 
 /** What push notifications need of an engine: when there may be something to deliver, what it is, and whose it is. */
@@ -36,10 +38,10 @@ export interface EnginePushes {
   /** Says that something of a task may be due. */
   news(taskId: string): void;
   /**
-   * The stored entries of a task behind a position, in order, up to the end that its log has while they are read. It makes nothing
-   * of a task that is not in memory, and keeps nothing there. No entries of a task of another tenant or owner.
+   * The stored entries of a task behind a position, in order, page by page, up to the end that its log has while they are read. It makes
+   * nothing of a task that is not in memory, and keeps nothing there. No entries of a task of another tenant or owner.
    */
-  readEntries(request: EntriesRequest): AsyncIterable<LogEntry>;
+  readEntries(request: EntriesRequest): AsyncIterable<readonly LogEntry[]>;
 }
 
 /** What they are made of. */
@@ -85,17 +87,16 @@ export class Pushes implements EnginePushes {
     callAll(this.#listeners, taskId);
   }
 
-  async *readEntries(request: EntriesRequest): AsyncGenerator<LogEntry, void, undefined> {
+  async *readEntries(request: EntriesRequest): AsyncGenerator<readonly LogEntry[], void, undefined> {
     const { taskId } = request;
-    const last = await this.#lastOf(request);
+    const last = request.last ?? (await this.#lastOf(request));
     // What comes meanwhile may be read as well: whoever reads asks the store in the end.
     for (let position = request.after; position < last; ) {
       const entries = await this.#after(taskId, position);
-      if (entries.length === 0) return;
-      for (const entry of entries) {
-        yield entry;
-        position = entry.position;
-      }
+      const end = entries.at(-1);
+      if (end === undefined) return;
+      yield entries;
+      position = end.position;
     }
   }
 

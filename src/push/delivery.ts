@@ -98,12 +98,14 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
-  #headers: Record<string, string> | undefined;
+  #headers: string[] | undefined;
   #claim: number;
   #position: number;
   #progressed = false;
   #epoch: number;
   #lost = false;
+  /** Position of the last entry, as the claim says it, until the log was read so far. */
+  #last: number | undefined;
   #savedAt = performance.now();
   #saving = false;
   /** When the store last said that the claim holds. */
@@ -116,6 +118,7 @@ export class Delivery {
     this.key = { taskId: claimed.taskId, configId: claimed.configId };
     this.#claim = claimed.claim;
     this.#position = claimed.position;
+    this.#last = claimed.headPosition;
     this.#config = config;
     this.#target = target;
     this.#epoch = epoch;
@@ -162,16 +165,23 @@ export class Delivery {
     const { pushes, wanted, isEnding } = this.#parts;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
-    for await (const entry of pushes.readEntries({ taskId, tenant, owner, after: this.#position })) {
-      if (this.#lost) return { kind: "lost" };
-      if (isEnding()) return { kind: "later", ms: 0 };
-      if (wanted(entry)) {
-        if (performance.now() - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
-        const ending = await this.#send(entry);
-        if (ending !== undefined) return ending;
+    const last = this.#last;
+    this.#last = undefined;
+    for await (const page of pushes.readEntries({ taskId, tenant, owner, after: this.#position, last })) {
+      for (const entry of page) {
+        if (this.#lost) return { kind: "lost" };
+        if (isEnding()) return { kind: "later", ms: 0 };
+        if (wanted(entry)) {
+          const now = performance.now();
+          if (now - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
+          const waitMs = this.host.pace(now);
+          if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
+          const ending = await this.#send(entry);
+          if (ending !== undefined) return ending;
+        }
+        this.#position = entry.position;
+        this.#saveSoon();
       }
-      this.#position = entry.position;
-      this.#saveSoon();
     }
     return { kind: this.#lost ? "lost" : "done" };
   }
@@ -187,16 +197,17 @@ export class Delivery {
   }
 
   /** Sends the notification of an entry. @returns undefined when it was accepted */
-  async #send(entry: LogEntry): Promise<Ending | undefined> {
-    const { outgoing, outgoingTrials, smallBytes, isEnding } = this.#parts;
-    const waitMs = this.host.pace(performance.now());
-    if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
-    if (isEnding()) return { kind: "later", ms: 0 };
+  #send(entry: LogEntry): Promise<Ending | undefined> | Ending | undefined {
+    if (this.#parts.isEnding()) return { kind: "later", ms: 0 };
     const body = bodyOf(entry);
     if (body === undefined) return undefined;
     // Characters for bytes: counting those would cost as much as sending it.
+    return body.length <= this.#parts.smallBytes ? this.#sendBody(entry, body) : this.#sendLarge(entry, body);
+  }
+
+  async #sendLarge(entry: LogEntry, body: string): Promise<Ending | undefined> {
+    const { outgoing, outgoingTrials } = this.#parts;
     const bytes = body.length;
-    if (bytes <= smallBytes) return this.#sendBody(entry, body);
     const room = this.host.isProven ? outgoing : outgoingTrials;
     const free = room.acquire(bytes);
     try {
@@ -208,14 +219,12 @@ export class Delivery {
   }
 
   async #sendBody(entry: LogEntry, body: string): Promise<Ending | undefined> {
-    const headers = await this.#headersOf(entry, body);
-    if (!(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
-    if (this.#parts.isEnding()) return { kind: "later", ms: 0 };
-    return this.#post(headers, body);
-  }
-
-  async #post(headers: Record<string, string>, body: string): Promise<Ending | undefined> {
-    const { poster, limits, count, life, isEnding } = this.#parts;
+    const { poster, limits, life, isEnding } = this.#parts;
+    // No promise is waited for that is not needed: each takes as long as writing a header.
+    const made = this.#headersOf(entry, body);
+    const headers = made instanceof Promise ? await made : made;
+    if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
+    if (isEnding()) return { kind: "later", ms: 0 };
     const begin = performance.now();
     const { signal } = life;
     this.#askedAt = begin;
@@ -225,10 +234,19 @@ export class Delivery {
       headers,
       body,
       timeoutMs: limits.pushTimeoutMs,
-      ...(signal && { signal, isAllowed: () => life.isSure && !this.#lost }),
+      signal,
+      isAllowed: signal && this.#isAllowed,
     });
-    const now = performance.now();
     this.#askedAt = undefined;
+    return this.#answered(outcome, begin, signal);
+  }
+
+  /** Asked when there is a connection. */
+  readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
+
+  #answered(outcome: PostOutcome, begin: number, signal: AbortSignal | undefined): Ending | undefined {
+    const { count, life, isEnding } = this.#parts;
+    const now = performance.now();
     if (outcome.kind === "accepted") {
       count.sent++;
       this.#progressed = true;
@@ -262,22 +280,22 @@ export class Delivery {
     this.#parts.audit.record({ event, target: this.#target.host });
   }
 
-  async #headersOf(entry: LogEntry, body: string): Promise<Record<string, string>> {
+  /** Names and values by turns, as they are written. A promise where a thread signs. */
+  #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
     const { signer } = this.#parts;
-    this.#headers ??= { ...this.#parts.headers, ...headersFor(this.#config) };
+    this.#headers ??= Object.entries({ ...this.#parts.headers, ...headersFor(this.#config) }).flat();
     const { taskId, configId } = this.key;
-    const id = eventIdOf(this.key, entry.generation);
+    const { generation } = entry;
+    const headers = [...this.#headers, "parley-generation", `${generation}`];
+    const id = eventIdOf(this.key, generation);
     const time = Date.now();
-    const headers: Record<string, string> = {
-      ...this.#headers,
-      "parley-generation": `${entry.generation}`,
-      "webhook-id": id,
-      "webhook-timestamp": `${Math.floor(time / 1_000)}`,
-    };
-    if (signer === undefined) return headers;
+    if (signer === undefined) {
+      headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
+      return headers;
+    }
     const { url, token } = this.#config;
-    const event = { id, taskId, configId, generation: entry.generation, time, url, body, token };
-    return Object.assign(headers, await signer.headers(event));
+    const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token });
+    return signed instanceof Promise ? signed.then((more) => withHeaders(headers, more)) : withHeaders(headers, signed);
   }
 
   /**
@@ -286,7 +304,7 @@ export class Delivery {
    */
   async #isSure(): Promise<boolean> {
     const { pushes, life } = this.#parts;
-    while (!this.#lost && (!life.isSure || this.#epoch !== life.epoch || this.#isUnconfirmed)) {
+    while (!this.#lost && !this.#isSureNow) {
       try {
         if (!life.isSure) await pushes.beat();
         const { epoch } = life;
@@ -300,8 +318,10 @@ export class Delivery {
     return !this.#lost;
   }
 
-  get #isUnconfirmed(): boolean {
-    return performance.now() - this.#confirmedAt > CONFIRM_MS;
+  get #isSureNow(): boolean {
+    const { life } = this.#parts;
+    if (this.#lost || !life.isSure || this.#epoch !== life.epoch) return false;
+    return performance.now() - this.#confirmedAt <= CONFIRM_MS;
   }
 
   /** Records how far it is now and then, while it goes on. */
@@ -335,5 +355,10 @@ function headersFor({ token, authentication }: TaskPushNotificationConfig): Reco
     headers.authorization = credentials === "" ? scheme : `${scheme} ${credentials}`;
   }
   if (token !== "") headers["x-a2a-notification-token"] = token;
+  return headers;
+}
+
+function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {
+  for (const name in more) headers.push(name, more[name] as string);
   return headers;
 }

@@ -8,7 +8,7 @@ import { Delivery, type DeliveryParts, type Ending } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter } from "./event-filter.js";
 import { ForwardClock } from "./forward-clock.js";
-import type { Host } from "./host.js";
+import type { Admission, Host } from "./host.js";
 import { Hosts } from "./hosts.js";
 import { LifeWatch } from "./life-watch.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
@@ -260,17 +260,24 @@ export class Dispatcher {
   #admit(delivery: Delivery): void {
     const { host } = delivery;
     if (this.#ending) return this.#putOff(delivery, 0);
-    const { owner } = delivery.claimed;
+    const admission = this.#askFor(delivery, false);
+    if (admission === "go") this.#begin(delivery);
+    else if (admission === "wait") host.waiting.push(delivery);
+    else this.#putOff(delivery, admission.offMs);
+  }
+
+  #askFor({ host, claimed }: Delivery, isFirst: boolean): Admission {
     const { maxDeliveries } = this.#options.limits;
     // What waits for hosts that nobody knows yet has a part of the places as well.
     const canWait = this.#claimed.size - this.#working <= maxDeliveries / 4;
-    const room = { canTry: this.#trials.hasRoom(owner), canWait };
-    const admission = host.admit(performance.now(), room);
-    if (admission === "go") {
-      if (!host.isProven) delivery.endTrial = this.#trials.begin(owner);
-      void this.#run(delivery);
-    } else if (admission === "wait") host.waiting.push(delivery);
-    else this.#putOff(delivery, admission.offMs);
+    const room = { canTry: this.#trials.hasRoom(claimed.owner), canWait };
+    return host.admit(performance.now(), room, isFirst);
+  }
+
+  #begin(delivery: Delivery): void {
+    const { host, claimed } = delivery;
+    if (!host.isProven) delivery.endTrial = this.#trials.begin(claimed.owner);
+    void this.#run(delivery);
   }
 
   /** @returns undefined for one that cannot be read: it is put off, or counts as failed */
@@ -353,9 +360,16 @@ export class Dispatcher {
     for (const delivery of this.#claimed.values()) delivery.makeRoom(CROWDED_MS);
   }
 
-  /** Begins what waited for its host. */
+  /** Begins what waited for its host, as far as it may. */
   #next(host: Host<Delivery>): void {
-    for (const delivery of host.waiting.splice(0)) this.#admit(delivery);
+    const { waiting } = host;
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const admission = this.#askFor(next, true);
+      if (admission === "wait") return;
+      waiting.shift();
+      if (admission === "go") this.#begin(next);
+      else this.#putOff(next, admission.offMs);
+    }
   }
 
   #putOff(delivery: Delivery, offMs: number): void {

@@ -98,8 +98,9 @@ export class Host<T> {
   /**
    * Whether one more delivery may begin. One that does is at work until `leave`.
    * @param room whether there is some for one that tries a host that is not proven, and for one that waits for such a host
+   * @param isFirst whether it is the first one of those that wait
    */
-  admit(now: number, room: TrialRoom): Admission {
+  admit(now: number, room: TrialRoom, isFirst = false): Admission {
     const { maxDeliveries, maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isProven } = this;
@@ -110,7 +111,7 @@ export class Host<T> {
     }
     const mayWait =
       (isProven || (room.canWait && this.#working > 0)) &&
-      this.waiting.length < Math.max(maxDeliveriesPerHost, WAITING_SHARE * maxDeliveries);
+      (isFirst || this.waiting.length < Math.max(maxDeliveriesPerHost, WAITING_SHARE * maxDeliveries));
     return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 

@@ -144,6 +144,8 @@ export interface ClaimedDelivery extends PushConfigKey, StoredPushConfig {
   readonly tenant: string;
   readonly owner: string;
   readonly target: string;
+  /** Position of the last entry of its task when it was claimed. */
+  readonly headPosition: number;
   /** Failed tries since the last progress. */
   readonly attempts: number;
   /** When the first of them was, in milliseconds since the epoch. */

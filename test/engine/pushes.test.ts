@@ -24,7 +24,7 @@ function newsOf({ pushes }: { readonly pushes: EnginePushes }): string[] {
 
 async function read(bench: Bench, request: Partial<EntriesRequest> & { taskId: string }): Promise<LogEntry[]> {
   const entries: LogEntry[] = [];
-  for await (const entry of bench.engine.pushes.readEntries({ ...scope, after: 0, ...request })) entries.push(entry);
+  for await (const page of bench.engine.pushes.readEntries({ ...scope, after: 0, ...request })) entries.push(...page);
   return entries;
 }
 

@@ -130,12 +130,11 @@ export class Rig {
       },
       async *readEntries({ taskId, after }) {
         for (let position = after; ; ) {
-          const read = await store.read({ taskId, after: position, limit: 16 });
-          if (read.length === 0) return;
-          for (const entry of read.map(decodeEntry)) {
-            yield entry;
-            position = entry.position;
-          }
+          const entries = (await store.read({ taskId, after: position, limit: 16 })).map(decodeEntry);
+          const end = entries.at(-1);
+          if (end === undefined) return;
+          yield entries;
+          position = end.position;
         }
       },
     };

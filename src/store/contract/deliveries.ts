@@ -42,7 +42,7 @@ function becomingDue(contract: StoreContract): void {
     const { claim: number, ...claimed } = await claimOne(store, { now: 7_000 });
     expect(claimed).toEqual({
       ...{ taskId: "a", configId: "x", ...OWNER, target: "target" },
-      ...{ bytes: bytesOf("config"), position: 3, attempts: 0, failingSince: undefined },
+      ...{ bytes: bytesOf("config"), position: 3, headPosition: 4, attempts: 0, failingSince: undefined },
     });
     expect(number).toEqual(expect.any(Number));
   });

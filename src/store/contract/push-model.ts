@@ -320,7 +320,8 @@ async function claim(
     const { taskId, configId, target, position, attempts, failingSince } = config;
     const { tenant } = model;
     const { bytes, claim: number, owner, ...rest } = one;
-    expect(rest).toEqual({ taskId, configId, target, position, attempts, failingSince, tenant });
+    const headPosition = model.heads.get(taskId)?.position;
+    expect(rest).toEqual({ taskId, configId, target, position, headPosition, attempts, failingSince, tenant });
     Object.assign(config, { holder, claim: number });
     model.claims.unshift({ ...one, holder });
   }

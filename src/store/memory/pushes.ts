@@ -260,9 +260,9 @@ function compareKeys(a: PushConfigKey, b: PushConfigKey): number {
 
 function toClaimed(config: PushConfig): ClaimedDelivery {
   const { task, target, claim, delivery } = config;
-  const { tenant, owner } = task.head;
+  const { tenant, owner, position: headPosition } = task.head;
   const { attempts, failingSince } = delivery;
-  return { ...keyOf(config), ...toStored(config), tenant, owner, target, attempts, failingSince, claim };
+  return { ...keyOf(config), ...toStored(config), tenant, owner, target, headPosition, attempts, failingSince, claim };
 }
 
 function toDead(config: PushConfig): DeadDelivery {

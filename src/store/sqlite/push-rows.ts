@@ -84,8 +84,9 @@ function toTask([taskId, tenant, owner, position, finishedAt, pushed]: TaskColum
 }
 
 /** Columns of what is claimed, before the parameters of whoever asks. */
-export const CLAIMED_COLUMNS =
-  "p.id, p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, p.attempts, p.failing_since, p.bytes";
+export const CLAIMED_COLUMNS: string =
+  "p.id, p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, p.attempts, " +
+  "p.failing_since, p.bytes";
 
 /** A configuration that is claimed, as an array. */
 export type ClaimedRow = [
@@ -96,6 +97,7 @@ export type ClaimedRow = [
   owner: string,
   target: string,
   position: number,
+  headPosition: number,
   attempts: number,
   failingSince: number | null,
   bytes: Uint8Array,
@@ -103,7 +105,7 @@ export type ClaimedRow = [
 
 /** What a row that was claimed stands for. */
 export function toClaimed(row: ClaimedRow, claim: number): ClaimedDelivery {
-  const [, taskId, configId, tenant, owner, target, position, attempts, failingSince, bytes] = row;
+  const [, taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, bytes] = row;
   return {
     taskId,
     configId,
@@ -111,6 +113,7 @@ export function toClaimed(row: ClaimedRow, claim: number): ClaimedDelivery {
     owner,
     target,
     position,
+    headPosition,
     attempts,
     failingSince: failingSince ?? undefined,
     claim,
