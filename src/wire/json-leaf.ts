@@ -9,6 +9,8 @@ export interface Leaf {
   readonly read: (json: unknown) => unknown;
   /** What would have fitted, for the violation: `must be a string`. */
   readonly expectation: string;
+  /** What a tolerant reader takes a string for that does not fit. Left out: it refuses it as well. */
+  readonly tolerate?: (text: string) => unknown;
 }
 
 /** The leaf of a field (or of its items, when it is a list or a map); undefined when the field holds more than that. */
@@ -24,11 +26,15 @@ export function leafOf(field: DescField): Leaf | undefined {
 export const timestampLeaf: Leaf = {
   read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
   expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
+  // One without a zone is meant to be UTC; what is no timestamp at all is as good as none.
+  tolerate: (text) => parseTimestamp(`${text}Z`),
 };
 
 const text: Leaf = {
   read: (json) => (typeof json === "string" && isUnicode(json) ? json : undefined),
   expectation: "must be a string of Unicode characters",
+  // Half a surrogate pair: the other half is in the next piece of the text.
+  tolerate: (half) => half,
 };
 
 const boolean: Leaf = {
@@ -76,6 +82,8 @@ function enumLeaf(desc: DescEnum): Leaf {
   return {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
     expectation: `must be one of ${namesOf(desc).join(", ")}`,
+    // A name of a later contract: not specified, as far as this one goes.
+    tolerate: () => 0,
   };
 }
 

@@ -8,7 +8,6 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { REQUEST_LEVELS } from "../core/nesting.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import { isJsonObject, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
@@ -43,6 +42,22 @@ export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown
 }
 
 /**
+ * The same reader for what another program answers, which may be newer than this contract, or less careful: names of enums that are
+ * not known stand for "not specified", halves of surrogate pairs are kept, and of a field that comes twice the one in lowerCamelCase counts.
+ *
+ * @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, up to 100, with its path.
+ */
+export function answerReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
+  const read = collectingReader(desc);
+  return (json) => {
+    const at = new Violations("answer");
+    const message = read(json, at);
+    at.throwIfNoAnswer();
+    return message as MessageShape<Desc>;
+  };
+}
+
+/**
  * The same reader for input that has other parts as well: it adds its violations to those that are collected already.
  * A message that is returned although there are some lacks the fields that they name.
  */
@@ -64,7 +79,7 @@ function readerOf(desc: DescMessage): Read {
   const blank = blankOf(desc);
   const read: Read = (json, at) => {
     if (!isJsonObject(json)) return at.add("must be an object");
-    if (at.depth >= REQUEST_LEVELS) return at.add("is nested too deep");
+    if (at.depth >= at.levels) return at.add("is nested too deep");
     const message = blank();
     at.depth++;
     for (const name of Object.keys(json)) members.get(name)?.(message, json[name], at, json);
@@ -105,9 +120,8 @@ function freshValue(member: DescField | DescOneof): (() => unknown) | undefined 
 /** The member under its name in the proto. The two names of a field are the same member, which may come only once. */
 function unlessTwice(field: DescField, member: Member): Member {
   return (message, json, at, object) => {
-    if (Object.hasOwn(object, field.jsonName))
-      at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
-    else member(message, json, at, object);
+    if (!Object.hasOwn(object, field.jsonName)) member(message, json, at, object);
+    else if (!at.isTolerant) at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
   };
 }
 
@@ -128,9 +142,12 @@ function memberOf(field: DescField): Member {
   const onlyOne = `cannot be set together with another one of ${oneof.fields.map((each) => each.jsonName).join(", ")}`;
   return (message, json, at) => {
     if (json === null && !takesNull) return;
+    const isFirst = (message[choice] as { case?: string }).case === undefined;
+    // Writers that list all fields have null for those that are not set.
+    if (!isFirst && json === null && at.isTolerant) return;
     at.enter(jsonName);
     const value = read(json, at);
-    if ((message[choice] as { case?: string }).case !== undefined) at.add(onlyOne);
+    if (!isFirst && !at.isTolerant) at.add(onlyOne);
     at.leave();
     if (value !== undefined) message[choice] = { case: localName, value };
   };
@@ -157,7 +174,12 @@ function itemReader(field: DescField): Read {
 }
 
 function leafReader(leaf: Leaf): Read {
-  return (json, at) => leaf.read(json) ?? at.add(leaf.expectation);
+  const { read, tolerate, expectation } = leaf;
+  return (json, at) => read(json) ?? misfit(json, at, tolerate, expectation);
+}
+
+function misfit(json: unknown, at: Violations, tolerate: Leaf["tolerate"], expectation: string): unknown {
+  return at.isTolerant && tolerate !== undefined && typeof json === "string" ? tolerate(json) : at.add(expectation);
 }
 
 function listReader(read: Read): Read {

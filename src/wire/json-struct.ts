@@ -8,7 +8,6 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { REQUEST_LEVELS } from "../core/nesting.js";
 import { isUnicode } from "./json-leaf.js";
 import type { Violations } from "./violations.js";
 
@@ -55,7 +54,7 @@ function isSound(json: unknown, at: Violations): boolean {
 function check(json: unknown, at: Violations, depth: number): void {
   switch (typeof json) {
     case "string":
-      if (!isUnicode(json)) at.add("must consist of Unicode characters");
+      if (!isUnicode(json) && !at.isTolerant) at.add("must consist of Unicode characters");
       return;
     case "number":
       if (!Number.isFinite(json)) at.add("must be a finite number");
@@ -71,7 +70,7 @@ function check(json: unknown, at: Violations, depth: number): void {
 }
 
 function checkInside(json: object, at: Violations, depth: number): void {
-  if (depth >= REQUEST_LEVELS) {
+  if (depth >= at.levels) {
     at.add("is nested too deep");
     return;
   }
@@ -86,7 +85,7 @@ function checkInside(json: object, at: Violations, depth: number): void {
   const members = json as Record<string, unknown>;
   for (const name of Object.keys(members)) {
     at.enter(name);
-    if (!isUnicode(name)) at.add("must have a name of Unicode characters");
+    if (!isUnicode(name) && !at.isTolerant) at.add("must have a name of Unicode characters");
     check(members[name], at, depth + 1);
     at.leave();
   }
