@@ -1,0 +1,58 @@
+/** What codes of Node.js, OpenSSL and undici mean. Their own messages have addresses in them. */
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was closed before the answer was complete",
+  EPIPE: "the connection was closed before the answer was complete",
+  UND_ERR_SOCKET: "the connection was closed before the answer was complete",
+  ETIMEDOUT: "no connection could be made in time",
+  UND_ERR_CONNECT_TIMEOUT: "no connection could be made in time",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the host cannot be reached",
+  EADDRNOTAVAIL: "the host cannot be reached",
+  ENOTFOUND: "there is no host of this name",
+  EAI_AGAIN: "the name of the host cannot be looked up",
+  UND_ERR_HEADERS_OVERFLOW: "the headers of the answer are too large",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is not as long as it says",
+  UND_ERR_INVALID_ARG: "the request cannot be written",
+  UND_ERR_NOT_SUPPORTED: "the request cannot be written",
+  UND_ERR_ABORTED: "it was called off",
+  CERT_HAS_EXPIRED: "the certificate of the host has expired",
+  CERT_NOT_YET_VALID: "the certificate of the host is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate of the host is not trusted",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate of the host is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT: "the certificate of the host is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate of the host is not trusted",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate of the host is not trusted",
+};
+
+/** Why a request failed, in a sentence without addresses and secrets, by the code and name of the error that a library gave. */
+export function socketFailure(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (name === "HTTPParserError") return "the answer is not HTTP/1.1";
+  if (typeof code !== "string") return "the request failed";
+  if (isTlsFailure(code)) return "TLS could not be agreed on";
+  return sentences[code] ?? (/^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed");
+}
+
+/** Failures before there was a connection, at which nothing of a request has left. */
+const unconnected =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|E(?:HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+const untrusted = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
+
+/** Whether an error, or one that it has as its cause, says that there never was a connection. */
+export function isUnconnected(error: unknown): boolean {
+  for (let each = error, depth = 0; typeof each === "object" && each !== null && depth < 8; depth++) {
+    const { code, syscall, cause } = each as { code?: unknown; syscall?: unknown; cause?: unknown };
+    if (typeof code === "string") {
+      if (unconnected.test(code) || untrusted.test(code) || isTlsFailure(code)) return true;
+      if (code === "ETIMEDOUT" && syscall === "connect") return true;
+    }
+    each = cause;
+  }
+  return false;
+}
+
+function isTlsFailure(code: string): boolean {
+  return code.startsWith("ERR_SSL_") || code === "EPROTO";
+}
