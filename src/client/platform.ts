@@ -1,18 +1,21 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 
-/** One HTTP request, as the transports of JSON-RPC and HTTP+JSON, the card and the tokens need it. */
+/** One HTTP request, as the transports over HTTP, the card and the tokens need it. */
 export interface HttpAsk {
   readonly url: string;
   /** In upper case. */
   readonly method: string;
   readonly headers: Headers;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal;
 }
 
 /** Its answer. Exactly one of `text`, `chunks` and `cancel` is called. */
 export interface HttpAnswer {
   readonly status: number;
+  /** The value of `Content-Type`, or empty. */
+  readonly contentType: string;
+  /** Made when they are first asked for. */
   readonly headers: Headers;
   /** The whole body. @throws A2AError with reason INVALID_AGENT_RESPONSE when it has more than `maxBytes` bytes */
   text(maxBytes: number): Promise<string>;
@@ -37,6 +40,7 @@ export interface TransportSettings {
 
 /** What differs between Node.js and everywhere else. One for each client; it holds the connections. */
 export interface Platform {
+  /** What JSON-RPC, HTTP+JSON, Connect and gRPC-Web are made of (`transport/`). */
   readonly http: HttpClient;
   readonly connect: (settings: TransportSettings) => Transport;
   readonly grpcWeb: (settings: TransportSettings) => Transport;
@@ -61,4 +65,9 @@ export interface PlatformOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** Node.js alone. */
   readonly tls?: ClientTls;
+  /**
+   * Node.js alone: whether addresses of gRPC without a scheme (`host:port`) are called without TLS. Default: those of this machine
+   * are, and no others.
+   */
+  readonly plaintextGrpc?: boolean;
 }

@@ -1,0 +1,90 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import buildConnector from "undici/lib/core/connect.js";
+import Agent from "undici/lib/dispatcher/agent.js";
+import Pool from "undici/lib/dispatcher/pool.js";
+import { A2AError } from "../../core/error.js";
+import { connectErrorOf } from "../errors.js";
+import type { ClientTls, Platform, PlatformOptions, TransportSettings } from "../platform.js";
+import { connectTransport, grpcWebTransport } from "../transport/connect.js";
+import { grpcUrl } from "./grpc-url.js";
+import { undiciClient } from "./http.js";
+
+/** How long it may take to have a connection (look-up, TCP and TLS), in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** How long one address of several is tried before the next one, in milliseconds. */
+const ATTEMPT_MS = 1_000;
+
+/** A connection that nothing is sent on is closed after so long, in milliseconds, which is less than most servers wait. */
+const IDLE_MS = 4_000;
+
+/** The headers of one answer, in bytes. */
+const MAX_HEADERS = 64 * 1024;
+
+/** A connection of gRPC is asked whether it is alive when nothing came for so long while calls are open, in milliseconds. */
+const PING_MS = 30_000;
+
+/** What Node.js is: connections of undici for all that is HTTP/1.1, one connection of HTTP/2 to each server of gRPC. */
+export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}): Platform {
+  const secure = tlsOf(tls);
+  const agent = new Agent({
+    connect: buildConnector({
+      ...secure,
+      timeout: CONNECT_MS,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+      allowH2: false,
+    }),
+    factory: (origin, settings) => new Pool(origin, settings),
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: IDLE_MS,
+    maxHeaderSize: MAX_HEADERS,
+    // The caller's deadline is the limit: an agent may take its time, and a stream may be silent.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const http = undiciClient(agent);
+  const sessions = new Map<string, Http2SessionManager>();
+  let isClosed = false;
+  const unlessClosed: Interceptor = (next) => (request) => {
+    if (isClosed) throw connectErrorOf(new A2AError("UNAVAILABLE", "The client is closed."));
+    return next(request);
+  };
+  const sessionOf = (url: string): Http2SessionManager => {
+    const { origin } = new URL(url);
+    let session = sessions.get(origin);
+    if (session === undefined) {
+      session = new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, secure);
+      sessions.set(origin, session);
+    }
+    return session;
+  };
+  return {
+    http,
+    connect: (settings) => connectTransport(settings, http),
+    grpcWeb: (settings) => grpcWebTransport(settings, http),
+    grpc: ({ url, interceptors, maxAnswerBytes }: TransportSettings) => {
+      const baseUrl = grpcUrl(url, plaintextGrpc);
+      return createGrpcTransport({
+        baseUrl,
+        interceptors: [...interceptors, unlessClosed],
+        sessionManager: sessionOf(baseUrl),
+        readMaxBytes: maxAnswerBytes,
+        acceptCompression: [],
+      });
+    },
+    close: async () => {
+      isClosed = true;
+      for (const session of sessions.values()) session.abort();
+      sessions.clear();
+      await agent.destroy();
+    },
+  };
+}
+
+/** What `node:tls` is told. Certificates are always verified, whatever the environment says. */
+function tlsOf({ ca, cert, key }: ClientTls): Record<string, unknown> {
+  const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized: true };
+}

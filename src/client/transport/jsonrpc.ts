@@ -1,0 +1,85 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { Transport } from "@connectrpc/connect";
+import { v1 } from "../../version/v1.js";
+import { answerReader } from "../../wire/json-reader.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import {
+  type AnswerHead,
+  badAnswer,
+  errorOfAnswer,
+  errorOfBody,
+  errorOfHead,
+  errorOfRpc,
+  isSuccess,
+  parsed,
+} from "../answer-errors.js";
+import type { HttpClient, TransportSettings } from "../platform.js";
+import { type HttpMethod, httpTransport, type Written } from "./http.js";
+
+/**
+ * JSON-RPC 2.0 (specification 9) as a transport of Connect, for `createClient(A2AService, …)`. Its methods are those that the version's
+ * table has.
+ */
+export function jsonRpcTransport(settings: TransportSettings, http: HttpClient): Transport {
+  return httpTransport(settings, http, methodsOf());
+}
+
+/** Each transport counts its own requests. Codecs are made when a method is first called. */
+function methodsOf(): (method: DescMethod) => HttpMethod | undefined {
+  const table = new Map(v1.jsonRpc.methods.map(({ name, desc }) => [desc.name, { name, desc }]));
+  const made = new Map<string, HttpMethod>();
+  let count = 0;
+  const nextId = (): number => ++count;
+  return ({ name, parent }) => {
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const row = parent.typeName === v1.grpc.typeName ? table.get(name) : undefined;
+    if (row === undefined) return undefined;
+    const method = methodOf(row.name, row.desc, nextId);
+    made.set(name, method);
+    return method;
+  };
+}
+
+function methodOf(name: string, desc: DescMethod, nextId: () => number): HttpMethod {
+  const writeParams = jsonWriter(desc.input);
+  const readResult = answerReader(desc.output);
+  const isEmpty = desc.output.typeName === EmptySchema.typeName;
+  const middle = `,"method":${JSON.stringify(name)},"params":`;
+  const read = (text: string, { id }: Written, head: AnswerHead): Message => {
+    const json = parsed(text);
+    // What servers answer that have nothing to say, with 204 or without (specification 3.1.10 leaves it to them).
+    if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
+    const result = resultOf(json, text, id, head);
+    return isEmpty && result === null ? create(desc.output) : readResult(result);
+  };
+  return {
+    verb: "POST",
+    hasBody: true,
+    write: (request, url) => {
+      const id = nextId();
+      return { url, id, body: `{"jsonrpc":"2.0","id":${id}${middle}${writeParams(request)}}` };
+    },
+    read,
+    readEvent: read,
+  };
+}
+
+/** The result of a response object (JSON-RPC 2.0, section 5). The status of HTTP does not count where there is one. */
+function resultOf(json: unknown, text: string, id: number, head: AnswerHead): unknown {
+  if (!isJsonObject(json)) throw errorOfHead(head, text);
+  const { error, result } = json;
+  if (error !== undefined && error !== null)
+    throw errorOfRpc(error, head) ?? errorOfBody(json, head) ?? errorOfHead(head, text);
+  if (result === undefined) {
+    if (isSuccess(head.status) && json.jsonrpc !== undefined)
+      throw badAnswer("The answer has neither a result nor an error.");
+    throw errorOfAnswer(text, head);
+  }
+  if (json.id !== id && json.id !== `${id}`) {
+    throw badAnswer(`The answer is to the request ${String(JSON.stringify(json.id)).slice(0, 100)}, not to ${id}.`);
+  }
+  return result;
+}

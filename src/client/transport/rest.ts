@@ -1,0 +1,123 @@
+import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { Transport } from "@connectrpc/connect";
+import type { Endpoint } from "../../version/rest.js";
+import { v1 } from "../../version/v1.js";
+import { accessTo } from "../../wire/field-access.js";
+import { answerReader } from "../../wire/json-reader.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { expandPath } from "../../wire/path-template.js";
+import { queryWriter } from "../../wire/query.js";
+import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
+import type { HttpClient, TransportSettings } from "../platform.js";
+import { type HttpMethod, httpTransport } from "./http.js";
+
+/**
+ * HTTP+JSON (specification 11) as a transport of Connect, for `createClient(A2AService, …)`. Its paths are those of the version's
+ * table: the one with the tenant where the request has one.
+ */
+export function restTransport(settings: TransportSettings, http: HttpClient): Transport {
+  return httpTransport(settings, http, methodsOf());
+}
+
+/** Codecs are made when a method is first called. */
+function methodsOf(): (method: DescMethod) => HttpMethod | undefined {
+  const made = new Map<string, HttpMethod | undefined>();
+  return ({ name, parent }) => {
+    if (parent.typeName !== v1.grpc.typeName) return undefined;
+    if (!made.has(name))
+      made.set(name, methodOf(v1.rest.endpoints.filter((endpoint) => endpoint.method.name === name)));
+    return made.get(name);
+  };
+}
+
+/** The way by the verb that comes first in the table; the next verb, where there is one, for servers that do not know it. */
+function methodOf(endpoints: readonly Endpoint[]): HttpMethod | undefined {
+  const [first] = endpoints;
+  if (first === undefined) return undefined;
+  const { verb, hasBody, method } = first;
+  const same = endpoints.filter((endpoint) => endpoint.verb === verb && endpoint.hasBody === hasBody);
+  const otherwise = methodOf(endpoints.filter((endpoint) => !same.includes(endpoint)));
+  // The one with the tenant comes first.
+  const ways = same.map(wayOf).sort((a, b) => b.fields.length - a.fields.length);
+  const writeBody = jsonWriter(method.input);
+  const writeQuery = queryWriter(method.input);
+  return {
+    verb,
+    hasBody,
+    write: (request, url) => {
+      const way = ways.find((each) => each.fits(request)) ?? (ways.at(-1) as Way);
+      const query = hasBody ? "" : writeQuery(request, way.fields);
+      return { url: joined(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
+    },
+    ...readersOf(method),
+    ...(otherwise === undefined ? {} : { otherwise }),
+  };
+}
+
+function readersOf({ output }: DescMethod): Pick<HttpMethod, "read" | "readEvent"> {
+  const readAnswer = answerReader(output);
+  const isEmpty = output.typeName === EmptySchema.typeName;
+  const read = (text: string, _: unknown, head: AnswerHead): Message => {
+    if (!isSuccess(head.status)) throw errorOfAnswer(text, head);
+    if (isEmpty && (text === "" || text === "null")) return create(output);
+    const json = parsed(text);
+    if (!isJsonObject(json)) throw errorOfHead(head, text);
+    // No message of the contract has a member of this name. It ends a stream that has begun, whatever its status says.
+    if (json.error !== undefined && json.error !== null) throw errorOfBody(json, head) ?? errorOfHead(head, text);
+    return readAnswer(json);
+  };
+  return { read, readEvent: read };
+}
+
+/** One of the paths to a method. */
+interface Way {
+  readonly fields: readonly DescField[];
+  /** Whether a request has something for each of its variables. */
+  fits(request: Message): boolean;
+  path(request: Message): string;
+}
+
+/** Paths that a first segment could be taken for: a tenant of such a name is told in the query or the body. */
+const literals: ReadonlySet<string> = new Set(
+  v1.rest.endpoints.flatMap(({ template: { segments, customVerb } }) => {
+    const [first] = segments;
+    if (first === undefined || !("literal" in first)) return [];
+    return customVerb === "" ? [first.literal] : [first.literal, `${first.literal}:${customVerb}`];
+  }),
+);
+
+function wayOf({ template, fields }: Endpoint): Way {
+  const names = fields.map(({ name }) => name);
+  const gets = fields.map((field) => accessTo(field).get);
+  const [first] = template.segments;
+  const beginsWithVariable = first !== undefined && "variable" in first;
+  return {
+    fields,
+    fits: (request) => {
+      for (const [i, get] of gets.entries()) {
+        const value = get(request);
+        if (value === undefined) return false;
+        // Many servers and proxies take an encoded slash for one that parts segments.
+        if (i === 0 && beginsWithVariable && (literals.has(`${value}`) || `${value}`.includes("/"))) return false;
+      }
+      return !beginsWithVariable || gets.length > 0;
+    },
+    path: (request) => {
+      const values: Record<string, string> = {};
+      for (const [i, get] of gets.entries()) values[names[i] as string] = `${get(request) ?? ""}`;
+      return expandPath(template, values);
+    },
+  };
+}
+
+/** The path goes behind that of the interface, in front of its query; credentials may be in that. */
+function joined(url: string, path: string, query: string): string {
+  const mark = url.indexOf("?");
+  const base = mark < 0 ? url : url.slice(0, mark);
+  const root = base.endsWith("/") ? base.slice(0, -1) : base;
+  const rest = mark < 0 ? "" : url.slice(mark + 1);
+  const all = query === "" ? rest : rest === "" ? query : `${query}&${rest}`;
+  return all === "" ? root + path : `${root}${path}?${all}`;
+}

@@ -1,0 +1,85 @@
+import { A2AError } from "../../core/error.js";
+import { clientError } from "../errors.js";
+import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
+
+/** What a redirect that is not followed looks like to a page: it is not told where it leads to. */
+const HIDDEN_REDIRECT = 302;
+
+/** Asks by fetch. */
+export function fetchClient(fetch: typeof globalThis.fetch, closed: AbortSignal): HttpClient {
+  return async ({ url, method, headers, body, signal }: HttpAsk) => {
+    closed.throwIfAborted();
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort((signal?.aborted ? signal : closed).reason);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    closed.addEventListener("abort", onAbort, { once: true });
+    const release = (): void => {
+      signal?.removeEventListener("abort", onAbort);
+      closed.removeEventListener("abort", onAbort);
+    };
+    try {
+      const request = { method, headers, redirect: "manual", cache: "no-store", signal: controller.signal } as const;
+      const response = await fetch(url, body === undefined ? request : { ...request, body });
+      return new FetchAnswer(response, controller, release);
+    } catch (error) {
+      release();
+      throw controller.signal.aborted ? controller.signal.reason : clientError(error);
+    }
+  };
+}
+
+class FetchAnswer implements HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly headers: Headers;
+  readonly #response: Response;
+  readonly #controller: AbortController;
+  readonly #release: () => void;
+
+  constructor(response: Response, controller: AbortController, release: () => void) {
+    this.status = response.type === "opaqueredirect" ? HIDDEN_REDIRECT : response.status;
+    this.headers = response.headers;
+    this.contentType = response.headers.get("content-type") ?? "";
+    this.#response = response;
+    this.#controller = controller;
+    this.#release = release;
+  }
+
+  async text(maxBytes: number): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = "";
+    let bytes = 0;
+    for await (const chunk of this.chunks()) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer has more than ${maxBytes} bytes.`);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    // Not every runtime can iterate a stream, and none of them waits with its end until the connection is closed.
+    const reader = this.#response.body?.getReader();
+    let isWhole = false;
+    try {
+      while (reader !== undefined) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        yield value;
+      }
+      isWhole = true;
+    } catch (error) {
+      isWhole = true;
+      throw this.#controller.signal.aborted ? this.#controller.signal.reason : clientError(error);
+    } finally {
+      if (!isWhole) this.cancel();
+      this.#release();
+    }
+  }
+
+  cancel(): void {
+    this.#release();
+    this.#controller.abort(new A2AError("CANCELLED", "Nobody wants the answer any more."));
+  }
+}
