@@ -14,6 +14,7 @@ export const fetchHttp: HttpClient = async ({ url, method, headers, body, signal
   });
   const answer: HttpAnswer = {
     status: response.status,
+    contentType: response.headers.get("content-type") ?? "",
     headers: response.headers,
     text: async (maxBytes) => {
       let text = "";
