@@ -1,0 +1,46 @@
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import type { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+/** What every call may say. */
+export interface CallOptions {
+  /** Ends the call; what it has brought about at the agent goes on. */
+  readonly signal?: AbortSignal;
+  /** For how long all of the call may take, retries and waits included, in milliseconds. Default: no limit but those of the client. */
+  readonly timeoutMs?: number;
+  /** Service parameters beside those that the client sends by itself (specification 3.2.6). */
+  readonly headers?: Headers | Readonly<Record<string, string>>;
+}
+
+/** What a send may say (specification 3.2.2). */
+export interface SendOptions extends CallOptions {
+  /** Media types that are accepted in the answer. Default: any. */
+  readonly acceptedOutputModes?: readonly string[];
+  /** At most so many messages of the task's history in the answer; 0 for none. Default: all. */
+  readonly historyLength?: number;
+  /** Metadata of the request. That of the message is a field of the message. */
+  readonly metadata?: JsonObject;
+  /** Where the agent reports what becomes of the task. */
+  readonly pushNotification?: MessageInitShape<typeof TaskPushNotificationConfigSchema>;
+  /**
+   * Names this send, so that it can be repeated and is one: 1 to 256 characters, a new one for each message. Default: one is made
+   * where the agent declares that it keeps this promise.
+   */
+  readonly idempotencyKey?: string;
+}
+
+/** What following a task may say. */
+export interface FollowOptions extends CallOptions {
+  /**
+   * A connection on which no event has come for so long counts as cut, in milliseconds, and another one is made. Signs of life below
+   * the events do not count, so choose more than the agent is silent for. Default: never.
+   */
+  readonly stallMs?: number;
+  /** The largest task that is folded, in bytes as JSON. Default 256 MiB. */
+  readonly maxTaskBytes?: number;
+}
+
+/** What a send whose answer is streamed may say. */
+export interface StreamOptions extends SendOptions, FollowOptions {}
+
+/** The default of `maxTaskBytes`. */
+export const MAX_FOLDED_BYTES: number = 256 * 1024 * 1024;

@@ -1,0 +1,281 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type SendMessageRequest,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError, toA2AError } from "../core/error.js";
+import { newId } from "../core/ids.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../wire/extension-names.js";
+import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
+import { Attempt } from "./attempt.js";
+import type { StreamOptions } from "./call-options.js";
+import type { ClientCore } from "./client.js";
+import { isCut, isUnconnected, unknownArrival } from "./cut.js";
+import { ClientFold, generationIn } from "./fold.js";
+import { Lifetime } from "./lifetime.js";
+import { Retries } from "./retries.js";
+import type { Update } from "./update.js";
+
+/** What begins it: a message to be sent, or a task that is there. */
+export interface Beginning {
+  readonly request?: SendMessageRequest;
+  readonly taskId?: string;
+  /** What the caller knows of the task already. */
+  readonly known?: Task | undefined;
+}
+
+/** A server gets so long to end a stream whose task is over, in milliseconds. */
+const END_MS = 1_000;
+
+/** What a connection's end leads to: the end of all, another connection, one look at the task, or looks from now on. */
+type Next = "over" | "again" | "look" | "poll";
+
+/** Looks at a task that is to be read as it has ended, at most: some servers store an event after they have told it. */
+const LAST_LOOKS = 5;
+
+/**
+ * Follows one task until it is over or waits for its client, over as many connections as that takes. After a cut it goes on exactly
+ * where it stopped where the server has exact resume, and else with a snapshot, which replaces what was folded. It holds one
+ * event at a time: the next one is read when the consumer asks.
+ */
+export class Following {
+  readonly #core: ClientCore;
+  readonly #options: StreamOptions;
+  readonly #fold: ClientFold;
+  readonly #life: Lifetime;
+  readonly #retries: Retries;
+  readonly #request: SendMessageRequest | undefined;
+  readonly #key: string | undefined;
+  #taskId: string;
+  /** The message is on its way: nothing has come back yet. */
+  #isSending: boolean;
+  #isAnswered = false;
+  /** Nothing has come on the open connection. */
+  #isFresh = true;
+  /** The generation that the open connection was asked to go on after. */
+  #after: number | undefined;
+  /** Something happened before our eyes: if the task waits for its client now, a turn has come to its end. */
+  #hasMoved = false;
+  /** Something may have been missed, or come twice, that no event will set right. */
+  #isInexact = false;
+  /** Credentials that have run out in the middle of a stream were given up once since the last event. */
+  #hasReauthenticated = true;
+
+  constructor(core: ClientCore, options: StreamOptions, { request, taskId, known }: Beginning) {
+    this.#core = core;
+    this.#options = options;
+    this.#request = request;
+    this.#isSending = request !== undefined;
+    this.#taskId = taskId ?? "";
+    this.#key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
+    this.#fold = new ClientFold(options.maxTaskBytes, known);
+    this.#life = new Lifetime(options);
+    this.#retries = new Retries(core.backoff, this.#life);
+  }
+
+  /** @throws A2AError */
+  async *updates(): AsyncGenerator<Update, void, undefined> {
+    try {
+      let next: Next = "again";
+      if (!this.#core.canStream) {
+        if (this.#request !== undefined) yield await this.#sent(this.#request);
+        next = this.#isOver ? "over" : "poll";
+      }
+      while (next === "again") {
+        this.#life.check();
+        next = await this.#ended(yield* this.#connection());
+        if (next === "look") next = yield* this.#look();
+      }
+      if (next === "poll") yield* this.#poll();
+      if (this.#isInexact || this.#fold.hasGap) yield* this.#lastLook();
+    } finally {
+      this.#life.end();
+    }
+  }
+
+  /** What comes on one connection; returns why it ended, or undefined where the server ended it properly. */
+  async *#connection(): AsyncGenerator<Update, A2AError | undefined, undefined> {
+    const attempt = new Attempt(this.#life, this.#options.stallMs);
+    let iterator: AsyncIterator<StreamResponse> | undefined;
+    try {
+      iterator = this.#open(attempt.signal)[Symbol.asyncIterator]();
+      for (;;) {
+        // A task that is over has said all: its stream has to end, but not now.
+        const result = await attempt.next(iterator, isTerminal(this.#fold.state) ? END_MS : undefined);
+        if (result.done === true) return undefined;
+        const update = this.#take(result.value);
+        if (update !== undefined) yield update;
+        if (this.#hasPausedUnseen(update)) return undefined;
+      }
+    } catch (error) {
+      return toA2AError(error);
+    } finally {
+      attempt.end();
+      iterator?.return?.().catch(() => {});
+    }
+  }
+
+  #open(signal: AbortSignal): AsyncIterable<StreamResponse> {
+    const headers = this.#headers();
+    this.#isFresh = true;
+    this.#after = undefined;
+    if (this.#isSending && this.#request !== undefined) {
+      if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
+      return this.#core.rpc.sendStreamingMessage(this.#request, { signal, headers });
+    }
+    if (this.#core.canResume && !this.#fold.hasGap) this.#after = this.#fold.generation;
+    if (this.#after !== undefined) headers.set(resumeParameters.after, String(this.#after));
+    return this.#core.rpc.subscribeToTask({ id: this.#taskId }, { signal, headers });
+  }
+
+  #headers(): Headers {
+    const headers = new Headers(this.#options.headers);
+    if (this.#core.canResume) headers.append(EXTENSIONS_PARAMETER, RESUME_EXTENSION);
+    return headers;
+  }
+
+  #take(event: StreamResponse): Update | undefined {
+    const isFirst = this.#isFresh;
+    this.#isFresh = false;
+    this.#hasReauthenticated = false;
+    if (isFirst) this.#retries.connected();
+    const update = isFirst ? this.#takeFirst(event) : this.#fold.take(event);
+    this.#isSending = false;
+    if (update === undefined) return undefined;
+    this.#retries.reset();
+    if (update.task !== undefined) this.#taskId = update.task.id;
+    if (update.kind === "message") this.#isAnswered = true;
+    if (update.kind !== "task" || this.#request?.message?.taskId === "") this.#hasMoved = true;
+    return update;
+  }
+
+  #takeFirst(event: StreamResponse): Update | undefined {
+    const { payload } = event;
+    if (this.#isSending) return this.#fold.takeAnswer(event, this.#request?.message?.taskId !== "");
+    const isKnown = this.#fold.task !== undefined;
+    if (payload.case !== "task") {
+      // Servers are to begin with the task.
+      if (this.#after === undefined) this.#isInexact = true;
+      return this.#fold.take(event);
+    }
+    // With exact resume it says where the client stands, and has no artifacts.
+    if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) return undefined;
+    if (isKnown) this.#isInexact = true;
+    return this.#fold.takeTask(payload.value, event);
+  }
+
+  /** A snapshot shows that the turn came to its end while nobody was connected; such a stream may stay open and silent. */
+  #hasPausedUnseen(update: Update | undefined): boolean {
+    return update?.kind === "snapshot" && this.#isInexact && this.#fold.state === TaskState.INPUT_REQUIRED;
+  }
+
+  get #isOver(): boolean {
+    if (this.#isAnswered || isTerminal(this.#fold.state)) return true;
+    return this.#hasMoved && isInterrupted(this.#fold.state);
+  }
+
+  /** What the end of a connection leads to. @throws A2AError where there is nothing more to try */
+  async #ended(failure: A2AError | undefined): Promise<Next> {
+    if (this.#isAnswered || isTerminal(this.#fold.state)) return "over";
+    this.#life.check();
+    if (failure === undefined && !this.#isFresh && isInterrupted(this.#fold.state)) return "over";
+    const cut = failure ?? new A2AError("UNAVAILABLE", "The stream ended before its task did.");
+    if (this.#isSending) this.#checkRepeatable(cut);
+    else if (cut.reason === "UNSUPPORTED_OPERATION" || cut.reason === "METHOD_NOT_FOUND") return "poll";
+    else if (cut.reason === "INVALID_PARAMS" && this.#after !== undefined && this.#isFresh) {
+      // Another history than the one that we followed, such as that of a backup.
+      this.#fold.hasGap = true;
+    } else if (cut.reason === "UNAUTHENTICATED" && !this.#hasReauthenticated) {
+      this.#hasReauthenticated = true;
+      return "again";
+    } else if (!isCut(cut)) throw cut;
+    await this.#retries.wait(cut);
+    // While it waits for authorization its turn may go on by itself.
+    const mayBeOver = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
+    return mayBeOver && !this.#isSending ? "look" : "again";
+  }
+
+  #checkRepeatable(failure: A2AError): void {
+    if (isUnconnected(failure)) return;
+    if (!isCut(failure)) throw failure;
+    if (this.#key === undefined) throw unknownArrival(failure);
+  }
+
+  /** A cut while the task waits for its client: was that the end of the turn? */
+  async *#look(): AsyncGenerator<Update, Next, undefined> {
+    const task = await this.#read();
+    const generation = this.#core.canResume ? generationIn(task.metadata) : undefined;
+    if (generation === undefined || this.#fold.generation === undefined) {
+      this.#isInexact = true;
+      const update = this.#fold.takeTask(task);
+      if (update !== undefined) yield update;
+    } else if (generation !== this.#fold.generation) return "again";
+    return this.#isOver ? "over" : "again";
+  }
+
+  /** Where there is no stream: looks at the task, with waits between, until it is over or waits for its client. */
+  async *#poll(): AsyncGenerator<Update, void, undefined> {
+    const { firstMs, maxMs } = this.#core.backoff;
+    for (let wait = firstMs; ; wait = Math.min(maxMs, wait * 2)) {
+      const update = this.#fold.takeTask(await this.#read());
+      if (update !== undefined) {
+        if (update.kind === "snapshot") this.#hasMoved = true;
+        yield update;
+        wait = firstMs;
+      }
+      if (this.#isOver) return;
+      await this.#life.pause(wait);
+      this.#life.check();
+    }
+  }
+
+  /** The task as it was stored in the end, where what was followed may differ from it. */
+  async *#lastLook(): AsyncGenerator<Update, void, undefined> {
+    for (let look = 0; look < LAST_LOOKS; look++) {
+      const task = await this.#read();
+      if (task.status?.state === this.#fold.state) {
+        const update = this.#fold.takeTask(task);
+        if (update !== undefined) yield update;
+        return;
+      }
+      await this.#life.pause(this.#core.backoff.firstMs);
+      this.#life.check();
+    }
+  }
+
+  /** Reads the task, as often as that takes. */
+  async #read(): Promise<Task> {
+    for (;;) {
+      try {
+        return await this.#core.rpc.getTask(
+          { id: this.#taskId },
+          { signal: this.#life.signal, headers: this.#headers() },
+        );
+      } catch (error) {
+        this.#life.check();
+        const failure = toA2AError(error);
+        if (!isCut(failure)) throw failure;
+        await this.#retries.wait(failure);
+      }
+    }
+  }
+
+  /** The answer to a message, where there is no stream of it. */
+  async #sent(request: SendMessageRequest): Promise<Update> {
+    const headers = this.#headers();
+    if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
+    const isNew = request.message?.taskId === "";
+    const { payload } = await this.#core.rpc.sendMessage(request, { signal: this.#life.signal, headers });
+    this.#hasMoved = true;
+    const update = this.#fold.takeAnswer(create(StreamResponseSchema, { payload }), !isNew);
+    if (update === undefined)
+      throw new A2AError("INVALID_AGENT_RESPONSE", "The answer has neither a task nor a message.");
+    this.#isAnswered = update.kind === "message";
+    if (update.task !== undefined) this.#taskId = update.task.id;
+    return update;
+  }
+}

@@ -1,0 +1,59 @@
+import { A2AError } from "../core/error.js";
+import type { CallOptions } from "./call-options.js";
+
+/** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
+export class Lifetime {
+  readonly #signal: AbortSignal | undefined;
+  readonly #controller: AbortController = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #stop = (): void => this.#controller.abort(this.#signal?.reason);
+  #isLate = false;
+
+  constructor({ signal, timeoutMs }: CallOptions) {
+    this.#signal = signal;
+    if (signal?.aborted === true) this.#stop();
+    else signal?.addEventListener("abort", this.#stop, { once: true });
+    if (timeoutMs === undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#isLate = true;
+      this.#controller.abort();
+    }, timeoutMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED when it is over */
+  check(): void {
+    if (!this.isOver) return;
+    const cause = this.#signal?.reason;
+    if (this.#isLate) throw new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
+    throw new A2AError("CANCELLED", "The caller ended the call.", { cause });
+  }
+
+  /** Waits, or until it is over. */
+  async pause(ms: number): Promise<void> {
+    if (this.isOver) return;
+    const { signal } = this.#controller;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  /** Lets go of the caller's signal and of the timer. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#stop);
+  }
+}

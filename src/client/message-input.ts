@@ -1,0 +1,88 @@
+import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Message,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../core/ids.js";
+import type { PartInput } from "../task/part-input.js";
+import type { SendOptions } from "./call-options.js";
+
+/** What a caller says: a text, parts, or parts with more around them. */
+export type MessageInput = string | readonly PartInput[] | MessageFields;
+
+/** A message with all that a caller may say about it (specification 4.1.4). */
+export interface MessageFields {
+  readonly parts: string | readonly PartInput[];
+  /** Conversation that it belongs to. Left out: that of the task, or a new one. */
+  readonly contextId?: string;
+  /** Task that it goes on with. Left out: a new one. */
+  readonly taskId?: string;
+  readonly referenceTaskIds?: readonly string[];
+  readonly metadata?: JsonObject;
+  /** URIs of extensions that contributed to the message (specification 4.6.2). */
+  readonly extensions?: readonly string[];
+  /** Left out: a new one. */
+  readonly messageId?: string;
+}
+
+/** Where a message belongs that does not say it itself. */
+export interface MessagePlace {
+  readonly contextId?: string | undefined;
+  readonly taskId?: string | undefined;
+}
+
+/** A caller's input as a Message of the role `user`. */
+export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
+  const fields: MessageFields = isFields(input) ? input : { parts: input };
+  const message = create(MessageSchema);
+  message.messageId = fields.messageId ?? newId();
+  message.contextId = fields.contextId ?? place.contextId ?? "";
+  message.taskId = fields.taskId ?? place.taskId ?? "";
+  message.role = Role.USER;
+  message.parts = typeof fields.parts === "string" ? [partOf({ text: fields.parts })] : fields.parts.map(partOf);
+  if (fields.metadata !== undefined) message.metadata = fields.metadata;
+  if (fields.extensions !== undefined) message.extensions = [...fields.extensions];
+  if (fields.referenceTaskIds !== undefined) message.referenceTaskIds = [...fields.referenceTaskIds];
+  return message;
+}
+
+/** The request that sends a message. */
+export function requestOf(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
+  const request = create(SendMessageRequestSchema, {
+    configuration: {
+      returnImmediately,
+      acceptedOutputModes: [...(options.acceptedOutputModes ?? [])],
+      ...(options.historyLength !== undefined && { historyLength: options.historyLength }),
+      ...(options.pushNotification !== undefined && { taskPushNotificationConfig: options.pushNotification }),
+    },
+  });
+  request.message = message;
+  if (options.metadata !== undefined) request.metadata = options.metadata;
+  return request;
+}
+
+function isFields(input: MessageInput): input is MessageFields {
+  return typeof input === "object" && !Array.isArray(input);
+}
+
+function partOf(input: PartInput): Part {
+  const part = create(PartSchema);
+  part.content = contentOf(input);
+  part.mediaType = input.mediaType ?? "";
+  part.filename = input.filename ?? "";
+  if (input.metadata !== undefined) part.metadata = input.metadata;
+  return part;
+}
+
+function contentOf(input: PartInput): Part["content"] {
+  if ("text" in input) return { case: "text", value: input.text };
+  if ("raw" in input) return { case: "raw", value: input.raw };
+  if ("url" in input) return { case: "url", value: input.url };
+  return { case: "data", value: fromJson(ValueSchema, input.data) };
+}
