@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { addCard } from "./card.js";
 import { exit } from "./exit.js";
+import { noteLostOutput } from "./lost-output.js";
 import { addPush } from "./push.js";
 import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
@@ -22,6 +23,7 @@ const program = new Command("parley")
   // An error is one line; `--help` has the rest.
   .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
 
+noteLostOutput();
 try {
   addServe(program);
   addCard(program);
