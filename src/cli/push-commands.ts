@@ -1,5 +1,10 @@
+import { userInfo } from "node:os";
+import { AuditRecorder } from "../core/audit.js";
+import { defaultLimits } from "../core/limits.js";
+import { silentLogger } from "../core/log.js";
 import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-maintenance.js";
 import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";
+import { AuditFile } from "./audit-file.js";
 import { printable } from "./printable.js";
 import type { PushListFlags, PushRedriveFlags } from "./push.js";
 import { UsageError } from "./usage-error.js";
@@ -19,16 +24,37 @@ export function listCommand({ db, tenant, owner, limit, json }: PushListFlags): 
 }
 
 /** `parley push redrive`: prints how many. */
-export async function redriveCommand({ db, task, config, all }: PushRedriveFlags): Promise<void> {
+export async function redriveCommand({ db, task, config, all, audit }: PushRedriveFlags): Promise<void> {
   if (all === (task !== undefined)) throw new UsageError("give --task, or --all for all of them");
   if (config !== undefined && task === undefined) throw new UsageError("--config needs the --task that it belongs to");
+  // Nothing is done that could not be recorded.
+  const log = audit === "off" ? undefined : new AuditFile(audit, { ...silentLogger, error: cannotRecord });
   const file = openPushMaintenance(db);
   try {
     const keys = task === undefined ? undefined : keysOf(file, task, config);
     const count = await file.redrive({ now: Date.now(), ...(keys && { keys }) });
+    if (count > 0 && log !== undefined) {
+      const target = [task, config].filter((id) => id !== undefined).join("/");
+      const recorder = new AuditRecorder(log, defaultLimits);
+      recorder.record({ event: "push.redriven", reason: "command", subject: userName(), target, count });
+    }
     process.stdout.write(`${count}\n`);
   } finally {
     file.close();
+  }
+}
+
+function cannotRecord({ err }: { err?: Error }, message: string): void {
+  process.stderr.write(`parley: ${message}: ${err?.message}\n`);
+  process.exitCode = 1;
+}
+
+/** Who runs the command; where the system has no name for it, its number. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "");
   }
 }
 

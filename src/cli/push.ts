@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** What `parley push list` is told. */
 export interface PushListFlags {
@@ -15,6 +15,7 @@ export interface PushRedriveFlags {
   readonly task?: string;
   readonly config?: string;
   readonly all: boolean;
+  readonly audit: string;
 }
 
 const listHelp = `
@@ -47,6 +48,11 @@ export function addPush(program: Command): void {
     .option("--task <id>", "only those of this task")
     .option("--config <id>", "only this one of the task")
     .option("--all", "all of them", false)
+    .addOption(
+      new Option("--audit <file>", "audit log that gets a record of it: a file, stderr or off")
+        .env("PARLEY_AUDIT")
+        .default("stderr"),
+    )
     .addHelpText("after", redriveHelp)
     .action(async (flags: PushRedriveFlags) => (await import("./push-commands.js")).redriveCommand(flags));
 }

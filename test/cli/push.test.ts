@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { configOf, create, follow } from "../../src/store/contract/setup.js";
@@ -50,10 +52,24 @@ describe("parley push", () => {
     });
     expect(await ended("list", "--db", path, "--tenant", "elsewhere")).toEqual([0, "", ""]);
 
-    expect(await ended("redrive", "--db", path, "--task", "a", "--config", "y")).toEqual([0, "1\n", ""]);
-    expect(await ended("redrive", "--db", path, "--task", "a")).toEqual([0, "1\n", ""]);
+    const [, , record] = await ended("redrive", "--db", path, "--task", "a", "--config", "y");
+    const redriven = { event: "push.redriven", outcome: "success", reason: "command", subject: userInfo().username };
+    expect(JSON.parse(record)).toEqual({ at: expect.any(String), ...redriven, target: "a/y", count: 1 });
+    const audit = join(cwd, "audit.log");
+    writeFileSync(audit, "what is there\n");
+    expect(await ended("redrive", "--db", path, "--task", "a", "--audit", audit)).toEqual([0, "1\n", ""]);
     expect(await store.listDeadDeliveries({ limit: 9 })).toHaveLength(2);
-    expect(await ended("redrive", "--db", path, "--all")).toEqual([0, "2\n", ""]);
+    expect(await ended("redrive", "--db", path, "--task", "a", "--audit", audit)).toEqual([0, "0\n", ""]);
+    const nowhere = await ended("redrive", "--db", path, "--all", "--audit", join(cwd, "no", "folder"));
+    expect(nowhere).toEqual([2, "", expect.stringContaining("parley: --audit: cannot write")]);
+    expect(await store.listDeadDeliveries({ limit: 9 })).toHaveLength(2);
+    expect(await ended("redrive", "--db", path, "--all", "--audit", audit)).toEqual([0, "2\n", ""]);
+    const [first, ...records] = readFileSync(audit, "utf8").trim().split("\n");
+    expect(first).toBe("what is there");
+    expect(records.map((line) => JSON.parse(line))).toEqual([
+      { at: expect.any(String), ...redriven, target: "a", count: 1 },
+      { at: expect.any(String), ...redriven, count: 2 },
+    ]);
     expect(await store.claimDeliveries({ ...claim, now: Date.now() })).toHaveLength(4);
     await store.close();
   });
