@@ -20,7 +20,7 @@ export function greeting({ url, grpcAddress, store, card }: Opened): string {
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
   Tasks  ${store}
-
+${credentials(card)}
 Try it:
 
   ${firstCall(url, grpcAddress, card)}
@@ -31,6 +31,16 @@ Try it:
   curl -N ${quoteUrl(url, card, "message:stream")} -H 'content-type: application/json' \\
     -d ${request(card, "streaming")}
 `;
+}
+
+/** What calls have to bring, for those who copy the commands below; a line of its own, or nothing. */
+function credentials({ securityRequirements }: AgentCard): string {
+  const ways = securityRequirements.map(({ schemes }) => Object.entries(schemes));
+  if (ways.some((way) => way.length === 0)) return "";
+  const said = ways.map((way) =>
+    way.map(([name, { list }]) => (list.length === 0 ? name : `${name} (${list.join(" ")})`)).join(" and "),
+  );
+  return said.length === 0 ? "" : `  Needs  credentials: ${said.join(", or ")}\n`;
 }
 
 /** Over gRPC where it has a port, otherwise over Connect. */

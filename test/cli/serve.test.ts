@@ -106,6 +106,14 @@ describe("parley serve", () => {
     expect(await response.text()).toContain('"https://example.org"');
   });
 
+  it("says which credentials calls need, beside commands that have none", async () => {
+    const { stdout } = await ready(parley(["serve", fixture("secured"), ...anyPort, "--store", "memory"]));
+    expect(stdout()).toContain(
+      "\n  Tasks  memory\n  Needs  credentials: bearer (read write) and key, or key\n\nTry it:\n",
+    );
+    expect((await serve(["--store", "memory"])).stdout()).toContain("\n  Tasks  memory\n\nTry it:\n");
+  });
+
   it("logs as JSON on stderr, at the given level", async () => {
     const server = await serve(["--store", "memory"]);
     const lines = server.stderr().trim().split("\n");
