@@ -1,17 +1,24 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import type { AuditLog, AuditRecord } from "../core/audit.js";
+import { auditEvents } from "../core/audit-events.js";
 import type { Logger } from "../core/log.js";
 import { UsageError } from "./usage-error.js";
 
 /** Between two lines of the log about records that cannot be written, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
-/** An audit log in a file, or on stderr: one JSON object per line, each written before anything else happens. */
+/**
+ * An audit log in a file or a pipe, or on stderr: one JSON object per line, each written before anything else happens. What cannot be
+ * written (a full disk, a pipe that nobody empties) is counted, and the count comes in front of the next record that can.
+ */
 export class AuditFile implements AuditLog {
   readonly #path: string;
   readonly #logger: Logger;
   #file: number;
   #toldAt = Number.NEGATIVE_INFINITY;
+  #lost: { count: number; readonly at: string; until: string } | undefined;
+  /** Whether the last line was written in part: the next one has to begin on a line of its own. */
+  #isCut = false;
 
   /**
    * @param path of the file, which only its owner may read where it is new; `stderr` for the process's own.
@@ -21,7 +28,7 @@ export class AuditFile implements AuditLog {
     this.#path = path;
     this.#logger = logger;
     try {
-      this.#file = path === "stderr" ? STDERR : openSync(path, "a", 0o600);
+      this.#file = path === "stderr" ? STDERR : open(path);
     } catch (cause) {
       throw new UsageError(`--audit: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
@@ -29,8 +36,13 @@ export class AuditFile implements AuditLog {
 
   write(record: AuditRecord): void {
     try {
-      writeSync(this.#file, `${JSON.stringify(record)}\n`);
+      if (this.#file !== STDERR && fstatSync(this.#file).nlink === 0) this.#open();
+      this.#writeLost();
+      this.#writeLine(record);
     } catch (error) {
+      this.#lost ??= { count: 0, at: record.at, until: record.at };
+      this.#lost.count++;
+      this.#lost.until = record.at;
       this.#failed(error);
     }
   }
@@ -39,12 +51,35 @@ export class AuditFile implements AuditLog {
   reopen(): void {
     if (this.#file === STDERR) return;
     try {
-      const file = openSync(this.#path, "a", 0o600);
-      closeSync(this.#file);
-      this.#file = file;
+      this.#open();
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  #open(): void {
+    const file = open(this.#path);
+    closeSync(this.#file);
+    this.#file = file;
+    this.#isCut = false;
+  }
+
+  #writeLost(): void {
+    if (this.#lost === undefined) return;
+    const { at, until, count } = this.#lost;
+    this.#writeLine({ at, event: "audit.lost", outcome: auditEvents["audit.lost"].outcome, count, until });
+    this.#lost = undefined;
+  }
+
+  #writeLine(record: AuditRecord): void {
+    const line = Buffer.from(`${this.#isCut ? "\n" : ""}${JSON.stringify(record)}\n`);
+    const length = writeSync(this.#file, line);
+    if (length === line.length) {
+      this.#isCut = false;
+      return;
+    }
+    this.#isCut ||= length > 0;
+    throw new Error(`no more than ${length} of ${line.length} bytes of a record could be written`);
   }
 
   #failed(error: unknown): void {
@@ -56,3 +91,15 @@ export class AuditFile implements AuditLog {
 }
 
 const STDERR = 2;
+
+const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_WRONLY } = constants;
+
+/** Without waiting for the reader of a pipe, now and at each write: the server would stand still for as long. */
+function open(path: string): number {
+  try {
+    return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENXIO") throw error;
+    throw new Error("nobody reads this pipe", { cause: error });
+  }
+}

@@ -31,7 +31,8 @@ export type AuditEvent =
   | "tls.reload-failed"
   | "tls.expiring"
   | "server.started"
-  | "server.stopped";
+  | "server.stopped"
+  | "audit.lost";
 
 /** Every event of the audit log: checks, documentation and tests are made from this table. */
 export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
@@ -61,4 +62,8 @@ export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "tls.expiring": own("failure", "A TLS certificate in use has expired, or will soon."),
   "server.started": own("success", "The server serves calls."),
   "server.stopped": own("success", "The server has ended; `failure` where it did not end in order."),
+  "audit.lost": own(
+    "failure",
+    "Records could not be written, by `--audit`, from `at` until `until`; `count` says how many.",
+  ),
 };

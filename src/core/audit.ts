@@ -12,7 +12,7 @@ export interface AuditFacts {
   readonly outcome?: AuditOutcome | undefined;
   /** Owner of what the caller creates: the principal, where one is known. */
   readonly owner?: string | undefined;
-  /** The name that the authentication gave the caller, where the server made another owner of it. */
+  /** The name that the authentication gave the caller, where the server made another owner of it; of a command, the system's user. */
   readonly subject?: string | undefined;
   /** Address of the client. */
   readonly address?: string | undefined;

@@ -162,6 +162,7 @@ const notYet: readonly AuditEvent[] = [];
 
 /** Events whose tests are with those of their part. */
 const elsewhere: { readonly [E in AuditEvent]?: string } = {
+  "audit.lost": "test/cli/audit-file.test.ts",
   "key.rotated": "test/push/at-rest.test.ts",
   "authentication.expired": "test/auth/stream-expiry.test.ts",
   "push.circuit-opened": "test/push/audit.test.ts",
