@@ -4,6 +4,7 @@ import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
 import { limitReached } from "../core/limit-reached.js";
 import { challengeText } from "./challenge.js";
+import { ChecksUnderWay } from "./checks-under-way.js";
 import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { type AgentSecurity, type Requirement, requirementOf, requirementsOf } from "./security.js";
 import { Throttle } from "./throttle.js";
@@ -21,18 +22,24 @@ interface Part {
   readonly scopes: readonly string[];
 }
 
+/** What the guards of one server share. */
+interface Shared {
+  readonly throttle: Throttle;
+  readonly underWay: ChecksUnderWay;
+}
+
 /** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
 export type ResourceMetadata = (call: Call) => string;
 
 /** Makes the guards of one server: schemes that several agents have are opened once, and failed attempts counted together. */
 export class Guards {
   readonly #parts: SchemeParts;
-  readonly #throttle: Throttle;
+  readonly #shared: Shared;
   readonly #checks = new Map<SecurityScheme, SchemeCheck>();
 
   constructor(parts: SchemeParts) {
     this.#parts = parts;
-    this.#throttle = new Throttle(parts.limits);
+    this.#shared = { throttle: new Throttle(parts.limits), underWay: new ChecksUnderWay(parts.limits) };
   }
 
   /** What admits calls to an agent. */
@@ -55,7 +62,7 @@ export class Guards {
     const parts = requirements.map((requirement) =>
       Object.entries(requirement).map(([name, scopes]) => ({ named: named.get(name) as NamedCheck, scopes })),
     );
-    return new Guard(parts, this.#throttle, metadata);
+    return new Guard(parts, this.#shared, metadata);
   }
 
   #open(scheme: SecurityScheme): SchemeCheck {
@@ -71,11 +78,12 @@ export class Guards {
 /**
  * Admits calls that meet one of the requirements: all schemes of it, with their scopes. It refuses others as UNAUTHENTICATED, with
  * a challenge for each scheme that would do, or as PERMISSION_DENIED where only scopes are missing (RFC 6750, 3.1), and
- * as TOO_MANY_REQUESTS where the address has failed too often.
+ * as TOO_MANY_REQUESTS where the address has failed too often. What takes time to check has its turn among others of its address.
  */
 export class Guard {
   readonly #requirements: readonly (readonly Part[])[];
   readonly #throttle: Throttle;
+  readonly #underWay: ChecksUnderWay;
   readonly #resourceMetadata: ResourceMetadata;
   /** Every scheme that a requirement names, once. */
   readonly #named: readonly NamedCheck[];
@@ -84,11 +92,12 @@ export class Guard {
   /** The usual case, which needs no waiting. */
   readonly #only: Part | undefined;
 
-  constructor(requirements: readonly (readonly Part[])[], throttle: Throttle, resourceMetadata: ResourceMetadata) {
+  constructor(requirements: readonly (readonly Part[])[], shared: Shared, resourceMetadata: ResourceMetadata) {
     this.#resourceMetadata = resourceMetadata;
     this.#requirements = requirements.filter((parts) => parts.length > 0);
     this.#isOpen = this.#requirements.length < requirements.length;
-    this.#throttle = throttle;
+    this.#throttle = shared.throttle;
+    this.#underWay = shared.underWay;
     this.#named = [...new Set(this.#requirements.flat().map(({ named }) => named))];
     const [first, ...others] = this.#requirements;
     this.#only = !this.#isOpen && others.length === 0 && first?.length === 1 ? first[0] : undefined;
@@ -102,10 +111,29 @@ export class Guard {
   admit(call: Call): Caller | Promise<Caller> {
     const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.peer.address);
     if (retryAfterMs !== undefined) return this.#judge(call, this.#recalled(call), retryAfterMs);
-    if (this.#only === undefined) return this.#admit(call);
+    if (!this.#underWay.isCalm && this.#underWay.isFull(call.peer.address)) return this.#admitInTurn(call);
+    return this.#look(call, true);
+  }
+
+  /** What is remembered need not be checked. The address may have failed too often by the time that its turn comes. */
+  #admitInTurn(call: Call): Caller | Promise<Caller> {
+    const recalled = this.#recalled(call);
+    if (this.#requirements.some((parts) => parts.every((part) => meets(part, recalled)))) {
+      return this.#judge(call, recalled);
+    }
+    return this.#underWay.inTurn(call, () => {
+      const retryAfterMs = this.#throttle.retryAfterMs(call.peer.address);
+      return retryAfterMs === undefined ? this.#look(call, false) : this.#judge(call, recalled, retryAfterMs);
+    });
+  }
+
+  /** @param counts false where the call has its turn already */
+  #look(call: Call, counts: boolean): Caller | Promise<Caller> {
+    if (this.#only === undefined) return this.#admit(call, counts);
     const { named, scopes } = this.#only;
     const found = named.check.check(call);
     if (!(found instanceof Promise)) return this.#one(call, named, found, scopes);
+    if (counts) this.#underWay.count(call.peer.address, found);
     return found.then((finding) => this.#one(call, named, finding, scopes));
   }
 
@@ -114,11 +142,14 @@ export class Guard {
     return this.#judge(call, new Map([[named, found]]));
   }
 
-  async #admit(call: Call): Promise<Caller> {
+  async #admit(call: Call, counts: boolean): Promise<Caller> {
     const findings = new Map<NamedCheck, Finding>();
     for (const parts of this.#requirements) {
       for (const { named } of parts) {
-        if (!findings.has(named)) findings.set(named, await named.check.check(call));
+        if (findings.has(named)) continue;
+        const found = named.check.check(call);
+        if (counts && found instanceof Promise) this.#underWay.count(call.peer.address, found);
+        findings.set(named, await found);
       }
       // What later requirements would find is of no interest then.
       if (parts.every((part) => meets(part, findings))) break;

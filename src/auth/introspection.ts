@@ -1,6 +1,7 @@
 import type { Limits } from "../core/limits.js";
 import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "../jwt/issuer.js";
 import type { Verified } from "../jwt/verifier.js";
+import { IssuerRest } from "./issuer-rest.js";
 import { Refusal, type SchemeParts } from "./scheme.js";
 
 /** Where an authorization server says what a token is (RFC 7662). */
@@ -22,16 +23,16 @@ export interface Introspected {
 /** Statuses that concern the request alone: bad, too large, not processable. */
 const ofToken: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
-/** Asks the authorization server for each token that is not remembered. */
+/** Asks the authorization server for each token that is not remembered, while it answers. */
 export function createIntrospector(
   { issuer, audience, introspection }: Introspected,
   parts: SchemeParts,
-): (token: string) => Promise<Verified | Refusal> {
+): (token: string, source: string) => Promise<Verified | Refusal> {
   const audiences = typeof audience === "string" ? [audience] : audience;
-  let restsUntil = Number.NEGATIVE_INFINITY;
-  return async (token) => {
-    const { issuerCooldownMs } = parts.limits;
-    if (performance.now() < restsUntil) throw issuerUnavailable(issuerCooldownMs, undefined);
+  const rest = new IssuerRest(parts.limits);
+  return async (token, source) => {
+    const waitMs = rest.waitMs(token, source);
+    if (waitMs !== undefined) throw issuerUnavailable(Math.ceil(waitMs), undefined);
     let answer: Record<string, unknown>;
     try {
       answer = (await ask(introspection, token, parts)) as Record<string, unknown>;
@@ -40,10 +41,11 @@ export function createIntrospector(
     } catch (error) {
       // It takes offence at this very token, which anybody may send: those of others are asked about all the same.
       if (error instanceof IssuerStatus && ofToken.has(error.status)) return new Refusal("The token is not active.");
-      restsUntil = performance.now() + issuerCooldownMs;
-      parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
-      throw issuerUnavailable(issuerCooldownMs, error);
+      if (rest.isOver) parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
+      rest.failed(token, source, error);
+      throw issuerUnavailable(parts.limits.issuerCooldownMs, error);
     }
+    rest.answered(source, answer.active === true);
     return judge(answer, issuer, audiences, parts.limits);
   };
 }

@@ -1,4 +1,5 @@
 import type { CallerInput } from "../core/caller.js";
+import { sourceOf } from "../core/source.js";
 import { TransientMap } from "../core/transient.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
@@ -46,8 +47,8 @@ export function jwt(options: JwtOptions): SecurityScheme {
   };
 }
 
-/** What verifies a token: its claims, or why it is refused. */
-export type Verify = (token: string) => Promise<Verified | Refusal>;
+/** What verifies a token of an address: its claims, or why it is refused. */
+export type Verify = (token: string, source: string) => Promise<Verified | Refusal>;
 
 /** Checks bearer tokens that have claims, and remembers the ones that are good. */
 export function tokenCheck(
@@ -58,15 +59,15 @@ export function tokenCheck(
   const memory = new TokenMemory(limits);
   // Calls that bring a token while it is verified wait for the same answer.
   const pending = new TransientMap<Promise<CallerInput | Refusal>>();
-  const verifiedOnce = (token: string): Promise<CallerInput | Refusal> => {
+  const verifiedOnce = (token: string, address: string): Promise<CallerInput | Refusal> => {
     const running = pending.get(token);
     if (running !== undefined) return running;
-    const caller = callerOf(token).finally(() => pending.delete(token));
+    const caller = callerOf(token, sourceOf(address)).finally(() => pending.delete(token));
     pending.set(token, caller);
     return caller;
   };
-  const callerOf = async (token: string): Promise<CallerInput | Refusal> => {
-    const verified = await verify(token);
+  const callerOf = async (token: string, source: string): Promise<CallerInput | Refusal> => {
+    const verified = await verify(token, source);
     if (verified instanceof Refusal) return verified;
     const claims = frozen(verified.claims);
     const name = owner(claims);
@@ -88,7 +89,7 @@ export function tokenCheck(
       const token = httpCredentials(call, "bearer");
       if (token === undefined) return undefined;
       if (token === "" || token.length > limits.maxCredentialLength) return malformed;
-      return memory.get(headerOf(token)) ?? verifiedOnce(token);
+      return memory.get(headerOf(token)) ?? verifiedOnce(token, call.peer.address);
     },
     recall: (call) => {
       const token = httpCredentials(call, "bearer");

@@ -230,8 +230,9 @@ export interface Limits {
   /** How long an issuer may take for one answer, in milliseconds. Default 5 seconds. */
   readonly issuerTimeoutMs: number;
   /**
-   * Between two requests to an issuer that failed, or for keys that a token names and the issuer did not have, in
-   * milliseconds. Default 10 seconds.
+   * For so long, in milliseconds, an issuer is not asked again: for keys, after a request that failed or did not have the key that a token
+   * names; by introspection, after a connection that failed, about a token that it had no answer for, and for an address with three of
+   * these. One that answers to several addresses in a row with failures is tried twenty times in it. Default 10 seconds.
    */
   readonly issuerCooldownMs: number;
   /**
@@ -268,6 +269,11 @@ export interface Limits {
   readonly failedAttemptMs: number;
   /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
   readonly maxFailedAddresses: number;
+  /**
+   * Credentials of one address (of IPv6: of one network of 64 bits) that are being checked at once, by an issuer or a function. Further
+   * calls wait for their turn, 32 times as many; beyond them they are refused. Default 32.
+   */
+  readonly maxUnverifiedPerAddress: number;
   /** Between two looks at the TLS files, where they are named (`tls.keyFile`), in milliseconds. Default 10 seconds. */
   readonly tlsPollMs: number;
   /**
@@ -388,6 +394,7 @@ export const defaultLimits: Limits = {
   maxFailedAttempts: 20,
   failedAttemptMs: 1_000,
   maxFailedAddresses: 10_000,
+  maxUnverifiedPerAddress: 32,
   tlsPollMs: 10_000,
   maxAuditRecordsPerSource: 10,
   maxAuditRecords: 500,

@@ -150,6 +150,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxFailedAttempts: auth,
   failedAttemptMs: auth,
   maxFailedAddresses: auth,
+  maxUnverifiedPerAddress: { at: "call", test: "auth/under-way.test.ts" },
   tlsPollMs: { at: "work", test: "server/tls-reload.test.ts" },
   maxAuditRecordsPerSource: audit,
   maxAuditRecords: audit,

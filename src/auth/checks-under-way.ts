@@ -1,0 +1,136 @@
+import { background } from "../core/background.js";
+import type { Call } from "../core/call.js";
+import { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
+import type { Limits } from "../core/limits.js";
+import { sourceOf } from "../core/source.js";
+
+/** For each check of an address that may be under way so many calls wait. */
+const WAITING = 32;
+
+/** So many addresses with nothing under way are kept before they are looked through (core/transient.ts). */
+const MAX_IDLE = 4_096;
+
+/** What one address has under way. */
+interface Share {
+  checks: number;
+  /** Calls that wait for their turn, in their order. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Credentials that are being checked, by an issuer, by a function or by arithmetic of other threads: so many at once of each address, of IPv6
+ * of each network of 64 bits. Others of it wait, since a whole office may begin its day at once behind one address. So one address takes
+ * neither the issuer nor the room of others, and its failed attempts count before many more of them are looked at. Where the address is
+ * not known, nothing is counted.
+ */
+export class ChecksUnderWay {
+  readonly #limits: Limits;
+  #shares = new Map<string, Share>();
+  #most = MAX_IDLE;
+  #full = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Whether no address has as many as it may: then there is nothing to look at. */
+  get isCalm(): boolean {
+    return this.#full === 0;
+  }
+
+  /** Whether a further check of an address has to wait. */
+  isFull(address: string): boolean {
+    const share = this.#shares.get(sourceOf(address));
+    return share !== undefined && this.#isFull(share);
+  }
+
+  /** Counts a check that has begun, until it is over; one that never ends for `authenticationTimeoutMs`. */
+  count(address: string, check: Promise<unknown>): void {
+    if (address === "") return;
+    const share = this.#share(sourceOf(address));
+    this.#begin(share);
+    this.#endWith(share, check);
+  }
+
+  /**
+   * Begins a check when it is the call's turn.
+   *
+   * @throws A2AError TOO_MANY_REQUESTS where too many wait, CANCELLED where the client leaves, UNAVAILABLE where its turn does not come
+   */
+  async inTurn<T>(call: Call, check: () => Promise<T> | T): Promise<T> {
+    const share = this.#share(sourceOf(call.peer.address));
+    if (this.#isFull(share)) await this.#turn(share, call);
+    else this.#begin(share);
+    const checked = (async () => check())();
+    this.#endWith(share, checked);
+    return checked;
+  }
+
+  #isFull(share: Share): boolean {
+    return share.checks >= this.#limits.maxUnverifiedPerAddress;
+  }
+
+  /** Waits for a place, which is the call's when this resolves. */
+  #turn(share: Share, { cancellation }: Call): Promise<void> {
+    const { maxUnverifiedPerAddress, authenticationTimeoutMs } = this.#limits;
+    if (share.waiting.size >= WAITING * maxUnverifiedPerAddress) {
+      const message = `${maxUnverifiedPerAddress} credentials of this address are being checked, and others wait.`;
+      throw limitReached("maxUnverifiedPerAddress", message);
+    }
+    return new Promise((resolve, reject) => {
+      const stop = (error: A2AError): void => {
+        leave();
+        reject(error);
+      };
+      const late = (): void =>
+        stop(new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time."));
+      const timer = background(setTimeout(late, authenticationTimeoutMs));
+      let forget = (): void => {};
+      const begin = (): void => {
+        leave();
+        resolve();
+      };
+      const leave = (): void => {
+        clearTimeout(timer);
+        forget();
+        share.waiting.delete(begin);
+      };
+      share.waiting.add(begin);
+      forget = cancellation.onCancel(() => stop(new A2AError("CANCELLED", "The client went away.")));
+    });
+  }
+
+  #begin(share: Share): void {
+    share.checks++;
+    if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full++;
+  }
+
+  /** The next one that waits has the place of a check that is over. */
+  #endWith(share: Share, check: Promise<unknown>): void {
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      const [next] = share.waiting;
+      if (next !== undefined) return next();
+      if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full--;
+      share.checks--;
+    };
+    const timer = background(setTimeout(end, this.#limits.authenticationTimeoutMs));
+    check.then(end, end);
+  }
+
+  #share(source: string): Share {
+    const known = this.#shares.get(source);
+    if (known !== undefined) return known;
+    const share: Share = { checks: 0, waiting: new Set() };
+    this.#shares.set(source, share);
+    if (this.#shares.size > this.#most) {
+      this.#shares = new Map([...this.#shares].filter(([, each]) => each === share || each.checks > 0));
+      this.#most = this.#shares.size + MAX_IDLE;
+    }
+    return share;
+  }
+}

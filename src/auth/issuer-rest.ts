@@ -1,0 +1,114 @@
+import type { Limits } from "../core/limits.js";
+import { makeRoom } from "../core/make-room.js";
+import { fingerprint } from "./fingerprint.js";
+
+/** So many tokens of one address got no answer, and the address asks nothing for a while. */
+const TOKENS_OF_SOURCE = 3;
+
+/** So many addresses got no answer since somebody got one, and the issuer is taken for one that is out of order. */
+const SOURCES = 4;
+
+/** So often, in each cool-down, one that is out of order is tried for addresses that it knew, and for all others. */
+const TRIES = 10;
+
+/** Tokens without an answer that are remembered. */
+const MAX_TOKENS = 1_000;
+
+/** Connections that did not come about, which no token can bring about. */
+const unreachable: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+interface Source {
+  /** Tokens without an answer since one that is active. */
+  failures: number;
+  restsUntil: number;
+}
+
+/**
+ * When an issuer is asked about a token, after questions that it had no answer to. Such a question is a fault of the issuer's, or of a token
+ * that brings it about (a status of 500, a connection that ends in the middle), which anybody may send: so it keeps out that token, then
+ * that address, and nobody else. Only a connection that does not come about, or questions of several addresses in a row, make
+ * the issuer one that is out of order. Then it is tried a few times in each cool-down, apart for addresses that had an active
+ * token there, so that whoever has none cannot use up their tries; the first answer ends it.
+ */
+export class IssuerRest {
+  readonly #limits: Limits;
+  /** Until when a token is not asked about, by its fingerprint. */
+  readonly #tokens = new Map<string, number>();
+  readonly #sources = new Map<string, Source>();
+  /** Addresses that had an active token, the latest last. */
+  readonly #known = new Map<string, true>();
+  /** Addresses without an answer since the last answer, not more than are counted. */
+  readonly #failing = new Set<string>();
+  #unreachableUntil = Number.NEGATIVE_INFINITY;
+  #nextTry = { known: 0, other: 0 };
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Whether all that was asked of late was answered. */
+  get isOver(): boolean {
+    return this.#failing.size === 0;
+  }
+
+  /**
+   * In how many milliseconds a token may be asked about; undefined where it may now, and then it has to be.
+   *
+   * @param source what counts as one address
+   */
+  waitMs(token: string, source: string): number | undefined {
+    const now = performance.now();
+    if (now < this.#unreachableUntil) return this.#unreachableUntil - now;
+    const until = Math.max(this.#untilOf(token), this.#sources.get(source)?.restsUntil ?? 0);
+    if (now < until) return until - now;
+    if (this.#failing.size < SOURCES) return undefined;
+    const whose = this.#known.has(source) ? "known" : "other";
+    if (now < this.#nextTry[whose]) return this.#nextTry[whose] - now;
+    this.#nextTry[whose] = now + this.#limits.issuerCooldownMs / TRIES;
+    return undefined;
+  }
+
+  /** The issuer said what a token is. */
+  answered(source: string, isActive: boolean): void {
+    this.#failing.clear();
+    if (!isActive) return;
+    this.#sources.delete(source);
+    this.#known.delete(source);
+    makeRoom(this.#known, this.#limits.maxFailedAddresses);
+    this.#known.set(source, true);
+  }
+
+  /** The issuer did not. */
+  failed(token: string, source: string, error: unknown): void {
+    const { issuerCooldownMs, maxFailedAddresses } = this.#limits;
+    const until = performance.now() + issuerCooldownMs;
+    if (isUnreachable(error)) {
+      this.#unreachableUntil = until;
+      return;
+    }
+    makeRoom(this.#tokens, MAX_TOKENS);
+    this.#tokens.set(fingerprint(token), until);
+    const failures = (this.#sources.get(source)?.failures ?? 0) + 1;
+    this.#sources.delete(source);
+    makeRoom(this.#sources, maxFailedAddresses);
+    this.#sources.set(source, { failures, restsUntil: failures < TOKENS_OF_SOURCE ? 0 : until });
+    this.#known.delete(source);
+    if (this.#failing.size < SOURCES) this.#failing.add(source);
+  }
+
+  #untilOf(token: string): number {
+    return this.#tokens.size === 0 ? 0 : (this.#tokens.get(fingerprint(token)) ?? 0);
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return unreachable.has((error as { cause?: { code?: unknown } } | undefined)?.cause?.code);
+}
