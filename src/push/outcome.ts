@@ -33,7 +33,7 @@ export function failed(
   { failure, retryAfterMs = 0, gone = false }: { failure: string; retryAfterMs?: number; gone?: boolean },
   { limits, now, isSteady }: Judgement,
 ): DeliveryOutcome {
-  const since = failingSince ?? now;
+  const since = begun(failingSince, now);
   if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) return { kind: "dead", at: now, failure };
   const at = Math.ceil(now + backoffMs(attempts, limits, retryAfterMs));
   return { kind: "retry", at, failure, failingSince: since };
@@ -52,8 +52,13 @@ export function putOff(
 ): DeliveryOutcome {
   const at = Math.ceil(now + offMs);
   if (hostFailingSince === undefined) return { kind: "later", at };
-  const since = failingSince ?? hostFailingSince;
+  const since = begun(failingSince ?? hostFailingSince, now);
   const failure = "the host has not answered others either";
   if (now - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: now, failure };
   return { kind: "later", at, failingSince: since, failure };
+}
+
+/** When failures began: not in the future, where a clock that was ahead has put them, as they would never be old enough then. */
+function begun(failingSince: number | undefined, now: number): number {
+  return Math.min(failingSince ?? now, now);
 }

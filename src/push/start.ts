@@ -4,6 +4,7 @@ import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
 import { Dispatcher } from "./dispatcher.js";
+import { FarTimes } from "./far-times.js";
 import type { PushOptions } from "./options.js";
 import { ConfigVault } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
@@ -35,4 +36,12 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
     parse: (url) => guard.parse(url),
     open: (key, bytes) => vault.open(key, bytes),
   });
+}
+
+/** Makes what finds deliveries of a dispatcher that are due too late. */
+export function createFarTimes(
+  dispatcher: Dispatcher,
+  parts: Pick<DispatcherParts, "store" | "limits" | "logger">,
+): FarTimes {
+  return new FarTimes({ ...parts, now: () => dispatcher.now(), wake: () => dispatcher.wake() });
 }

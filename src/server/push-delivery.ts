@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.js";
 import { createPushControl, type PushControl } from "../push/control.js";
 import type { Dispatcher } from "../push/dispatcher.js";
+import type { FarTimes } from "../push/far-times.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
@@ -22,6 +23,7 @@ export class PushDelivery {
   readonly #options: PushOptions;
   readonly #parts: PushParts;
   #dispatcher: Dispatcher | undefined;
+  #farTimes: FarTimes | undefined;
   #isOver = false;
 
   constructor(settings: Settings, options: PushOptions, parts: PushParts) {
@@ -36,7 +38,7 @@ export class PushDelivery {
     const { store, limits, logger, audit } = this.#settings;
     const { engine, modules, signer: signing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
-    const [{ createDispatcher }, { encryptStored }, signer] = await Promise.all([
+    const [{ createDispatcher, createFarTimes }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
       modules.rotation(),
       signing(),
@@ -55,6 +57,8 @@ export class PushDelivery {
       audit,
     });
     this.#dispatcher.start();
+    this.#farTimes = createFarTimes(this.#dispatcher, { store, limits, logger });
+    this.#farTimes.start();
     for (const key of signer.jwks().keys) {
       audit?.record({ event: "key.used", use: "push", key: (key as { readonly kid?: string }).kid });
     }
@@ -66,12 +70,14 @@ export class PushDelivery {
   /** See `Dispatcher`. */
   async drain(graceMs: number): Promise<void> {
     this.#isOver = true;
+    this.#farTimes?.end();
     await this.#dispatcher?.drain(graceMs);
   }
 
   /** See `Dispatcher`. */
   abandon(): void {
     this.#isOver = true;
+    this.#farTimes?.end();
     this.#dispatcher?.abandon();
   }
 }

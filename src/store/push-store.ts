@@ -67,6 +67,13 @@ export interface PushStore {
     request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
   ): Promise<"more" | "settled" | "lost">;
 
+  /**
+   * Makes what is due later than `latest` due at `to`, whoever holds it: of what is held that counts when its holder lets go of it. For
+   * times that a wrong clock has left.
+   * @returns how many
+   */
+  hastenDeliveries(request: HastenDeliveries): Promise<number>;
+
   /** Configurations whose deliveries were given up, in the order of their tasks' ids and their own. */
   listDeadDeliveries(request: DeadDeliveryRequest): Promise<DeadDelivery[]>;
 
@@ -137,6 +144,12 @@ export interface ClaimDeliveries {
    * came. Default false.
    */
   readonly again?: boolean;
+}
+
+/** Which deliveries are due too late. Times are milliseconds since the epoch. */
+export interface HastenDeliveries {
+  readonly latest: number;
+  readonly to: number;
 }
 
 /** What a holder delivers from. */

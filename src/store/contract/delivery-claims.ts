@@ -9,6 +9,7 @@ export function deliveryClaimsContract(contract: StoreContract): void {
     claiming(contract);
     missing(contract);
   });
+  contract.suite.describe("hastenDeliveries()", () => hastening(contract));
   contract.suite.describe("listDeadDeliveries() and redriveDeliveries()", () => givingUp(contract));
 }
 
@@ -65,6 +66,59 @@ function claiming(contract: StoreContract): void {
     for (const one of before) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("lost");
     for (const one of again) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("settled");
     expect(await store.claimDeliveries({ ...claim, again: true })).toHaveLength(3);
+  });
+}
+
+function hastening(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "makes due what is due too late, and nothing else", async (store) => {
+    expect(await store.hastenDeliveries({ latest: 0, to: 0 })).toBe(0);
+    for (const [taskId, now] of Object.entries({ before: 1_000, last: 5_000, late: 5_001, later: 9_000_000 })) {
+      await createDue(store, taskId, { now });
+    }
+    await create(store, { taskId: "idle" });
+    await store.putPushConfig(configOf({ taskId: "idle", configId: "x", now: 9_000 }));
+    await createDue(store, "dead", { now: 500 });
+    const dead = await claimOne(store, { limit: 1 });
+    expect(await settle(store, dead, { kind: "dead", at: 7_000, failure: "" })).toBe("settled");
+    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(2);
+    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(0);
+    expect(await store.listDeadDeliveries({ limit: 10 })).toMatchObject([{ taskId: "dead", at: 7_000 }]);
+    const claimed = await store.claimDeliveries({ ...claim, now: 2_000 });
+    expect(new Set(keysOf(claimed))).toEqual(new Set(["before x", "late x", "later x"]));
+    expect(await store.nextDelivery()).toBe(5_000);
+  });
+
+  scenario(
+    contract,
+    "keeps failures and holders: what is held is due then when its holder is given up",
+    async (store) => {
+      await createDue(store, "a", { now: 8_000 });
+      const first = await claimOne(store);
+      const failed = { kind: "retry", at: 9_000, failure: "no", failingSince: 8_500 } as const;
+      expect(await settle(store, first, failed)).toBe("settled");
+      const second = await claimOne(store);
+      expect(await store.hastenDeliveries({ latest: 6_000, to: 5_000 })).toBe(1);
+      expect(await store.claimDeliveries({ ...claim, holder: "other" })).toEqual([]);
+      const again = await claimOne(store, { again: true, limit: 1 });
+      expect(again).toMatchObject({ attempts: 1, failingSince: 8_500, bytes: second.bytes });
+      if (!store.shared) return;
+      const claimed = await claimInTime(store, { holder: "other", now: 5_000 });
+      expect(claimed).toMatchObject([{ taskId: "a", attempts: 1, failingSince: 8_500 }]);
+    },
+  );
+
+  scenario(contract, "takes any number", async (store) => {
+    const taskIds = Array.from({ length: 2_500 }, (_, index) => `${index}`);
+    const put = async (taskId: string): Promise<void> => {
+      const head = headOf({ taskId });
+      const pushConfig = configOf({ taskId, configId: "x", maxPerOwner: 10_000 });
+      await store.append({ head, expected: 0, creates: true, entries: [bytesOf("1")], pushConfig, time: 9_000_000 });
+    };
+    await Promise.all(taskIds.map(put));
+    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(2_500);
+    expect(await store.claimDeliveries({ ...claim, now: 2_000, limit: 3_000 })).toHaveLength(2_500);
   });
 }
 

@@ -21,6 +21,11 @@ export class DueList<T extends Due> {
     return this.#items.at(-1)?.due;
   }
 
+  /** Those that are due after a time. */
+  after(time: number): T[] {
+    return this.#items.slice(0, this.#place(time, -1)).map(({ due }) => due);
+  }
+
   add(due: T): void {
     const item = { at: due.delivery.at, order: this.#order++, due };
     this.#orders.set(due, item.order);

@@ -12,6 +12,7 @@ import {
   type DeadDeliveryRequest,
   type DeliveryOutcome,
   type DeliveryProgress,
+  type HastenDeliveries,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -265,6 +266,11 @@ class MemoryStore implements TaskStore {
   async nextDelivery(): Promise<number | undefined> {
     this.#check();
     return this.#pushes.next();
+  }
+
+  async hastenDeliveries(request: HastenDeliveries): Promise<number> {
+    this.#check();
+    return this.#pushes.hasten(request);
   }
 
   async savePushPosition(request: DeliveryProgress): Promise<"saved" | "lost"> {

@@ -7,6 +7,7 @@ import type {
   DeadDeliveryRequest,
   DeliveryOutcome,
   DeliveryProgress,
+  HastenDeliveries,
   NewPushConfig,
   PushConfigKey,
   RewritePushConfig,
@@ -133,6 +134,17 @@ export class Pushes {
 
   next(): number | undefined {
     return this.#due.first?.delivery.at;
+  }
+
+  hasten({ latest, to }: HastenDeliveries): number {
+    const due = [...this.#due.after(latest), ...[...this.#held.values()].flatMap((held) => [...held])];
+    const late = due.filter(({ delivery }) => delivery.at > latest);
+    for (const config of late) {
+      this.#leave(config);
+      config.delivery = { ...config.delivery, at: to };
+      this.#enter(config);
+    }
+    return late.length;
   }
 
   save(config: PushConfig | undefined, { holder, claim, position }: DeliveryProgress): config is PushConfig {

@@ -63,6 +63,7 @@ export class Committer {
       savePushPosition: (request) => pushConfigs.savePosition(request),
       settleDelivery: (request) => pushConfigs.settle(request),
       redriveDeliveries: (request) => pushConfigs.redrive(request),
+      hastenDeliveries: (request) => pushConfigs.hasten(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
     };
   }

@@ -22,6 +22,9 @@ const NONE = 0;
 const SOME = 1;
 const UNDELIVERED = 2;
 
+/** How many configurations one transaction makes due sooner, so that other writes need not wait long. */
+export const HASTEN_STEP = 1_000;
+
 /** How many configurations of targets that are avoided one claim puts off, so that other writes need not wait long. */
 const MAX_PUT_OFF = 1_000;
 
@@ -52,6 +55,8 @@ export class PushConfigs {
   readonly #claim: Command<[string, number, number]>;
   readonly #putOff: Command<[number, number]>;
   readonly #release: Command<[string]>;
+  readonly #hasten: Command<[number, number, number]>;
+  readonly #hastenHeld: Command<[number, number]>;
   /** No thread gives a number that another one gave before it. */
   #claims = Math.floor(Math.random() * 2 ** 48);
 
@@ -93,6 +98,13 @@ export class PushConfigs {
     this.#claim = db.command("UPDATE push_config SET holder = ?, claim = ? WHERE id = ?");
     this.#putOff = db.command("UPDATE push_config SET at = ? WHERE id = ?");
     this.#release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
+    this.#hasten = db.command(
+      "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
+        `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
+    );
+    this.#hastenHeld = db.command(
+      "UPDATE push_config INDEXED BY push_held SET at = ? WHERE holder IS NOT NULL AND at > ?",
+    );
   }
 
   /** Checks what an append brings, before anything is changed. @throws StoreError `too-many-push-configs` */
@@ -183,6 +195,11 @@ export class PushConfigs {
     }
     this.#change(row, delivery);
     return "settled";
+  }
+
+  /** Of what nobody holds at most `HASTEN_STEP`. */
+  hasten({ latest, to }: WriteRequest<"hastenDeliveries">): WriteResult<"hastenDeliveries"> {
+    return this.#hasten.run(to, latest, HASTEN_STEP).changes + this.#hastenHeld.run(to, latest).changes;
   }
 
   /** Those of the named ones that were given up. */

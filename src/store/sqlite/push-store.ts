@@ -1,4 +1,5 @@
 import type { DeadDelivery, PushConfigKey, PushStore } from "../task-store.js";
+import { HASTEN_STEP } from "./push-configs.js";
 import type { Reader } from "./reader.js";
 import { redriveInSteps } from "./redrive.js";
 import type { WriterClient } from "./writer-client.js";
@@ -22,6 +23,16 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     claimDeliveries: async (request) =>
       reader.mayClaimDeliveries(request) ? writer.call("claimDeliveries", request) : [],
     nextDelivery: async () => reader.nextDelivery(),
+    async hastenDeliveries(request) {
+      let count = 0;
+      while (reader.hasDeliveryAfter(request.latest)) {
+        const hastened = await writer.call("hastenDeliveries", request);
+        count += hastened;
+        // Another process was faster, or more is written than is made sooner.
+        if (hastened < HASTEN_STEP) break;
+      }
+      return count;
+    },
     savePushPosition: async (request) => writer.call("savePushPosition", request),
     settleDelivery: async (request) => writer.call("settleDelivery", request),
     listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),

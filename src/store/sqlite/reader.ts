@@ -62,6 +62,7 @@ export class Reader {
   readonly #allConfigs: Query<[string, string, number], [taskId: string, configId: string, bytes: Uint8Array]>;
   readonly #due: Query<[number], number>;
   readonly #isHeld: Query<[string], number>;
+  readonly #isHeldLate: Query<[number], number>;
   readonly #dead: DeadQuery;
   readonly #lists = new Map<string, ListStatements>();
   /** Bytes that were read since it was set to 0. */
@@ -105,6 +106,9 @@ export class Reader {
     );
     this.#isHeld = db.values<[string], number>(
       "SELECT 1 FROM push_config INDEXED BY push_held WHERE holder > '' AND holder <> ? LIMIT 1",
+    );
+    this.#isHeldLate = db.values<[number], number>(
+      "SELECT 1 FROM push_config INDEXED BY push_held WHERE holder IS NOT NULL AND at > ? LIMIT 1",
     );
     this.#dead = deadQuery(db);
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
@@ -212,6 +216,14 @@ export class Reader {
 
   nextDelivery(): number | undefined {
     return this.#look("nextDelivery", () => this.#due.get(Number.MIN_SAFE_INTEGER));
+  }
+
+  /** Whether a delivery is due after a time, free or held. */
+  hasDeliveryAfter(time: number): boolean {
+    return this.#look(
+      "hastenDeliveries",
+      () => this.#due.get(time) !== undefined || this.#isHeldLate.get(time) !== undefined,
+    );
   }
 
   /** Whether a claim can find anything: what is due, or what another process holds that may be gone. */

@@ -26,6 +26,7 @@ export type WriteMethod =
   | "savePushPosition"
   | "settleDelivery"
   | "redriveDeliveries"
+  | "hastenDeliveries"
   | "removeFinished";
 
 /** What such a method takes, as the seam says it. */
