@@ -1,4 +1,3 @@
-import { isPromiseLike } from "../core/bounded.js";
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
@@ -59,6 +58,6 @@ export class Refusal {
 
   /** The caller that was found, or this where there is none. */
   unless(found: FoundCaller | Promise<FoundCaller>): CallerInput | Refusal | Promise<CallerInput | Refusal> {
-    return isPromiseLike(found) ? Promise.resolve(found).then((caller) => caller ?? this) : (found ?? this);
+    return found instanceof Promise ? found.then((caller) => caller ?? this) : (found ?? this);
   }
 }

@@ -1,0 +1,196 @@
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from "openid-client";
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../../core/error.js";
+import type { Credential } from "../credential.js";
+import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
+import { issuerFailure } from "./failures.js";
+import { flowCredential } from "./flow-credential.js";
+import type { OAuthOptions } from "./options.js";
+import { type PendingSignIn, readPending, writePending } from "./pending-sign-in.js";
+import type { OAuthStorage } from "./storage.js";
+import { TokenKeeper } from "./token-keeper.js";
+
+/** Options of `authorizationCode`. */
+export interface AuthorizationCodeOptions extends OAuthOptions {
+  /** Where the issuer sends the user back to; it has to know it. Not needed where each `begin` gives one. */
+  readonly redirectUri?: string;
+  /**
+   * Keeps what a sign-in has to remember until the user is back: the state, the verifier of PKCE and the nonce. On a server: of one user's session,
+   * never of all together, since whoever has it may end the sign-in. In a page: `webStorage(sessionStorage)`.
+   */
+  readonly storage: OAuthStorage;
+  /** More parameters of the issuer's page, such as `prompt` or `login_hint`. */
+  readonly authorizationParameters?: Readonly<Record<string, string>>;
+}
+
+/** An agent to sign in for: a client of it, for example. */
+export interface SignInAgent {
+  readonly card: AgentCard;
+  readonly interface: { readonly url: string };
+}
+
+/** How one sign-in differs. */
+export interface SignInOptions {
+  /** Scopes besides those that the agent and the options ask for. */
+  readonly scopes?: readonly string[];
+  readonly redirectUri?: string;
+  /** Id of a skill whose requirements have to be met as well. */
+  readonly skill?: string;
+}
+
+/** A credential that a user signs in for. */
+export interface AuthorizationCodeCredential extends Credential {
+  /**
+   * The first step: gives the issuer's page, to which the user is sent.
+   *
+   * @throws A2AError where the card has no scheme for it, or the issuer cannot be asked.
+   */
+  begin(agent: SignInAgent, options?: SignInOptions): Promise<URL>;
+  /**
+   * The second step, when the user is back, also in another process or after the page was left: takes the URL that was called, and keeps the
+   * tokens. False where that URL is no answer of an issuer, so that a page may give its own each time it opens.
+   *
+   * @throws A2AError UNAUTHENTICATED where the user said no, the answer is forged, too late or used up, or the issuer refuses.
+   */
+  finish(callback: string | URL): Promise<boolean>;
+}
+
+/**
+ * OAuth 2.0 for a user who signs in with a browser (authorization code with PKCE, RFC 7636; specification 4.5.8), in two steps. Until
+ * they are done calls fail as UNAUTHENTICATED, with `signIn: "required"` in the error's metadata.
+ *
+ * @throws TypeError for options that cannot work.
+ */
+export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
+  if (typeof options.storage?.get !== "function") throw new TypeError("storage is none");
+  const keeper = new TokenKeeper(options, {
+    name: "authorizationCode",
+    isUnattended: false,
+    obtain: () => Promise.reject(signInRequired()),
+  });
+  const credential = flowCredential(keeper, "authorizationCode", options);
+  const signIns = new SignIns(options, keeper, credential);
+  return {
+    ...credential,
+    begin: (agent, more = {}) => signIns.begin(agent, more),
+    // Only its query counts, so that what servers call the URL of a request will do.
+    finish: async (callback) => signIns.finish(new URL(callback, "http://localhost")),
+  };
+}
+
+const signInRequired = (): A2AError =>
+  new A2AError("UNAUTHENTICATED", "A user has to sign in first.", { metadata: { signIn: "required" } });
+
+class SignIns {
+  readonly #options: AuthorizationCodeOptions;
+  readonly #keeper: TokenKeeper;
+  readonly #credential: Credential;
+
+  constructor(options: AuthorizationCodeOptions, keeper: TokenKeeper, credential: Credential) {
+    this.#options = options;
+    this.#keeper = keeper;
+    this.#credential = credential;
+  }
+
+  async begin(
+    { card, interface: { url } }: SignInAgent,
+    { scopes = [], redirectUri, skill }: SignInOptions,
+  ): Promise<URL> {
+    const { authorizationParameters = {}, storage } = this.#options;
+    const redirect = redirectUri ?? this.#options.redirectUri;
+    if (redirect === undefined) throw new TypeError("redirectUri is missing");
+    const chosen = this.#schemeOf(card, skill);
+    const key = this.#keeper.keyOf({ scheme: chosen.scheme, url });
+    const all = [...new Set([...this.#keeper.scopesToSignIn(key, chosen.scopes), ...scopes])];
+    const { config, isDescribed } = await this.#issuer(chosen.scheme);
+    const pending: PendingSignIn = {
+      key,
+      scheme: chosen.scheme,
+      scopes: all,
+      redirectUri: redirect,
+      verifier: randomPKCECodeVerifier(),
+      nonce: isDescribed && all.includes("openid") ? randomNonce() : undefined,
+      at: Date.now(),
+    };
+    const state = randomState();
+    await storage.set(storageKey(state), writePending(pending));
+    return buildAuthorizationUrl(config, {
+      ...authorizationParameters,
+      ...this.#keeper.parametersFor(all),
+      redirect_uri: redirect,
+      state,
+      code_challenge: await calculatePKCECodeChallenge(pending.verifier),
+      code_challenge_method: "S256",
+      ...(pending.nonce !== undefined && { nonce: pending.nonce }),
+    });
+  }
+
+  async finish({ searchParams }: URL): Promise<boolean> {
+    const state = searchParams.get("state");
+    if (state === null || !(searchParams.has("code") || searchParams.has("error"))) return false;
+    const pending = await this.#take(state);
+    if (pending === undefined)
+      throw new A2AError("UNAUTHENTICATED", "No such sign-in was begun here, or it took too long.");
+    const { key, scheme, scopes, redirectUri, verifier, nonce } = pending;
+    try {
+      const { config, isDescribed } = await this.#issuer(scheme);
+      // The URL as the issuer knows it: proxies may have changed the one that was called.
+      const callback = new URL(redirectUri);
+      for (const [name, value] of searchParams) callback.searchParams.append(name, value);
+      // It names itself (RFC 9207), which can be judged where its metadata say who it is.
+      if (!isDescribed) callback.searchParams.delete("iss");
+      const checks = {
+        expectedState: state,
+        pkceCodeVerifier: verifier,
+        ...(nonce !== undefined && { expectedNonce: nonce }),
+      };
+      const { scope: _none, ...parameters } = this.#keeper.parametersFor([]);
+      await this.#keeper.keep(key, await authorizationCodeGrant(config, callback, checks, parameters), scopes);
+      return true;
+    } catch (error) {
+      throw issuerFailure(error, [...this.#keeper.secrets, verifier, searchParams.get("code") ?? ""]);
+    }
+  }
+
+  /** It is good once, whatever becomes of it. */
+  async #take(state: string): Promise<PendingSignIn | undefined> {
+    const { storage } = this.#options;
+    const pending = readPending(await storage.get(storageKey(state)));
+    await storage.delete(storageKey(state));
+    const isLate = pending === undefined || Date.now() - pending.at > this.#keeper.limits.signInMs;
+    return isLate ? undefined : pending;
+  }
+
+  async #issuer(scheme: PendingSignIn["scheme"]) {
+    try {
+      return await this.#keeper.issuers.of(scheme, this.#keeper.httpOf());
+    } catch (error) {
+      throw issuerFailure(error, this.#keeper.secrets);
+    }
+  }
+
+  /** The scheme that a user signs in for; what else is required is what other credentials are for. */
+  #schemeOf(card: AgentCard, skill: string | undefined): ChosenScheme {
+    const fits = (name: string): boolean => {
+      const scheme = Object.hasOwn(card.securitySchemes, name) ? card.securitySchemes[name] : undefined;
+      return scheme !== undefined && this.#credential.fits(scheme);
+    };
+    const fitting = card.securityRequirements.filter(({ schemes }) => Object.keys(schemes).some(fits));
+    const securityRequirements = fitting.length === 0 ? card.securityRequirements : fitting;
+    const others: Credential = { fits: (scheme) => !this.#credential.fits(scheme), apply: () => {} };
+    const options = skill === undefined ? {} : { skill };
+    const { schemes } = chooseCredentials({ ...card, securityRequirements }, [this.#credential, others], options);
+    const chosen = schemes.find(({ credential }) => credential === this.#credential);
+    if (chosen !== undefined) return chosen;
+    throw new A2AError("UNAUTHENTICATED", "The agent's card asks for no sign-in of this kind.");
+  }
+}
+
+const storageKey = (state: string): string => `sign-in ${state}`;

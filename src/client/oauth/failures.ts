@@ -1,0 +1,81 @@
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from "openid-client";
+import { A2AError, toA2AError } from "../../core/error.js";
+import { unavailable } from "./issuer-fetch.js";
+
+/** What an issuer says where it was right to say no, and asking again helps nobody. */
+export const isInvalidGrant = (error: unknown): boolean =>
+  error instanceof ResponseBodyError && error.error === "invalid_grant";
+
+/**
+ * An error of a flow as what a caller gets. What came from the issuer is in it only as far as it is short and plain, and has none of the
+ * request's secrets; errors of the library bring whole answers along, with tokens in them, so none is a cause here.
+ */
+export function issuerFailure(error: unknown, secrets: readonly string[] = []): A2AError {
+  const own = ownError(error);
+  if (own !== undefined) return own;
+  if (error instanceof ResponseBodyError) {
+    const { status, error: code, error_description: description } = error;
+    const said = plain(code, secrets) ?? "an error";
+    const more = plain(description, secrets);
+    const why = more === undefined ? said : `${said} (${more})`;
+    if (isTemporary(status) || code === "temporarily_unavailable" || code === "server_error") {
+      return unavailable(`${said}, status ${status}`, retryAfter(error.response));
+    }
+    return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(said));
+  }
+  if (error instanceof AuthorizationResponseError) {
+    const said = plain(error.error, secrets) ?? "an error";
+    return new A2AError("UNAUTHENTICATED", `The sign-in was refused: ${said}.`, issuerFact(said));
+  }
+  if (error instanceof WWWAuthenticateChallengeError) {
+    const said = error.cause.map(({ parameters }) => plain(parameters.error, secrets)).find((it) => it !== undefined);
+    const message = `The issuer of tokens refused the client: ${said ?? `status ${error.status}`}.`;
+    return new A2AError("UNAUTHENTICATED", message, issuerFact(said ?? "invalid_client"));
+  }
+  if (!(error instanceof ClientError)) return new A2AError("UNAUTHENTICATED", "Getting a token failed.");
+  if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return unavailable("it takes too long");
+  const { cause } = error;
+  if (cause instanceof Response) return unavailable(`status ${cause.status}`, retryAfter(cause));
+  // The messages of the library are its own words.
+  return new A2AError("UNAUTHENTICATED", `The issuer's answer is not as it should be: ${error.message}.`);
+}
+
+/** One of ours, where the library has put it. */
+function ownError(error: unknown): A2AError | undefined {
+  let inner = error;
+  for (let depth = 0; depth < 8 && inner instanceof Error; depth++) {
+    if (inner instanceof A2AError) return toA2AError(inner);
+    inner = inner.cause;
+  }
+  return undefined;
+}
+
+const issuerFact = (said: string): { metadata: Record<string, string> } => ({ metadata: { issuerError: said } });
+
+const isTemporary = (status: number): boolean => status === 429 || status === 408 || status >= 500;
+
+function retryAfter(response: Response): { retryAfterMs?: number } {
+  const seconds = response.headers.get("retry-after") ?? "";
+  return /^\d{1,6}$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1_000 } : {};
+}
+
+function plain(text: unknown, secrets: readonly string[]): string | undefined {
+  if (typeof text !== "string" || text === "" || secrets.some((it) => it !== "" && text.includes(it))) return undefined;
+  const safe = text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
+  return safe;
+}
+
+/** What a call hears that was given up while it waited. */
+export function abandoned(reason: unknown): A2AError {
+  if (reason instanceof A2AError || (reason instanceof Error && reason.name === "ConnectError"))
+    return toA2AError(reason);
+  const isLate = reason instanceof Error && reason.name === "TimeoutError";
+  return isLate
+    ? new A2AError("DEADLINE_EXCEEDED", "The call's time was up before it had a token.")
+    : new A2AError("CANCELLED", "The call was given up before it had a token.");
+}

@@ -1,0 +1,29 @@
+import type { OAuthFlows } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Credential } from "../credential.js";
+import { putBearer } from "../credentials/bearer.js";
+import type { OAuthOptions } from "./options.js";
+import type { TokenKeeper } from "./token-keeper.js";
+
+/** The credential of a flow. What it knows is in closures: nothing of it shows when somebody looks at it. */
+export function flowCredential(
+  keeper: TokenKeeper,
+  flow: NonNullable<OAuthFlows["flow"]["case"]>,
+  { issuer }: Pick<OAuthOptions, "issuer">,
+): Credential {
+  return {
+    fits({ scheme }) {
+      if (scheme.case === "openIdConnectSecurityScheme") return true;
+      if (scheme.case !== "oauth2SecurityScheme") return false;
+      const { flows, oauth2MetadataUrl } = scheme.value;
+      // Where an issuer can be asked, a card may leave out how.
+      return flows?.flow.case === undefined
+        ? issuer !== undefined || oauth2MetadataUrl !== ""
+        : flows.flow.case === flow;
+    },
+    async apply(target, context) {
+      putBearer(target, await keeper.show(context));
+    },
+    refused: (context) => keeper.refused(context),
+    insufficient: (context, scopes) => keeper.insufficient(context, scopes),
+  };
+}

@@ -1,0 +1,83 @@
+import type { CustomFetch } from "openid-client";
+import { A2AError } from "../../core/error.js";
+import type { HttpAsk, HttpClient } from "../platform.js";
+import { fetchClient } from "../web/http.js";
+import type { OAuthLimits } from "./options.js";
+
+/** Asks an issuer: within a time and a size, and without following redirects. */
+export type IssuerFetch = CustomFetch;
+
+/** What is known of one question to an issuer. */
+export interface IssuerFetchParts {
+  readonly limits: Pick<OAuthLimits, "issuerTimeoutMs" | "maxIssuerBytes">;
+  /** ID tokens cannot be judged where nothing is known of their issuer, and nobody here needs them. */
+  readonly withoutIdToken?: boolean;
+}
+
+/** Asks over the client's own connections. */
+export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }: IssuerFetchParts): IssuerFetch {
+  return async (url, { method, headers, body, signal: outer }) => {
+    const time = AbortSignal.timeout(limits.issuerTimeoutMs);
+    const signal = outer === undefined ? time : AbortSignal.any([time, outer]);
+    const whole = body === null || body === undefined ? undefined : String(body);
+    const ask = { url, method, headers: new Headers(headers), signal, ...(whole !== undefined && { body: whole }) };
+    const { status, headers: answered, text } = await until(signal, answerOf(http, ask, limits.maxIssuerBytes));
+    const isEmpty = status === 204 || status === 205 || status === 304;
+    return new Response(isEmpty ? null : withoutIdToken ? dropIdToken(text) : text, { status, headers: answered });
+  };
+}
+
+async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {
+  try {
+    const answer = await http(ask);
+    const { status, headers } = answer;
+    if (status < 300 || status >= 400) return { status, headers: plainHeaders(headers), text: await answer.text(max) };
+    answer.cancel();
+  } catch (cause) {
+    if (cause instanceof A2AError && cause.reason === "INVALID_AGENT_RESPONSE")
+      throw unavailable("its answer is too large");
+    throw unavailable("it cannot be reached", { cause });
+  }
+  throw unavailable("it sends the client elsewhere");
+}
+
+/** The text has been decoded by now. */
+function plainHeaders(headers: Headers): Headers {
+  const plain = new Headers(headers);
+  plain.delete("content-encoding");
+  plain.delete("content-length");
+  return plain;
+}
+
+/** A client that obeys no signal is left behind. */
+async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let stop = (): void => {};
+  const late = new Promise<never>((_, reject) => {
+    stop = () => reject(unavailable("it takes too long"));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+export function unavailable(why: string, options: { retryAfterMs?: number; cause?: unknown } = {}): A2AError {
+  return new A2AError("UNAVAILABLE", `The issuer of tokens does not answer as it should: ${why}.`, options);
+}
+
+function dropIdToken(text: string): string {
+  try {
+    const { id_token: _none, ...others } = JSON.parse(text) as Record<string, unknown>;
+    return JSON.stringify(others);
+  } catch {
+    return text;
+  }
+}
+
+/** What every runtime has, in the form of a client's connections. */
+export const overFetch = (fetch: typeof globalThis.fetch): HttpClient => fetchClient(fetch, never);
+
+const never = new AbortController().signal;

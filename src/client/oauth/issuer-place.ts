@@ -1,0 +1,57 @@
+import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../../core/error.js";
+import { checkUrl } from "./issuer-url.js";
+import type { OAuthOptions } from "./options.js";
+
+/** Where an issuer says what it is. */
+export interface IssuerPlace {
+  /** Stands for the issuer where tokens are kept. */
+  readonly name: string;
+  /** URLs of its metadata, of which the first that is there counts; none where a card names its endpoints alone. */
+  readonly documents: readonly string[];
+  /** Who the metadata may say that it is. */
+  readonly issuers: readonly string[];
+  /** The caller named it, so that a card decides nothing. */
+  readonly isPinned: boolean;
+}
+
+const oidc = "/.well-known/openid-configuration";
+const oauth = "/.well-known/oauth-authorization-server";
+
+/** @throws A2AError for a card that names an issuer which is not safe to ask, or none. */
+export function placeOf({ scheme }: SecurityScheme, options: OAuthOptions): IssuerPlace {
+  const { issuer } = options;
+  if (issuer !== undefined) {
+    checkUrl("issuer", issuer, options);
+    return { name: issuer, documents: documentsOf(issuer), issuers: [issuer], isPinned: true };
+  }
+  if (scheme.case === "openIdConnectSecurityScheme") return described(scheme.value.openIdConnectUrl, options);
+  if (scheme.case === "oauth2SecurityScheme") {
+    const { oauth2MetadataUrl, flows } = scheme.value;
+    if (oauth2MetadataUrl !== "") return described(oauth2MetadataUrl, options);
+    const { value } = flows?.flow ?? {};
+    const tokenUrl = value !== undefined && "tokenUrl" in value ? value.tokenUrl : "";
+    if (tokenUrl !== "") return { name: tokenUrl, documents: [], issuers: [], isPinned: false };
+  }
+  throw new A2AError("UNAUTHENTICATED", "The agent's card does not say where tokens are to be had: give the issuer.");
+}
+
+function described(url: string, options: OAuthOptions): IssuerPlace {
+  checkUrl("the URL of the issuer's metadata", url, options);
+  return { name: url, documents: [url], issuers: issuersOf(url), isPinned: false };
+}
+
+/** OpenID Connect Discovery 1.0, 4; RFC 8414, 3. */
+function documentsOf(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, "");
+  return [`${origin}${path}${oidc}`, `${origin}${oauth}${path}`];
+}
+
+/** The issuers whose metadata may be there. */
+function issuersOf(document: string): string[] {
+  const { origin, pathname } = new URL(document);
+  const [, before = ""] = /^(.*)\/\.well-known\/[^/]+$/.exec(pathname) ?? [];
+  const [, after = ""] = /^\/\.well-known\/[^/]+(\/.*)?$/.exec(pathname) ?? [];
+  return [before, after].map((path) => `${origin}${path}`);
+}

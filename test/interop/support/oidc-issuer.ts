@@ -1,0 +1,173 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, type JWK } from "jose";
+import Provider from "oidc-provider";
+
+/** Whom the tokens of these tests are for. */
+export const AUDIENCE = "https://agents.example";
+
+async function newKey(kid: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
+}
+
+/** A client as `oidc-provider` registers it. */
+export type RegisteredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
+
+/**
+ * `oidc-provider`, as its documentation configures it, with a user who is signed in by a click. It can rotate its keys, be slow, and
+ * be gone; what its endpoints were asked is counted.
+ */
+export class OidcIssuer {
+  readonly url: string;
+  readonly asked: { readonly path: string; readonly body: string }[] = [];
+  /** Seconds that access tokens last. */
+  tokenSeconds = 600;
+  /** What the user does at the page of an interaction. */
+  user: "agrees" | "refuses" = "agrees";
+  /** Requests wait for it. */
+  gate: Promise<void> = Promise.resolve();
+  readonly #server: Server;
+  readonly #clients: readonly RegisteredClient[];
+  #keys: JWK[];
+  #provider: Provider;
+
+  private constructor(server: Server, clients: readonly RegisteredClient[], key: JWK) {
+    this.#server = server;
+    this.#clients = clients;
+    this.#keys = [key];
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.#provider = this.#make();
+  }
+
+  static async start(clients: readonly RegisteredClient[]): Promise<OidcIssuer> {
+    let issuer: OidcIssuer | undefined;
+    const server = createServer((request, response) => void issuer?.answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+    issuer = new OidcIssuer(server, clients, await newKey("first"));
+    return issuer;
+  }
+
+  /** How often a path was asked. */
+  count(path: string): number {
+    return this.asked.filter((it) => it.path === path).length;
+  }
+
+  /** It signs with another key; tokens of the old one are good as long as it is kept. */
+  async rotate({ keepOld = true } = {}): Promise<void> {
+    const key = await newKey(`k${Math.random()}`);
+    this.#keys = keepOld ? [key, ...this.#keys] : [key];
+    this.#provider = this.#make();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async startAgain(): Promise<void> {
+    const { port } = new URL(this.url);
+    await new Promise<void>((resolve) => this.#server.listen(Number(port), "127.0.0.1", () => resolve()));
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await this.gate;
+    const { pathname } = new URL(request.url ?? "/", this.url);
+    if (pathname.startsWith("/interaction/")) return this.#interact(request, response);
+    const asked = { path: pathname, body: "" };
+    this.asked.push(asked);
+    request.on("data", (chunk: Buffer) => {
+      asked.body += chunk.toString();
+    });
+    this.#provider.callback()(request, response);
+  }
+
+  /** Signs the user in, and lets the client have what it asks for. */
+  async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const provider = this.#provider;
+    const { prompt, params, session } = await provider.interactionDetails(request, response);
+    const more = { mergeWithLastSubmission: true };
+    if (this.user === "refuses") {
+      const no = { error: "access_denied", error_description: "The user said no." };
+      return provider.interactionFinished(request, response, no, more);
+    }
+    if (prompt.name === "login") {
+      return provider.interactionFinished(request, response, { login: { accountId: "alice" } }, more);
+    }
+    const grant = new provider.Grant({ accountId: session?.accountId ?? "alice", clientId: String(params.client_id) });
+    grant.addOIDCScope("openid offline_access");
+    grant.addResourceScope(AUDIENCE, String(params.scope ?? ""));
+    return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } }, more);
+  }
+
+  #make(): Provider {
+    const ttl = (): number => this.tokenSeconds;
+    return new Provider(this.url, {
+      clients: this.#clients,
+      jwks: { keys: [...this.#keys] },
+      cookies: { keys: ["only for tests"] },
+      scopes: ["openid", "offline_access"],
+      findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
+      interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+      issueRefreshToken: async () => true,
+      rotateRefreshToken: true,
+      ttl: { ClientCredentials: ttl, AccessToken: ttl },
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        deviceFlow: { enabled: true },
+        introspection: { enabled: true, allowedPolicy: () => true },
+        resourceIndicators: {
+          enabled: true,
+          defaultResource: () => AUDIENCE,
+          useGrantedResource: () => true,
+          getResourceServerInfo: () => ({
+            scope: "read write admin",
+            audience: AUDIENCE,
+            accessTokenFormat: "jwt",
+            accessTokenTTL: ttl(),
+          }),
+        },
+      },
+    } as never);
+  }
+}
+
+/** A browser of which no more is needed: it follows redirects, keeps cookies and submits forms. */
+export class PlainBrowser {
+  readonly #cookies = new Map<string, string>();
+
+  /** Opens a page; ends at the first URL that begins with `until`, which is not opened. */
+  async open(
+    url: string | URL,
+    until = "no such place",
+    init: RequestInit = {},
+  ): Promise<{ url: string; html: string }> {
+    let [at, how] = [String(url), init];
+    for (let hops = 0; hops < 20; hops++) {
+      if (at.startsWith(until)) return { url: at, html: "" };
+      const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      const answer = await fetch(at, { ...how, headers: { ...how.headers, cookie }, redirect: "manual" });
+      for (const set of answer.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+        this.#cookies.set(name, value);
+      }
+      const location = answer.headers.get("location");
+      if (location === null) return { url: at, html: await answer.text() };
+      await answer.body?.cancel();
+      [at, how] = [new URL(location, at).href, {}];
+    }
+    throw new Error("too many redirects");
+  }
+
+  /** Submits the form of a page, with more fields. */
+  submit({ url, html }: { url: string; html: string }, fields: Readonly<Record<string, string>>) {
+    const [, action = url] = /<form[^>]*action="([^"]+)"/.exec(html) ?? [];
+    const hidden = [...html.matchAll(/<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const body = new URLSearchParams({ ...Object.fromEntries(hidden), ...fields });
+    return this.open(new URL(action, url), undefined, { method: "POST", body });
+  }
+}
