@@ -3,6 +3,7 @@ import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { A2AService } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { importGraph, isBuiltin } from "./support/import-graph.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -207,6 +208,18 @@ describe("the layers of src/", () => {
       (file) => /^(core|wire)$/.test(layerOf(file) ?? "") && known.test(withoutComments(file)),
     );
     expect(wrong).toEqual(["src/core/call-all.ts", "src/core/rounds.ts"]);
+  });
+
+  it("let nothing of Node.js into what the client is elsewhere", () => {
+    const { files: reached, outside } = importGraph("src/client/web.ts");
+    expect(reached.size).toBeGreaterThan(40);
+    expect([...outside].filter(([name]) => isBuiltin(name) || name === "undici" || name.startsWith("undici/"))).toEqual(
+      [],
+    );
+    const inNode = [...reached]
+      .map((file) => relative(root, file))
+      .filter((file) => file.startsWith("src/client/node/"));
+    expect(inNode).toEqual([]);
   });
 
   it("have no import cycle", () => {

@@ -4,6 +4,9 @@
 // packages that it is made of, goes into a few: one for each entry point, and what several of them share beside these in
 // dist/src/chunks. All entry points are of one graph, so that a class or a table is there once, whichever of them a module
 // imports: an agent that throws an A2AError throws the one that the command line knows.
+//
+// Entry points that browsers and edge runtimes import as well are built once more, in dist/web: as a graph of their own, in which
+// nothing of Node.js is.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
@@ -14,7 +17,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = join(root, "dist");
 
 /** What a program that embeds Parley may give to it, or get from it, has to be the one that the program imports itself. */
-const external = ["@grpc/grpc-js", "better-sqlite3", "fastify"];
+const external = ["@grpc/grpc-js", "better-sqlite3", "fastify", "react"];
 
 /**
  * Packages in CommonJS ask for the modules of Node.js when they run; the bundle has no `require` for that. HTTP is never imported:
@@ -50,10 +53,14 @@ const bundled = { ...options, bundle: true, external, plugins: [builtins] };
 
 const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** The sources of the entry points, which package.json names as they are built. */
-const sources = Object.values(entries).flatMap((entry) =>
-  typeof entry === "string" ? [] : [entry.default.replace("./dist/", "").replace(/\.js$/, ".ts")],
-);
+/** The sources of the entry points, which package.json names as they are built: for Node.js, and for everywhere else. */
+const named = Object.values(entries).filter((entry) => typeof entry !== "string");
+const sources = named.map((entry) => sourceOf(entry.node ?? entry.default, "./dist/"));
+const webSources = named.flatMap(({ browser }) => (browser === undefined ? [] : [sourceOf(browser, "./dist/web/")]));
+
+function sourceOf(built, folder) {
+  return built.replace(folder, "").replace(/\.js$/, ".ts");
+}
 
 const results = await Promise.all([
   build({
@@ -66,13 +73,25 @@ const results = await Promise.all([
   // chunks, one of which starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
   build({ ...options, entryPoints: filesIn("examples/probe") }),
+  // Fails where a module of Node.js is imported.
+  build({
+    ...options,
+    bundle: true,
+    external,
+    platform: "browser",
+    target: "es2022",
+    outdir: join(out, "web"),
+    entryPoints: webSources,
+    splitting: true,
+    chunkNames: "chunks/[name]-[hash]",
+  }),
 ]);
 
 const outputs = results.flatMap(({ metafile }) => Object.keys(metafile.outputs));
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
 /** What an earlier build left behind. */
-for (const folder of ["dist/src", "dist/gen"]) {
+for (const folder of ["dist/src", "dist/gen", "dist/web"]) {
   for (const file of filesIn(folder))
     if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file), { force: true });
 }

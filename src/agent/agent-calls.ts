@@ -1,3 +1,4 @@
+import { isPromiseLike } from "../core/bounded.js";
 import type { Agent, Turn } from "./agent.js";
 import type { AgentEvent } from "./event.js";
 
@@ -10,7 +11,7 @@ import type { AgentEvent } from "./event.js";
 export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
   try {
     const events: unknown = agent.execute(turn);
-    return isPromise(events) ? new LateIterator(events) : iteratorOf(events);
+    return isPromiseLike(events) ? new LateIterator(events) : iteratorOf(events);
   } catch (error) {
     return { next: () => Promise.reject(error) };
   }
@@ -21,7 +22,7 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   const { recover } = agent;
   try {
     const said: unknown = typeof recover === "function" ? recover(turn) : recover;
-    if (isPromise(said)) said.then(undefined, () => {});
+    if (isPromiseLike(said)) said.then(undefined, () => {});
     return said === "restart" ? "restart" : "fail";
   } catch {
     // Asking again would go on for ever.
@@ -35,10 +36,6 @@ function iteratorOf(events: unknown): AsyncIterator<AgentEvent> {
     throw new TypeError("execute() has to return an async iterable: write it as `async *execute(turn)`");
   }
   return make.call(events as AsyncIterable<AgentEvent>);
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
 }
 
 /** The iterator of an iterable that is promised. */

@@ -1,3 +1,4 @@
+import { isPromiseLike } from "../core/bounded.js";
 import type { Call } from "../core/call.js";
 import type { Challenge } from "./challenge.js";
 import type { Finding, SecurityScheme } from "./scheme.js";
@@ -22,6 +23,11 @@ export function custom({ card, challenge, authenticate }: CustomOptions): Securi
     card,
     challenge: challenge ?? { scheme: card?.httpAuthSecurityScheme?.scheme ?? "Custom" },
     faults: typeof authenticate === "function" ? [] : ["authenticate is no function"],
-    open: () => ({ check: (call) => authenticate(call) }),
+    open: () => ({ check: (call) => promised(authenticate(call)) }),
   };
+}
+
+/** Promises of other libraries are waited for as well. */
+export function promised<T>(found: T | Promise<T>): T | Promise<T> {
+  return isPromiseLike(found) ? Promise.resolve(found) : found;
 }

@@ -236,6 +236,8 @@ function isCaller(found: unknown): found is CallerInput {
 }
 
 function hasScopes({ scopes: granted = [] }: CallerInput, scopes: readonly string[]): boolean {
+  // A text has includes() as well, and parts of it are no scopes.
+  if (!Array.isArray(granted)) throw new TypeError("the scopes of a caller are a list");
   return scopes.length === 0 || scopes.every((scope) => granted.includes(scope));
 }
 

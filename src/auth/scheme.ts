@@ -1,3 +1,4 @@
+import { isPromiseLike } from "../core/bounded.js";
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
@@ -58,6 +59,6 @@ export class Refusal {
 
   /** The caller that was found, or this where there is none. */
   unless(found: FoundCaller | Promise<FoundCaller>): CallerInput | Refusal | Promise<CallerInput | Refusal> {
-    return found instanceof Promise ? found.then((caller) => caller ?? this) : (found ?? this);
+    return isPromiseLike(found) ? Promise.resolve(found).then((caller) => caller ?? this) : (found ?? this);
   }
 }

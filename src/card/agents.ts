@@ -3,6 +3,7 @@ import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, ExtendedCard } from "../agent/agent.js";
 import type { AgentCardInput } from "../agent/card-input.js";
 import { securityFaults } from "../auth/security.js";
+import { isPromiseLike } from "../core/bounded.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/unknown-names.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
@@ -113,11 +114,14 @@ function serve(
   const faults = cardFaults.map(within("card"));
   if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
   if (typeof extendedCard === "function") {
-    const built = (input: ExtendedCard): AgentCard | undefined =>
-      input === undefined ? undefined : buildCard(withSecurity(extend(card, input), security), all);
+    const built = (input: ExtendedCard | null): AgentCard | undefined => {
+      if (input === undefined || input === null) return undefined;
+      if (typeof input !== "object") throw new TypeError("extendedCard() gives a card, or undefined");
+      return buildCard(withSecurity(extend(card, input), security), all);
+    };
     const forCaller: AgentRegistration["extendedCard"] = (caller) => {
       const input = extendedCard(caller);
-      return input instanceof Promise ? input.then(built) : built(input);
+      return isPromiseLike(input) ? Promise.resolve(input).then(built) : built(input);
     };
     return { agent: { tenant, agent, card, extendedCard: forCaller }, faults };
   }

@@ -6,7 +6,12 @@ export class Attempt {
   readonly #life: Lifetime;
   readonly #stallMs: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStalled = false;
   readonly #stop = (): void => this.#controller.abort();
+  readonly #stall = (): void => {
+    this.#isStalled = true;
+    this.#controller.abort();
+  };
 
   /** @param stallMs counts as cut when nothing comes for so long while something is waited for; undefined for never */
   constructor(life: Lifetime, stallMs: number | undefined) {
@@ -20,10 +25,15 @@ export class Attempt {
     return this.#controller.signal;
   }
 
+  /** It ended because nothing came. */
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
   /** The next of a stream that was opened with this attempt's signal. */
   async next<T>(iterator: AsyncIterator<T>, mostMs: number | undefined = this.#stallMs): Promise<IteratorResult<T>> {
     if (mostMs === undefined) return iterator.next();
-    this.#timer = setTimeout(this.#stop, mostMs);
+    this.#timer = setTimeout(this.#stall, mostMs);
     try {
       return await iterator.next();
     } finally {

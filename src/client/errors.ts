@@ -77,7 +77,7 @@ function factsIn(error: ConnectError): Facts {
 const sentences: readonly (readonly [RegExp, Reason])[] = [
   // The connection ended too early.
   [
-    /^(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature )/,
+    /^(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature |promised \d+ bytes, received )/,
     "UNAVAILABLE",
   ],
   [/^http\/2 stream closed with error code /, "UNAVAILABLE"],

@@ -14,7 +14,8 @@ import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { Attempt } from "./attempt.js";
 import type { StreamOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
-import { isCut, isUnconnected, unknownArrival } from "./cut.js";
+import { isCut, unknownArrival } from "./cut.js";
+import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Lifetime } from "./lifetime.js";
 import { Retries } from "./retries.js";
@@ -112,7 +113,10 @@ export class Following {
         if (this.#hasPausedUnseen(update)) return undefined;
       }
     } catch (error) {
-      return toA2AError(error);
+      if (!attempt.isStalled || this.#life.isOver) return toA2AError(error);
+      // Whoever answered and was silent then is there.
+      if (!this.#isFresh) this.#retries.reset();
+      return new A2AError("UNAVAILABLE", "Nothing came on the connection for too long.", { cause: error });
     } finally {
       attempt.end();
       iterator?.return?.().catch(() => {});
@@ -200,7 +204,7 @@ export class Following {
   }
 
   #checkRepeatable(failure: A2AError): void {
-    if (isUnconnected(failure)) return;
+    if (neverArrived(failure)) return;
     if (!isCut(failure)) throw failure;
     if (this.#key === undefined) throw unknownArrival(failure);
   }

@@ -1,6 +1,10 @@
 import type { A2AError } from "../core/error.js";
 import type { Backoff } from "./client.js";
+import { isAbsence } from "./cut.js";
 import type { Lifetime } from "./lifetime.js";
+
+/** A server that is there and fails gets so many attempts without progress. */
+const FAULTS = 5;
 
 /** When a call whose connection was cut is tried again: at random, up to a time that doubles, from the last progress on. */
 export class Retries {
@@ -38,6 +42,7 @@ export class Retries {
     const most = Math.min(maxMs, firstMs * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
     const delay = Math.max(most * (0.5 + Math.random() / 2), failure.retryAfterMs ?? 0);
+    if (this.#failures > FAULTS && !isAbsence(failure)) throw failure;
     if (now - this.#firstAt + delay > maxElapsedMs) throw failure;
     await this.#life.pause(delay);
     this.#life.check();

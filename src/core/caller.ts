@@ -1,4 +1,6 @@
+import { notPromised } from "./bounded.js";
 import { A2AError } from "./error.js";
+import type { Limits } from "./limits.js";
 
 /** Who calls, as the authenticator found out. */
 export interface Caller {
@@ -35,13 +37,22 @@ export type OwnerOf = (caller: Caller) => string | undefined;
 
 /**
  * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
- * @throws A2AError PERMISSION_DENIED where it belongs to nobody
+ * @throws A2AError PERMISSION_DENIED where it belongs to nobody, or to a name that cannot be one
+ * @throws TypeError for scopes that are no list
  */
-export function withOwner(caller: Caller, ownerOf: OwnerOf | undefined): Caller {
-  if (ownerOf === undefined || !caller.authenticated) return caller;
-  const owner: unknown = ownerOf(caller);
-  // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers.
-  if (typeof owner !== "string" || owner === "") {
+export function withOwner(
+  caller: Caller,
+  ownerOf: OwnerOf | undefined,
+  { maxOwnerLength }: Pick<Limits, "maxOwnerLength">,
+): Caller {
+  // A text has includes() as well, and parts of it are no scopes.
+  if (!Array.isArray(caller.scopes)) throw new TypeError("the scopes of a caller are a list");
+  const { authenticated } = caller;
+  const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
+  // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
+  // in a store, or that of another owner.
+  const isOwner = typeof owner === "string" && owner.length <= maxOwnerLength && owner.isWellFormed();
+  if (!isOwner || (owner === "" && authenticated)) {
     throw new A2AError("PERMISSION_DENIED", "The caller has no place on this server.");
   }
   return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };

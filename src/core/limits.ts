@@ -24,6 +24,8 @@ export interface Limits {
   readonly maxMessageBytes: number;
   /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
   readonly maxIdLength: number;
+  /** The name of a caller, and of whom its tasks belong to, in characters; a longer one is refused as PERMISSION_DENIED. Default 1,024. */
+  readonly maxOwnerLength: number;
   /** Parts of one message of a client. Default 1,000. */
   readonly maxParts: number;
   /** Parts of one event (status message, artifact or piece of one, reply) of an agent; more come in further events. Default 10,000. */
@@ -255,6 +257,8 @@ export interface Limits {
    * milliseconds. Default 30 seconds.
    */
   readonly interceptorTimeoutMs: number;
+  /** How long an agent's `accept` may take for a message, in milliseconds; it is refused as UNAVAILABLE then. Default 30 seconds. */
+  readonly acceptTimeoutMs: number;
   /** How long an agent's function may take for the extended card of a caller, in milliseconds. Default 10 seconds. */
   readonly extendedCardTimeoutMs: number;
   /**
@@ -311,6 +315,7 @@ export const defaultLimits: Limits = {
   maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,
+  maxOwnerLength: 1_024,
   maxParts: 1_000,
   maxEventParts: 10_000,
   maxEventValues: 50_000,
@@ -389,6 +394,7 @@ export const defaultLimits: Limits = {
   pushSignatureMs: 300_000,
   authenticationTimeoutMs: 15_000,
   interceptorTimeoutMs: 30_000,
+  acceptTimeoutMs: 30_000,
   extendedCardTimeoutMs: 10_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,

@@ -200,7 +200,9 @@ export class Sender {
 
   /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
   async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
-    await askToAccept(this.#taskless(command, turnOf(command, message)), this.#source.logger, task);
+    const { logger, limits } = this.#source;
+    const how = { logger, timeoutMs: limits.acceptTimeoutMs, ...(task && { task }) };
+    await askToAccept(this.#taskless(command, turnOf(command, message)), how);
     this.#checkOpen();
   }
 

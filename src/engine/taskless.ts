@@ -7,6 +7,8 @@ import type { AgentEvent, Content, ReplyEvent } from "../agent/event.js";
 import { checkValues, type EventLimits } from "../agent/event-values.js";
 import { agentMessage } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
+import { bounded, isPromiseLike } from "../core/bounded.js";
+import { neverCanceled } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { closeIterator, failureText, runToEnd } from "./agent-output.js";
@@ -51,17 +53,24 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
 /**
  * Asks the agent whether it takes a message, where it wants to be asked.
  * @param task the task that the message goes to, if there is one
- * @throws A2AError what it refuses the message with; INTERNAL when it failed over that
+ * @throws A2AError what it refuses the message with; UNAVAILABLE when it takes too long; INTERNAL when it failed over that
  */
 export async function askToAccept(
   { agent, turn, client, source }: TasklessTurn,
-  logger: Logger,
-  task?: () => Task,
+  { logger, timeoutMs, task }: { readonly logger: Logger; readonly timeoutMs: number; readonly task?: () => Task },
 ): Promise<void> {
   if (agent.accept === undefined) return;
   const aborter = new LazyAbortController(client);
+  const tooLate = (): A2AError => {
+    aborter.abort("disconnected");
+    return new A2AError("UNAVAILABLE", "The agent did not say in time whether it takes the message.", {
+      retryAfterMs: 1_000,
+    });
+  };
   try {
-    checkAccepted(await agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller));
+    const said: unknown = agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller);
+    const call = { cancellation: neverCanceled };
+    checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), call, timeoutMs, tooLate) : said);
   } catch (error) {
     const text = (): string => failureText(error, logger, turn.message.taskId);
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });

@@ -8,19 +8,45 @@ import * as store from "../../src/store/index.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  exports: Record<string, string | { types: string; default: string }>;
+  exports: Record<string, string | Entry>;
 };
 
+/** An entry point: one for everybody, or one for Node.js and another one for everywhere else. */
+interface Entry {
+  readonly types: string;
+  readonly browser?: string;
+  readonly node?: string;
+  readonly default: string;
+}
+
 /** The source that an entry point is compiled from. */
-const sourceOf = (built: string): string => built.replace("./dist/", "").replace(/\.js$/, ".ts");
+const sourceOf = (built: string): string => built.replace(/^\.\/dist\/(?:web\/)?/, "").replace(/\.js$/, ".ts");
+
+const forNode = (entry: Entry): string => entry.node ?? entry.default;
 
 describe("the entry points", () => {
   it("have a source and types of the same name, every one of them", () => {
     const modules = Object.values(entries).flatMap((entry) => (typeof entry === "string" ? [] : [entry]));
     expect(modules.length).toBeGreaterThan(8);
-    for (const { types, default: code } of modules) {
-      expect(types).toBe(code.replace(/\.js$/, ".d.ts"));
-      expect(existsSync(join(root, sourceOf(code))), code).toBe(true);
+    for (const entry of modules) {
+      expect(entry.types).toBe(forNode(entry).replace(/\.js$/, ".d.ts"));
+      for (const code of [forNode(entry), entry.default, entry.browser ?? entry.default])
+        expect(existsSync(join(root, sourceOf(code))), code).toBe(true);
+    }
+  });
+
+  it("are for browsers, workers and edge runtimes what they are where nothing is known, and have the same names on Node.js", async () => {
+    const modules = Object.values(entries).flatMap((entry) => (typeof entry === "string" ? [] : [entry]));
+    const both = modules.filter(({ browser }) => browser !== undefined);
+    expect(both.length).toBeGreaterThan(1);
+    for (const { types: _, browser, node, default: other, ...more } of both) {
+      expect(Object.values(more).filter((path) => path !== browser)).toEqual([]);
+      expect(Object.keys(more)).toEqual(["workerd", "edge-light", "worker"]);
+      if (node !== undefined) expect(other).toBe(browser);
+      const [here = "", there = ""] = [node ?? other, browser ?? ""].map(sourceOf);
+      const names = async (path: string): Promise<string[]> =>
+        Object.keys(await import(pathToFileURL(join(root, path)).href));
+      expect(await names(there)).toEqual(await names(here));
     }
   });
 
@@ -30,7 +56,7 @@ describe("the entry points", () => {
     };
     const shown = typedoc.entryPoints.map((path) => path.replace("../../", ""));
     const sources = Object.entries(entries).flatMap(([name, entry]) =>
-      typeof entry === "string" || name === "./gen" ? [] : [sourceOf(entry.default)],
+      typeof entry === "string" || name === "./gen" ? [] : [sourceOf(forNode(entry))],
     );
     expect(shown.toSorted()).toEqual(sources.toSorted());
   });

@@ -2,12 +2,12 @@ import type { Authenticator } from "../../auth/authenticator.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
 import { forAudit } from "../../core/audit.js";
+import { bounded, isPromiseLike, notPromised } from "../../core/bounded.js";
 import type { Call } from "../../core/call.js";
 import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { bounded } from "../bounded.js";
 import type { Interceptor, Invocation } from "../invoke.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
@@ -35,7 +35,7 @@ async function identify(
   ownerOf: OwnerOf | undefined,
 ): Promise<void> {
   const found: unknown = authenticator.authenticate(call);
-  const caller = isPromise(found) ? await inTime(Promise.resolve(found), call, limits) : found;
+  const caller = isPromiseLike(found) ? await inTime(Promise.resolve(found), call, limits) : found;
   // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
   if (!isCaller(caller)) {
     const headers = { "www-authenticate": authenticator.challenge ?? "Bearer" };
@@ -47,12 +47,7 @@ async function identify(
   // Absent fields get the values of a caller of whom nothing more is known.
   const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = caller;
   const known = { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
-  call.caller = withOwner(known, ownerOf);
-}
-
-/** Promises of other libraries count as well. */
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+  call.caller = withOwner(known, ownerOf, limits);
 }
 
 function isCaller(value: unknown): value is CallerInput {
@@ -109,10 +104,10 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     const caller = guard.admit(call);
     if (caller instanceof Promise) {
       return inTime(caller, call, limits).then((known) => {
-        call.caller = withOwner(known, ownerOf);
+        call.caller = withOwner(known, ownerOf, limits);
       });
     }
-    call.caller = withOwner(caller, ownerOf);
+    call.caller = withOwner(caller, ownerOf, limits);
     return undefined;
   };
   return {
@@ -144,7 +139,13 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
 function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
   if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
   const { message } = request as { message?: never };
-  const id = message === undefined ? undefined : agent.skillOf(message);
-  const admitted = id === undefined ? undefined : agent.skills.get(id)?.admit(call);
+  const id: unknown = message === undefined ? undefined : agent.skillOf(message);
+  if (id === undefined || id === null) return undefined;
+  // A promise of an id, or a list, would be the id of no skill, and open what it names.
+  if (typeof id !== "string") {
+    notPromised(id);
+    throw new TypeError("security.skillOf() gives the id of a skill, or undefined, and no promise of one");
+  }
+  const admitted = agent.skills.get(id)?.admit(call);
   return admitted instanceof Promise ? admitted : undefined;
 }

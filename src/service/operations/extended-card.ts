@@ -3,8 +3,8 @@ import { challengeOf } from "../../auth/guard.js";
 import { withInterfaces } from "../../card/interfaces.js";
 import { cardTag } from "../../card/well-known.js";
 import { forAudit } from "../../core/audit.js";
+import { bounded } from "../../core/bounded.js";
 import { A2AError } from "../../core/error.js";
-import { bounded } from "../bounded.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";
 
 /** The card for authenticated callers (specification 3.1.11). */

@@ -1,6 +1,18 @@
-import { background } from "../core/background.js";
-import type { Cancellation } from "../core/cancellation.js";
-import { A2AError } from "../core/error.js";
+import { background } from "./background.js";
+import type { Cancellation } from "./cancellation.js";
+import { A2AError } from "./error.js";
+
+/** Whether a function answered later: promises of other libraries, and of other realms, count as well. */
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+}
+
+/** What an author's function answered, where it may not answer by a promise: what becomes of one is of no interest. */
+export function notPromised(value: unknown): unknown {
+  if (!isPromiseLike(value)) return value;
+  value.then(undefined, () => {});
+  return undefined;
+}
 
 /**
  * Waits for what a function of the author's promises: for so long at most, and no longer than the client does. The function goes

@@ -1,0 +1,25 @@
+// What the client has everywhere: in `index.ts` for Node.js, and in `web.ts` for all other runtimes.
+export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
+export { generationOf } from "../wire/generation.js";
+export type { A2AClient } from "./client.js";
+export type { Credential, CredentialContext, Credentials, CredentialTarget } from "./credential.js";
+export { apiKey } from "./credentials/api-key.js";
+export { basic } from "./credentials/basic.js";
+export { bearer } from "./credentials/bearer.js";
+export { type Choice, type ChooseOptions, chooseCredentials } from "./credentials/choose.js";
+export { clientCertificate } from "./credentials/client-certificate.js";
+export type { Secret, SecretAsk, SentOptions } from "./credentials/secret.js";
+export { clientError, neverArrived } from "./errors.js";
+export type { Binding } from "./interfaces.js";
+export type { ClientLimits } from "./limits.js";
+export type {
+  ClientTls,
+  HttpAnswer,
+  HttpAsk,
+  HttpClient,
+  Platform,
+  PlatformOptions,
+  TransportSettings,
+} from "./platform.js";
+export type { CreateTransport, RawTransport, RawTransportOptions } from "./raw.js";
+export type { Update } from "./update.js";

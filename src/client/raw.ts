@@ -1,0 +1,68 @@
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import { A2AError } from "../core/error.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+import { VERSION_PARAMETER } from "../wire/service-params.js";
+import type { Binding } from "./interfaces.js";
+import { clientLimits } from "./limits.js";
+import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
+import { jsonRpcTransport } from "./transport/jsonrpc.js";
+import { restTransport } from "./transport/rest.js";
+
+/** The transport of a binding. @throws A2AError with reason UNSUPPORTED_OPERATION where the platform has none for it. */
+export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
+  switch (binding) {
+    case "JSONRPC":
+      return jsonRpcTransport(settings, platform.http);
+    case "HTTP+JSON":
+      return restTransport(settings, platform.http);
+    case "CONNECT":
+      return platform.connect(settings);
+    case "GRPC-WEB":
+      return platform.grpcWeb(settings);
+    case "GRPC":
+      if (platform.grpc === undefined) throw new A2AError("UNSUPPORTED_OPERATION", "There is no gRPC in this runtime.");
+      return platform.grpc(settings);
+  }
+}
+
+/** What a transport may be told. */
+export interface RawTransportOptions extends PlatformOptions {
+  /** The outermost first. */
+  readonly interceptors?: readonly Interceptor[];
+  /** The largest answer, or event of a stream, in bytes. Default 64 MiB. */
+  readonly maxAnswerBytes?: number;
+}
+
+/** A transport with connections of its own. */
+export interface RawTransport extends Transport {
+  /** Ends its calls, closes its connections and lets nothing new begin. */
+  close(): Promise<void>;
+}
+
+/**
+ * A transport of Connect for `createClient(A2AService, …)`: calls as the contract has them and no more. Nothing is resumed, retried or
+ * authenticated, and errors are ConnectErrors, of which `clientError` makes A2AErrors. Calls that name no version are of version 1.0.
+ *
+ * @param url that of the interface; for gRPC also `host:port`
+ */
+export type CreateTransport = (binding: Binding, url: string, options?: RawTransportOptions) => RawTransport;
+
+/** `createTransport` for a platform. */
+export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
+  return (binding, url, options = {}) => {
+    const { interceptors = [], maxAnswerBytes = clientLimits().maxAnswerBytes } = options;
+    const platform = platformOf(options);
+    const settings = { url, interceptors: [...interceptors, versioned], maxAnswerBytes };
+    const transport = transportOf(platform, binding, settings);
+    return {
+      unary: (...call) => transport.unary(...call),
+      stream: (...call) => transport.stream(...call),
+      close: () => platform.close(),
+    };
+  };
+}
+
+const versioned: Interceptor = (next) => (request) => {
+  if (!request.header.has(VERSION_PARAMETER)) request.header.set(VERSION_PARAMETER, PROTOCOL_VERSION);
+  return next(request);
+};

@@ -1,0 +1,159 @@
+import { clone } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { ClientCore } from "../../src/client/client.js";
+import { follow, stream } from "../../src/client/stream.js";
+import type { Update } from "../../src/client/update.js";
+import { type Agent, artifact, completed, createServer, type Server, working } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";
+import { type ClientBinding, clientBindings, coreOver } from "./cores.js";
+
+/** So many connections are cut in each stream. */
+const CUTS = 100;
+
+/** One agent for all streams: it goes on until the proxy of its message has cut what it has to cut. */
+const stories = new Map<string, Story>();
+
+interface Story {
+  readonly isOver: () => boolean;
+  /** The pieces of the artifact `all`. */
+  readonly pieces: string[];
+}
+
+/** Pieces of one artifact, and now and then a status with a message, another artifact, and one that replaces an earlier one. */
+const agent: Agent = {
+  card: { name: "Cut", description: "Says much.", version: "1.0.0", skills: [] },
+  async *execute(turn) {
+    const { isOver, pieces } = stories.get(turn.text) as Story;
+    yield working("Begun.");
+    for (let index = 0; !isOver(); index++) {
+      const text = `${index}: ${"äβ𝄞".repeat(index % 4)} `;
+      pieces.push(text);
+      yield artifact({ id: "all", text, append: index > 0 });
+      if (index % 50 === 0) yield working(`${index} done.`);
+      if (index % 70 === 0) yield artifact({ id: "count", data: { index }, metadata: { [`m${index % 3}`]: index } });
+      if (index % 90 === 0)
+        yield artifact({ id: `more-${index % 4}`, parts: [{ raw: new Uint8Array(index % 40) }], append: true });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    yield completed("Done.");
+  },
+};
+
+/** Pseudo-random numbers from 0 to 1, the same for the same seed. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const seed = Number(process.env.PARLEY_CUT_SEED ?? Math.trunc(Math.random() * 1e9));
+
+type Cuts = (next: () => number, nth: number) => Cut;
+
+/** Before the first byte, then behind the first frame, then anywhere. */
+const byBytes: Cuts = (next, nth) => {
+  if (nth === 1 || (nth > 2 && next() < 0.1)) return { bytes: 0 };
+  return { bytes: nth === 2 ? 2_500 : Math.trunc(next() * 1_800) };
+};
+
+/** After some time: a snapshot has more bytes than any number that would cut what follows it as well. */
+const byTime: Cuts = (next, nth) => ({ ms: nth === 1 ? 0 : next() * 60 });
+
+/** A proxy that cuts so many connections, and is away for a while after each tenth. */
+function cutting(port: number, cuts: Cuts): Promise<CuttingProxy> {
+  const next = random(seed);
+  let nth = 0;
+  return CuttingProxy.open(port, { plan: () => (++nth > CUTS ? undefined : cuts(next, nth)), refuseEvery: 10 });
+}
+
+interface Seen {
+  readonly task: Task;
+  readonly generations: readonly (number | undefined)[];
+  readonly kinds: ReadonlySet<Update["kind"]>;
+  /** The text of the updates of the artifact `all`. */
+  readonly text: string;
+}
+
+async function seen(updates: AsyncIterable<Update>, onTask: (id: string) => void = () => {}): Promise<Seen> {
+  const kinds = new Set<Update["kind"]>();
+  const generations: (number | undefined)[] = [];
+  let text = "";
+  let task: Task | undefined;
+  for await (const update of updates) {
+    generations.push(update.generation);
+    if (generations.length === 1) onTask(update.task?.id ?? "");
+    kinds.add(update.kind);
+    if (update.artifact?.artifactId === "all") text += update.text;
+    task = update.task;
+  }
+  if (task === undefined) throw new Error("There was no task.");
+  return { task: clone(TaskSchema, task), generations, kinds, text };
+}
+
+describe(`a stream whose connections are cut at random (PARLEY_CUT_SEED=${seed})`, () => {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = await createServer({ agent, store: memoryStore(), port: 0, grpcPort: 0, host: "127.0.0.1" });
+  });
+
+  afterAll(() => server.close());
+
+  const portOf = (binding: ClientBinding): number =>
+    Number(new URL(binding === "GRPC" ? `http://127.0.0.1:${server.grpcPort}` : server.url).port);
+
+  const urlOf = (binding: ClientBinding, port: number): string =>
+    binding === "GRPC" ? `127.0.0.1:${port}` : `http://127.0.0.1:${port}`;
+
+  /** The task followed through cuts, and by somebody whose connection holds. */
+  async function both(binding: ClientBinding, cuts: Cuts, more: Partial<ClientCore>) {
+    const port = portOf(binding);
+    const proxy = await cutting(port, cuts);
+    const cut = coreOver(binding, urlOf(binding, proxy.port), more);
+    const whole = coreOver(binding, urlOf(binding, port));
+    const story: Story = { isOver: () => proxy.cuts >= CUTS, pieces: [] };
+    const name = `${binding} ${stories.size}`;
+    stories.set(name, story);
+    try {
+      let uncut: Promise<Seen> | undefined;
+      const one = await seen(stream(cut, name), (id) => {
+        uncut = seen(follow(whole, id));
+      });
+      const text = story.pieces.join("");
+      return { cut: one, uncut: await (uncut as Promise<Seen>), text, proxy };
+    } finally {
+      await Promise.all([cut.close(), whole.close(), proxy.close()]);
+    }
+  }
+
+  it.each(clientBindings)(
+    "ends with the same task, every event once, over %s",
+    { timeout: 120_000 },
+    async (binding) => {
+      const { cut, uncut, text, proxy } = await both(binding, byBytes, {});
+      expect([proxy.cuts, proxy.refusals]).toEqual([CUTS, CUTS / 10]);
+      expect(cut.text).toBe(text);
+      expect(cut.kinds).toEqual(new Set(["task", "status", "artifact"]));
+      const first = cut.generations[0] ?? 0;
+      expect(cut.generations).toEqual(cut.generations.map((_, index) => first + index));
+      expect(cut.task).toEqual(uncut.task);
+    },
+  );
+
+  it.each(clientBindings)(
+    "ends with the same task where it goes on by snapshot, over %s",
+    { timeout: 120_000 },
+    async (binding) => {
+      const { cut, uncut, proxy } = await both(binding, byTime, { canResume: false });
+      expect([proxy.cuts, proxy.refusals]).toEqual([CUTS, CUTS / 10]);
+      expect(cut.kinds).toContain("snapshot");
+      expect(cut.task).toEqual(uncut.task);
+    },
+  );
+});

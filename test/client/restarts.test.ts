@@ -1,0 +1,56 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { stream } from "../../src/client/stream.js";
+import { root } from "../e2e/support/build.js";
+import { Home } from "../e2e/support/server-process.js";
+import { CuttingProxy } from "../support/cutting-proxy.js";
+import { clientBindings, coreOver } from "./cores.js";
+
+/** What the agent counts to, and how long it waits between, in milliseconds. */
+const TO = 120;
+const PAUSE_MS = 10;
+
+/** Servers that are killed in the middle of each stream. */
+const KILLS = 3;
+
+const expected = Array.from({ length: TO }, (_, index) => `${index + 1} `).join("");
+
+describe("a stream whose server is killed and started anew", () => {
+  const home = new Home();
+  home.agent = `${root}/test/fixtures/agents/counting.mjs`;
+
+  afterAll(() => home.leave());
+
+  it.each(clientBindings)("goes on where it was, each event once, over %s", { timeout: 180_000 }, async (binding) => {
+    const isGrpc = binding === "GRPC";
+    let server = await home.start();
+    const portOf = (): number => (isGrpc ? server.grpcPort : Number(new URL(server.url).port));
+    const proxy = await CuttingProxy.open(portOf());
+    const core = coreOver(binding, isGrpc ? `127.0.0.1:${proxy.port}` : proxy.url);
+    let restart = Promise.resolve();
+    const again = async (): Promise<void> => {
+      await server.kill();
+      server = await home.start();
+      proxy.targetPort = portOf();
+    };
+    let [text, kills, last] = ["", 0, 0];
+    try {
+      for await (const update of stream(core, `count ${TO} ${PAUSE_MS}`)) {
+        if (update.kind !== "artifact") continue;
+        text += update.text;
+        const parts = update.artifact?.parts.length ?? 0;
+        expect(parts).toBe(last + 1);
+        last = parts;
+        if (kills === KILLS || parts < ((kills + 1) * TO) / (KILLS + 2)) continue;
+        kills++;
+        await restart;
+        restart = again();
+      }
+      expect(kills).toBe(KILLS);
+      expect(text).toBe(expected);
+    } finally {
+      await restart;
+      await Promise.all([core.close(), proxy.close()]);
+      await server.kill();
+    }
+  });
+});

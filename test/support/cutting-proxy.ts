@@ -1,0 +1,136 @@
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+/** When one connection is cut, by what comes first. */
+export interface Cut {
+  /** So many bytes of the answers get through. */
+  readonly bytes?: number;
+  /** So many milliseconds after it was made. */
+  readonly ms?: number;
+}
+
+/** What becomes of the next connection; undefined cuts nothing. */
+export type Plan = () => Cut | undefined;
+
+/** How a proxy breaks connections. */
+export interface CuttingOptions {
+  readonly plan?: Plan;
+  /** After every so many cuts nothing listens for a while. Default: never. */
+  readonly refuseEvery?: number;
+  /** How long that is, in milliseconds. Default 30. */
+  readonly refuseMs?: number;
+}
+
+/**
+ * A proxy of TCP between a client and a server, which cuts connections at the byte that it is told: in the middle of headers and frames,
+ * before the first byte, with a reset or with an end. Where it goes may change while it runs, as when a server starts anew.
+ */
+export class CuttingProxy {
+  cuts = 0;
+  refusals = 0;
+  targetPort: number;
+  readonly #options: CuttingOptions;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #port = 0;
+  #isClosed = false;
+
+  private constructor(targetPort: number, options: CuttingOptions) {
+    this.targetPort = targetPort;
+    this.#options = options;
+    this.#server = createServer((socket) => this.#connection(socket));
+  }
+
+  /** Opens one on a free port of the loopback interface. */
+  static async open(targetPort: number, options: CuttingOptions = {}): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(targetPort, options);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Cuts all connections that are open now. */
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.cutAll();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(this.#port, "127.0.0.1", () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address();
+        if (typeof address === "object" && address !== null) this.#port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  #connection(client: Socket): void {
+    const server = connect(this.targetPort, "127.0.0.1");
+    const cut = this.#options.plan?.();
+    let left = cut?.bytes ?? Number.POSITIVE_INFINITY;
+    const end = (): void => {
+      left = Number.POSITIVE_INFINITY;
+      clearTimeout(timer);
+      if (!client.destroyed) this.#cut(client, server);
+    };
+    const timer = cut?.ms === undefined ? undefined : setTimeout(end, cut.ms);
+    client.once("close", () => clearTimeout(timer));
+    this.#track(client, server);
+    this.#track(server, client);
+    client.on("data", (bytes) => {
+      if (!server.write(bytes)) client.pause();
+    });
+    server.on("drain", () => client.resume());
+    server.on("data", (bytes) => {
+      const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
+      left -= through.length;
+      if (!client.write(through)) server.pause();
+      if (left > 0 || through.length === bytes.length) return;
+      server.pause();
+      end();
+    });
+    client.on("drain", () => server.resume());
+    if (left === 0) end();
+  }
+
+  #cut(client: Socket, server: Socket): void {
+    this.cuts++;
+    server.destroy();
+    // An end lets what was written arrive; a reset may take it along.
+    if (this.cuts % 2 === 0) client.destroySoon();
+    else client.resetAndDestroy();
+    const { refuseEvery, refuseMs = 30 } = this.#options;
+    if (refuseEvery !== undefined && this.cuts % refuseEvery === 0) this.#refuse(refuseMs);
+  }
+
+  #refuse(ms: number): void {
+    this.refusals++;
+    this.#server.close();
+    setTimeout(() => {
+      if (!this.#isClosed) this.#listen().catch(() => this.#refuse(ms));
+    }, ms);
+  }
+
+  #track(socket: Socket, other: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      other.destroySoon();
+    });
+  }
+}
