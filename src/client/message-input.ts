@@ -13,8 +13,8 @@ import { newId } from "../core/ids.js";
 import type { PartInput } from "../task/part-input.js";
 import type { SendOptions } from "./call-options.js";
 
-/** What a caller says: a text, parts, or parts with more around them. */
-export type MessageInput = string | readonly PartInput[] | MessageFields;
+/** What a caller says: a text, parts, parts with more around them, or a message that is made already. */
+export type MessageInput = string | readonly PartInput[] | MessageFields | Message;
 
 /** A message with all that a caller may say about it (specification 4.1.4). */
 export interface MessageFields {
@@ -39,6 +39,7 @@ export interface MessagePlace {
 
 /** A caller's input as a Message of the role `user`. */
 export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
+  if (isMessage(input)) return input;
   const fields: MessageFields = isFields(input) ? input : { parts: input };
   const message = create(MessageSchema);
   message.messageId = fields.messageId ?? newId();
@@ -67,7 +68,11 @@ export function requestOf(message: Message, options: SendOptions, returnImmediat
   return request;
 }
 
-function isFields(input: MessageInput): input is MessageFields {
+function isMessage(input: MessageInput): input is Message {
+  return typeof input === "object" && "$typeName" in input;
+}
+
+function isFields(input: Exclude<MessageInput, Message>): input is MessageFields {
   return typeof input === "object" && !Array.isArray(input);
 }
 

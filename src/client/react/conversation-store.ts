@@ -1,0 +1,276 @@
+import type { AgentCard, Message, Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AError, toA2AError } from "../../core/error.js";
+import { newId } from "../../core/ids.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
+import { IDEMPOTENCY_EXTENSION } from "../../wire/extension-names.js";
+import type { FollowOptions, StreamOptions } from "../call-options.js";
+import { unknownArrival } from "../cut.js";
+import { type MessageInput, messageOf } from "../message-input.js";
+import type { Update } from "../update.js";
+import { type ConversationStorage, loadConversation, type StoredTurn, saveConversation } from "./storage.js";
+import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
+import { ViewStore } from "./view-store.js";
+
+/** What the hooks need of a client. */
+export interface ConversationClient {
+  readonly card?: AgentCard;
+  stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
+  follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
+  cancelTask(request: { id: string }): Promise<unknown>;
+}
+
+/** One message and what the agent answers. A new object whenever something in it is another. */
+export interface Turn {
+  /** The id of the message. */
+  readonly id: string;
+  readonly message: Message;
+  /** What the agent says: the text of artifacts, of its answer, or of the question that it asks. It grows. */
+  readonly text: string;
+  /** What it says of its progress; empty when it is done. */
+  readonly progress: string;
+  readonly state: TaskState | undefined;
+  /** The task with its artifacts, which goes on changing. Undefined after a reload for turns that were over. */
+  readonly task: Task | undefined;
+  readonly taskId: string | undefined;
+  /** `streaming` until the task is over, waits for its client, or was stopped. */
+  readonly phase: TurnPhase;
+  readonly error: A2AError | undefined;
+}
+
+export type TurnPhase = "streaming" | "done" | "stopped" | "failed";
+
+/** A conversation as a page shows it. */
+export interface ConversationView {
+  readonly turns: readonly Turn[];
+  readonly isStreaming: boolean;
+  readonly contextId: string | undefined;
+  /** The task that waits for the next message. */
+  readonly taskId: string | undefined;
+}
+
+/** The most turns that are kept; the oldest go first. */
+const MAX_TURNS = 200;
+
+export const EMPTY: ConversationView = { turns: [], isStreaming: false, contextId: undefined, taskId: undefined };
+
+/** The turn that runs. */
+interface Running {
+  readonly turn: OpenTurn;
+  readonly controller: AbortController;
+}
+
+/** A turn as it changes. */
+interface OpenTurn {
+  readonly message: Message;
+  readonly before: TextBefore;
+  readonly key: string | undefined;
+  text: TurnText;
+  task: Task | undefined;
+  state: TaskState | undefined;
+  taskId: string | undefined;
+  phase: TurnPhase;
+  error: A2AError | undefined;
+}
+
+/** Follows the turns of one conversation, one at a time, and keeps what is needed to go on after a reload. */
+export class ConversationStore extends ViewStore<ConversationView> {
+  readonly #client: ConversationClient | undefined;
+  readonly #storage: ConversationStorage | undefined;
+  readonly #name: string;
+  #over: readonly Turn[] = [];
+  #open: OpenTurn | undefined;
+  #running: Running | undefined;
+  #contextId: string | undefined;
+  #isAttached = false;
+  #isLoaded = false;
+
+  constructor(client: ConversationClient | undefined, storage: ConversationStorage | undefined, name: string) {
+    super(EMPTY);
+    this.#client = client;
+    this.#storage = storage;
+    this.#name = name;
+  }
+
+  /** A page shows it: what was kept is loaded, and the turn that was under way goes on. Gives what ends that. */
+  readonly attach = (): (() => void) => {
+    this.#isAttached = true;
+    if (!this.#isLoaded) this.#load();
+    if (this.#open !== undefined && this.#running === undefined) this.#resume(this.#open);
+    return () => {
+      this.#isAttached = false;
+      // A message that is on its way arrives; its task is found again by what is kept.
+      if (this.#open?.taskId !== undefined) this.#running?.controller.abort();
+    };
+  };
+
+  /** Sends a message, unless a turn is under way. */
+  readonly send = (input: MessageInput, options: StreamOptions = {}): boolean => {
+    if (this.#client === undefined || this.#open !== undefined) return false;
+    const last = this.#over.at(-1);
+    const waits = last?.state !== undefined && isInterrupted(last.state) ? last.taskId : undefined;
+    const message = messageOf(input, { contextId: this.#contextId, taskId: waits });
+    const before = waits === undefined ? {} : textBefore(last?.task);
+    const turn = openTurn({ message, before, key: isRepeatable(this.#client) ? newId() : undefined });
+    this.#run(turn, this.#sending(turn, options));
+    return true;
+  };
+
+  /** Stops the turn: cancels its task; where that is not possible the task goes on unseen. */
+  readonly stop = (): void => {
+    const { turn, controller } = this.#running ?? {};
+    if (turn === undefined || controller === undefined) return;
+    const leave = (): void => {
+      if (turn.phase !== "streaming") return;
+      turn.phase = "stopped";
+      controller.abort();
+    };
+    if (turn.taskId === undefined) leave();
+    else this.#client?.cancelTask({ id: turn.taskId }).catch(leave);
+  };
+
+  /** Forgets all, and begins a new conversation. Tasks go on. */
+  readonly reset = (): void => {
+    const running = this.#running;
+    this.#running = undefined;
+    this.#open = undefined;
+    running?.controller.abort();
+    this.#over = [];
+    this.#contextId = undefined;
+    this.#save();
+    this.flush();
+  };
+
+  protected make(): ConversationView {
+    const last = this.#over.at(-1);
+    const open = this.#open === undefined ? [] : [viewOf(this.#open)];
+    return {
+      turns: [...this.#over, ...open],
+      isStreaming: this.#open !== undefined,
+      contextId: this.#contextId,
+      taskId: open.length === 0 && last?.state !== undefined && isInterrupted(last.state) ? last.taskId : undefined,
+    };
+  }
+
+  #sending(turn: OpenTurn, options: StreamOptions): (signal: AbortSignal) => AsyncIterable<Update> | undefined {
+    return (signal) => {
+      const key = turn.key === undefined ? {} : { idempotencyKey: turn.key };
+      return this.#client?.stream(turn.message, { ...options, ...key, signal });
+    };
+  }
+
+  #resume(turn: OpenTurn): void {
+    const { taskId, before } = turn;
+    if (taskId !== undefined) {
+      turn.text = new TurnText(before);
+      this.#run(turn, (signal) => this.#client?.follow(taskId, { signal }));
+    } else if (turn.key !== undefined) {
+      this.#run(turn, this.#sending(turn, {}));
+    } else {
+      turn.phase = "failed";
+      turn.error = unknownArrival(toA2AError(undefined));
+      this.#close(turn);
+    }
+  }
+
+  async #run(turn: OpenTurn, open: (signal: AbortSignal) => AsyncIterable<Update> | undefined): Promise<void> {
+    const controller = new AbortController();
+    const running: Running = { turn, controller };
+    this.#running = running;
+    this.#open = turn;
+    this.#save();
+    this.flush();
+    let isLeft = false;
+    try {
+      for await (const update of open(controller.signal) ?? []) {
+        if (this.#running !== running) return;
+        this.#take(turn, update);
+        isLeft = !this.#isAttached && turn.taskId !== undefined;
+        if (isLeft) break;
+      }
+    } catch (error) {
+      isLeft = controller.signal.aborted;
+      if (turn.phase === "streaming" && !isLeft) {
+        turn.phase = "failed";
+        turn.error = toA2AError(error);
+      }
+    }
+    if (this.#running !== running) return;
+    this.#running = undefined;
+    if (turn.phase === "streaming" && (!isLeft || isAtRest(turn))) turn.phase = "done";
+    // A page that is gone does not end the turn: it goes on when one comes again.
+    if (turn.phase !== "streaming") this.#close(turn);
+    else if (this.#isAttached) this.#resume(turn);
+  }
+
+  #take(turn: OpenTurn, update: Update): void {
+    const { task, message } = update;
+    turn.text.take(update);
+    turn.task = task;
+    turn.state = task?.status?.state;
+    const isNew = turn.taskId === undefined && task !== undefined;
+    if (task !== undefined) turn.taskId = task.id;
+    const contextId = task?.contextId ?? message?.contextId ?? "";
+    if (contextId !== "") this.#contextId = contextId;
+    if (update.kind === "message") turn.phase = "done";
+    if (!isNew) return this.changed();
+    this.#save();
+    this.flush();
+  }
+
+  #close(turn: OpenTurn): void {
+    this.#open = undefined;
+    this.#over = [...this.#over.slice(1 - MAX_TURNS), viewOf(turn)];
+    this.#save();
+    this.flush();
+  }
+
+  #load(): void {
+    this.#isLoaded = true;
+    if (this.#client === undefined || this.#storage === undefined) return;
+    const kept = loadConversation(this.#storage, this.#name);
+    if (kept === undefined) return;
+    this.#contextId = kept.contextId;
+    const turns = kept.turns.map(restored);
+    this.#open = turns.at(-1)?.phase === "streaming" ? turns.pop() : undefined;
+    this.#over = turns.map((turn, at) => viewOf(turn, kept.turns[at]?.text));
+    this.flush();
+  }
+
+  #save(): void {
+    if (this.#storage === undefined) return;
+    const open = this.#open === undefined ? [] : [storedOpen(this.#open)];
+    const turns = [...this.#over.map(stored), ...open];
+    saveConversation(this.#storage, this.#name, { contextId: this.#contextId, turns });
+  }
+}
+
+function openTurn(more: Pick<OpenTurn, "message" | "before" | "key">): OpenTurn {
+  const rest = { task: undefined, state: undefined, taskId: undefined, error: undefined };
+  return { ...more, ...rest, text: new TurnText(more.before), phase: "streaming" };
+}
+
+function isAtRest({ state = 0 }: OpenTurn): boolean {
+  return isTerminal(state) || isInterrupted(state);
+}
+
+function isRepeatable({ card }: ConversationClient): boolean {
+  return card?.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION) === true;
+}
+
+function viewOf(turn: OpenTurn, kept?: string): Turn {
+  const { message, text, state, task, taskId, phase, error } = turn;
+  const said = kept ?? text.text;
+  return { id: message.messageId, message, text: said, progress: text.progress, state, task, taskId, phase, error };
+}
+
+function stored({ message, text, state, taskId, phase }: Turn): StoredTurn {
+  return { message, text, state, taskId, phase };
+}
+
+function storedOpen({ message, state, taskId, phase, before, key }: OpenTurn): StoredTurn {
+  return { message, text: "", state, taskId, phase, before, key };
+}
+
+function restored({ message, state, taskId, phase, before = {}, key }: StoredTurn): OpenTurn {
+  return { ...openTurn({ message, before, key }), state, taskId, phase };
+}

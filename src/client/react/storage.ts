@@ -1,0 +1,60 @@
+import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnPhase } from "./conversation-store.js";
+import type { TextBefore } from "./turn-text.js";
+
+/** Where a conversation is kept over reloads: `sessionStorage`, `localStorage`, or anything like them. */
+export interface ConversationStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+/** A turn as it is kept. One that was under way has no text: its task is read again. */
+export interface StoredTurn {
+  readonly message: Message;
+  readonly text: string;
+  readonly state: TaskState | undefined;
+  readonly taskId: string | undefined;
+  readonly phase: TurnPhase;
+  readonly before?: TextBefore;
+  readonly key?: string | undefined;
+}
+
+export interface StoredConversation {
+  readonly contextId: string | undefined;
+  readonly turns: readonly StoredTurn[];
+}
+
+/** Of another version of this text nothing is read. */
+const VERSION = 1;
+
+/** What was kept; undefined where nothing was, or nothing that can be read. */
+export function loadConversation(storage: ConversationStorage, name: string): StoredConversation | undefined {
+  try {
+    const kept = JSON.parse(storage.getItem(name) ?? "null") as JsonObject | null;
+    if (kept?.version !== VERSION || !Array.isArray(kept.turns)) return undefined;
+    const turns = kept.turns.map((turn) => {
+      const { message, ...rest } = turn as JsonObject;
+      return { ...rest, message: fromJson(MessageSchema, message as JsonValue) } as unknown as StoredTurn;
+    });
+    return { contextId: typeof kept.contextId === "string" ? kept.contextId : undefined, turns };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a conversation, or nothing where there is no room. */
+export function saveConversation(
+  storage: ConversationStorage,
+  name: string,
+  { contextId, turns }: StoredConversation,
+): void {
+  try {
+    if (turns.length === 0) return storage.removeItem(name);
+    const kept = turns.map((turn) => ({ ...turn, message: toJson(MessageSchema, turn.message) }));
+    storage.setItem(name, JSON.stringify({ version: VERSION, contextId, turns: kept }));
+  } catch {
+    // A page without room for it goes on; only a reload loses it.
+  }
+}

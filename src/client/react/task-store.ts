@@ -1,0 +1,85 @@
+import type { Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AError, toA2AError } from "../../core/error.js";
+import type { ConversationClient } from "./conversation-store.js";
+import { TurnText } from "./turn-text.js";
+import { ViewStore } from "./view-store.js";
+
+/** A task as a page shows it. */
+export interface TaskView {
+  /** The task with its artifacts, which goes on changing. Undefined until it is there. */
+  readonly task: Task | undefined;
+  /** What it says: the text of its artifacts, and the message that it ended with. It grows. */
+  readonly text: string;
+  /** What it says of its progress; empty when it is over. */
+  readonly progress: string;
+  readonly state: TaskState | undefined;
+  readonly isStreaming: boolean;
+  readonly error: A2AError | undefined;
+}
+
+export const NO_TASK: TaskView = {
+  task: undefined,
+  text: "",
+  progress: "",
+  state: undefined,
+  isStreaming: false,
+  error: undefined,
+};
+
+/** Follows one task for as long as a page shows it. */
+export class TaskStore extends ViewStore<TaskView> {
+  readonly #client: ConversationClient | undefined;
+  readonly #taskId: string | undefined;
+  #text = new TurnText({});
+  #task: Task | undefined;
+  #error: A2AError | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(client: ConversationClient | undefined, taskId: string | undefined) {
+    super(NO_TASK);
+    this.#client = client;
+    this.#taskId = taskId;
+  }
+
+  /** A page shows it. Gives what ends that. */
+  readonly attach = (): (() => void) => {
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#follow(controller);
+    return () => {
+      if (this.#controller === controller) this.#controller = undefined;
+      controller.abort();
+    };
+  };
+
+  protected make(): TaskView {
+    return {
+      task: this.#task,
+      text: this.#text.text,
+      progress: this.#text.progress,
+      state: this.#task?.status?.state,
+      isStreaming: this.#controller !== undefined,
+      error: this.#error,
+    };
+  }
+
+  async #follow(controller: AbortController): Promise<void> {
+    if (this.#client === undefined || this.#taskId === undefined) return;
+    this.#text = new TurnText({});
+    this.#error = undefined;
+    this.flush();
+    try {
+      for await (const update of this.#client.follow(this.#taskId, { signal: controller.signal })) {
+        if (this.#controller !== controller) return;
+        this.#text.take(update);
+        this.#task = update.task;
+        this.changed();
+      }
+    } catch (error) {
+      if (this.#controller === controller) this.#error = toA2AError(error);
+    }
+    if (this.#controller !== controller) return;
+    this.#controller = undefined;
+    this.flush();
+  }
+}

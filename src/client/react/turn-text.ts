@@ -1,0 +1,69 @@
+import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
+import { artifactText, messageText } from "../text.js";
+import type { Update } from "../update.js";
+
+/** How much text each artifact had before a turn, in characters, by its id. */
+export type TextBefore = Readonly<Record<string, number>>;
+
+/** What the artifacts of a task say now, to be told from what a further turn adds. */
+export function textBefore(task: Task | undefined): TextBefore {
+  return Object.fromEntries((task?.artifacts ?? []).map((each) => [each.artifactId, artifactText(each).length]));
+}
+
+/** What an agent says in one turn, as it grows: a piece costs what it adds. */
+export class TurnText {
+  #artifacts = new Map<string, string>();
+  #said = "";
+  #progress = "";
+  readonly #before: TextBefore;
+
+  constructor(before: TextBefore) {
+    this.#before = before;
+  }
+
+  /** The text of the artifacts, and the message with which the turn ended. */
+  get text(): string {
+    let text = "";
+    for (const each of [...this.#artifacts.values(), this.#said]) {
+      if (each !== "") text = text === "" ? each : `${text}\n${each}`;
+    }
+    return text;
+  }
+
+  /** What it says of its progress. */
+  get progress(): string {
+    return this.#progress;
+  }
+
+  take({ kind, event, text, task, message, artifact }: Update): void {
+    if (kind === "message") this.#said = text;
+    if (message !== undefined && kind === "message") return;
+    if (task === undefined) return;
+    if (kind === "artifact" && artifact !== undefined) {
+      const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
+      const known = this.#artifacts.get(artifact.artifactId);
+      if (piece?.append === true && known !== undefined) this.#artifacts.set(artifact.artifactId, known + text);
+      else this.#artifacts.set(artifact.artifactId, this.#since(artifact.artifactId, artifactText(artifact)));
+      return;
+    }
+    if (kind !== "status") {
+      this.#artifacts = new Map(
+        task.artifacts.map((each) => [each.artifactId, this.#since(each.artifactId, artifactText(each))]),
+      );
+    }
+    this.#status(task);
+  }
+
+  #status({ status }: Task): void {
+    const said = status?.message === undefined ? "" : messageText(status.message);
+    const state = status?.state ?? 0;
+    const isOver = isTerminal(state) || isInterrupted(state);
+    this.#said = isOver ? said : "";
+    this.#progress = isOver ? "" : said;
+  }
+
+  #since(artifactId: string, text: string): string {
+    return text.slice(this.#before[artifactId] ?? 0);
+  }
+}
