@@ -34,6 +34,12 @@ export interface A2AClient extends Client<typeof A2AService> {
   readonly card: AgentCard;
   /** Of the interfaces that the card names, the one that is called now. */
   readonly interface: AgentInterface;
+  /**
+   * The card for callers that are known (specification 3.1.11).
+   *
+   * @throws A2AError with reason UNSUPPORTED_OPERATION where the card does not say that there is one.
+   */
+  extendedCard(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /** Closes idle connections and lets no new call begin. Calls under way go on to their end. */
   close(): Promise<void>;
 }

@@ -1,0 +1,99 @@
+import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Credentials } from "./credential.js";
+import { chooseCredentials } from "./credentials/choose.js";
+import { ShownCredentials } from "./credentials/shown.js";
+import { clientError } from "./errors.js";
+import type { Candidate } from "./interfaces.js";
+import type { HttpClient } from "./platform.js";
+
+/** What the credentials of calls depend on. */
+export interface Authenticating {
+  readonly card: AgentCard;
+  readonly credentials: Credentials | undefined;
+  /** Connections show a certificate. */
+  readonly certificate: boolean;
+  readonly http: HttpClient;
+}
+
+type Request = UnaryRequest | StreamRequest;
+
+/**
+ * Puts the caller's credentials onto each call of an interface, and onto nothing else; one that is refused, and may do better with newer
+ * ones, is made once more (specification 7.3, 7.4). Undefined where calls go without.
+ */
+export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
+  const { card, credentials, certificate, http } = given;
+  const choice = chooseCredentials(card, credentials, { certificate, query: candidate.binding !== "GRPC" });
+  if (choice.schemes.length === 0 && choice.unmet === undefined) return undefined;
+  const { url } = candidate;
+  return (next) => async (request) => {
+    const shown = new ShownCredentials(choice, { card, url, http, signal: request.signal });
+    const asked = request.stream ? await repeatable(request) : () => request;
+    const attempt = async () => next(await withCredentials(asked(), shown));
+    const again = async (thrown: unknown) => {
+      if (await shown.again(clientError(thrown))) return attempt();
+      throw thrown;
+    };
+    const response = await attempt().catch(again);
+    if (!response.stream) return response;
+    const message = orAgain(response.message, async (thrown) => {
+      const second = await again(thrown);
+      return second.message as AsyncIterable<never>;
+    });
+    return { ...response, message };
+  };
+}
+
+/** Headers of its own for each attempt: what was refused is not in the next one. */
+async function withCredentials(request: Request, shown: ShownCredentials): Promise<Request> {
+  const header = new Headers(request.header);
+  let { url } = request;
+  await shown.apply({
+    header,
+    addQuery: (name, value) => {
+      const { href } = withParameter(url, name, value);
+      url = href;
+    },
+  });
+  return { ...request, header, url } as Request;
+}
+
+function withParameter(url: string, name: string, value: string): URL {
+  const made = new URL(url);
+  made.searchParams.append(name, value);
+  return made;
+}
+
+/** A call of the protocol has one message, which each attempt sends. */
+async function repeatable(request: StreamRequest): Promise<() => StreamRequest> {
+  const messages: (typeof request.message extends AsyncIterable<infer M> ? M : never)[] = [];
+  for await (const message of request.message) messages.push(message);
+  return () => ({ ...request, message: createAsyncIterable(messages) });
+}
+
+/** Some bindings say first in the stream that a call is refused: what came instead goes on in its place. */
+function orAgain<M>(first: AsyncIterable<M>, again: (thrown: unknown) => Promise<AsyncIterable<M>>): AsyncIterable<M> {
+  return {
+    [Symbol.asyncIterator]() {
+      let messages = first[Symbol.asyncIterator]();
+      let hasBegun = false;
+      return {
+        async next() {
+          if (hasBegun) return messages.next();
+          hasBegun = true;
+          try {
+            return await messages.next();
+          } catch (thrown) {
+            messages = (await again(thrown))[Symbol.asyncIterator]();
+            return messages.next();
+          }
+        },
+        async return(value?: unknown) {
+          return (await messages.return?.(value)) ?? { done: true as const, value: undefined };
+        },
+      };
+    },
+  };
+}

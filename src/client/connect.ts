@@ -1,0 +1,139 @@
+import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import { type AgentCard, A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
+import { authentication } from "./authentication.js";
+import { CardCache } from "./card-cache.js";
+import type { A2AClient, ClientCore } from "./client.js";
+import { type CardSource, findCard } from "./discovery.js";
+import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
+import { type ClientLimits, clientLimits } from "./limits.js";
+import { type ClientOptions, checkOptions, listed } from "./options.js";
+import { parameters } from "./parameters.js";
+import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
+import { Routes } from "./routes.js";
+import { jsonRpcTransport } from "./transport/jsonrpc.js";
+import { restTransport } from "./transport/rest.js";
+
+/**
+ * Finds an agent's card and gives a client for it. No interface is called before the first call.
+ *
+ * @param agent the URL of the agent or of its card, the card, or its JSON
+ * @throws A2AError as `findCard` and `candidatesOf` say
+ */
+export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2AClient>;
+
+/** `connect` for a platform. Cards that were fetched without headers are kept for all of its calls. */
+export function connectWith(platformOf: (options: PlatformOptions) => Platform): Connect {
+  const shared = new CardCache();
+  return async (agent, options = {}) => {
+    checkOptions(options);
+    const limits = clientLimits(options.limits);
+    const platform = platformOf(options);
+    try {
+      const found = await findCard(agent, {
+        http: platform.http,
+        options: options.card ?? {},
+        cache: cacheOf(options, shared),
+        limits,
+        signal: options.signal,
+      });
+      return clientOf(platform, found.card, { options, limits, cardUrl: found.url });
+    } catch (error) {
+      await platform.close();
+      throw error;
+    }
+  };
+}
+
+function cacheOf({ card = {} }: ClientOptions, shared: CardCache): CardCache | undefined {
+  if (card.cache === false) return undefined;
+  return card.cache ?? (card.headers === undefined ? shared : undefined);
+}
+
+interface Settings {
+  readonly options: ClientOptions;
+  readonly limits: ClientLimits;
+  readonly cardUrl: string | undefined;
+}
+
+function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUrl }: Settings): A2AClient {
+  const candidates = candidatesOf(card, {
+    spoken: spokenBy(platform),
+    only: options.bindings,
+    prefer: listed(options.prefer ?? []),
+    cardUrl,
+    allowHttp: options.allowHttp === true,
+    maxInterfaces: limits.maxInterfaces,
+  });
+  const declared = new Set(card.capabilities?.extensions.map(({ uri }) => uri));
+  const idempotent = declared.has(IDEMPOTENCY_EXTENSION);
+  const open = (candidate: Candidate): Transport =>
+    transportOf(platform, candidate.binding, {
+      url: candidate.url,
+      interceptors: interceptorsOf(platform, card, candidate, options),
+      maxAnswerBytes: limits.maxAnswerBytes,
+    });
+  const routes = new Routes(candidates, open, { limits, idempotent });
+  const core: ClientCore = {
+    rpc: createClient(A2AService, routes),
+    card,
+    canResume: declared.has(RESUME_EXTENSION),
+    idempotent,
+    canStream: card.capabilities?.streaming === true,
+    backoff: { firstMs: limits.retryMs, maxMs: limits.maxRetryMs, maxElapsedMs: limits.maxResumeMs },
+  };
+  return {
+    ...core.rpc,
+    card,
+    get interface() {
+      return routes.current.declared;
+    },
+    extendedCard: (call) => extendedCard(core, call),
+    close: async () => {
+      routes.close();
+      await platform.close();
+    },
+  };
+}
+
+function spokenBy(platform: Platform): ReadonlySet<Binding> {
+  return new Set([...(platform.grpc === undefined ? [] : ["GRPC" as const]), "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"]);
+}
+
+function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
+  switch (binding) {
+    case "GRPC":
+      // Only those that the platform has are candidates.
+      return (platform.grpc as NonNullable<typeof platform.grpc>)(settings);
+    case "CONNECT":
+      return platform.connect(settings);
+    case "GRPC-WEB":
+      return platform.grpcWeb(settings);
+    case "JSONRPC":
+      return jsonRpcTransport(settings, platform.http);
+    case "HTTP+JSON":
+      return restTransport(settings, platform.http);
+  }
+}
+
+function interceptorsOf(
+  { http }: Platform,
+  card: AgentCard,
+  candidate: Candidate,
+  { credentials, tls, tenant, extensions = [], interceptors = [] }: ClientOptions,
+): Interceptor[] {
+  const { version, declared } = candidate;
+  const own = parameters({ version, tenant: tenant ?? declared.tenant, extensions });
+  const certificate = tls?.cert !== undefined;
+  const secrets = authentication(candidate, { card, credentials, certificate, http });
+  return [own, ...interceptors, ...(secrets === undefined ? [] : [secrets])];
+}
+
+/** The card for callers that are known (specification 3.1.11), where the agent says that it has one. */
+async function extendedCard({ rpc, card }: ClientCore, call?: { readonly signal?: AbortSignal }): Promise<AgentCard> {
+  if (card.capabilities?.extendedAgentCard !== true) {
+    throw new A2AError("UNSUPPORTED_OPERATION", "The agent's card does not say that it has an extended one.");
+  }
+  return rpc.getExtendedAgentCard({}, call);
+}

@@ -1,0 +1,77 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { invalid, type Violation } from "../core/error.js";
+import { unknownNames } from "../core/unknown-names.js";
+import type { Credentials } from "./credential.js";
+import type { CardOptions } from "./discovery.js";
+import { type Binding, bindings } from "./interfaces.js";
+import type { ClientLimits } from "./limits.js";
+import type { PlatformOptions } from "./platform.js";
+
+/** What `connect` may be told. */
+export interface ClientOptions extends PlatformOptions {
+  /** What the agent's security schemes ask for. They are sent to its interfaces alone, and never with the request for the card. */
+  readonly credentials?: Credentials;
+  /** Bindings that are tried before others, in this order. Default: the order of the card. */
+  readonly prefer?: Binding | readonly Binding[];
+  /** The only bindings that are used, in this order. Default: all that the platform has, gRPC-Web where it is preferred. */
+  readonly bindings?: readonly Binding[];
+  /** In place of the tenant that the interface names (specification 4.4.6). */
+  readonly tenant?: string;
+  /** URIs of extensions that every call asks for. */
+  readonly extensions?: readonly string[];
+  /** Run around every attempt of a call, the first one outermost; they do not see credentials. */
+  readonly interceptors?: readonly Interceptor[];
+  /** How the card is found. */
+  readonly card?: CardOptions;
+  /**
+   * Uses interfaces without encryption though the card came encrypted, or others are. Default false. (Credentials have an option of
+   * their own.)
+   */
+  readonly allowHttp?: boolean;
+  readonly limits?: Partial<ClientLimits>;
+  /** Gives up finding the card. */
+  readonly signal?: AbortSignal;
+}
+
+const known: Readonly<Record<keyof ClientOptions, true>> = {
+  fetch: true,
+  tls: true,
+  credentials: true,
+  prefer: true,
+  bindings: true,
+  tenant: true,
+  extensions: true,
+  interceptors: true,
+  card: true,
+  allowHttp: true,
+  limits: true,
+  signal: true,
+};
+
+/** @throws A2AError with reason INVALID_PARAMS that names every fault; those of the limits are found elsewhere. */
+export function checkOptions(options: ClientOptions): void {
+  const { prefer = [], bindings: only = [], extensions = [], interceptors = [], tenant = "" } = options;
+  const faults: Violation[] = unknownNames("the option ", Object.keys(options), Object.keys(known)).map(
+    (description) => ({ field: "", description }),
+  );
+  for (const [field, given] of [
+    ["prefer", listed(prefer)],
+    ["bindings", only],
+  ] as const) {
+    const odd = given.filter((each) => !bindings.includes(each)).map((each) => JSON.stringify(each));
+    if (odd.length > 0) faults.push({ field, description: `has ${odd.join(", ")}; there are ${bindings.join(", ")}` });
+  }
+  if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
+  const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));
+  if (odd.length > 0) faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is no URI` });
+  if (!interceptors.every((each) => typeof each === "function")) {
+    faults.push({ field: "interceptors", description: "has one that is no function" });
+  }
+  if (typeof tenant !== "string") faults.push({ field: "tenant", description: "is no text" });
+  if (faults.length > 0) throw invalid(faults);
+}
+
+/** One or several as a list. */
+export function listed<T>(given: T | readonly T[]): readonly T[] {
+  return Array.isArray(given) ? given : [given as T];
+}

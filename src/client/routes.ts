@@ -1,0 +1,250 @@
+import type { DescMessage, DescMethod, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
+import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../core/error.js";
+import { newId } from "../core/ids.js";
+import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
+import { isSideEffectFree } from "../wire/side-effects.js";
+import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
+import { clientError, neverArrived } from "./errors.js";
+import { unknownArrival } from "./cut.js";
+import type { Candidate } from "./interfaces.js";
+import type { ClientLimits } from "./limits.js";
+import { givenUp, isPassing, pause, waitMs } from "./retry.js";
+
+/** An interface whose calls fail rests for at most so many times its first rest. */
+const MAX_REST_FACTOR = 32;
+
+/** One interface of an agent, and how it does. */
+class Route {
+  readonly candidate: Candidate;
+  readonly #open: (candidate: Candidate) => Transport;
+  #transport: Transport | undefined;
+  #failures = 0;
+  #restsUntil = 0;
+
+  constructor(candidate: Candidate, open: (candidate: Candidate) => Transport) {
+    this.candidate = candidate;
+    this.#open = open;
+  }
+
+  get transport(): Transport {
+    this.#transport ??= this.#open(this.candidate);
+    return this.#transport;
+  }
+
+  /** When it is tried again, by `performance.now()`; 0: it does well. */
+  get restsUntil(): number {
+    return this.#restsUntil;
+  }
+
+  worked(): void {
+    this.#failures = 0;
+    this.#restsUntil = 0;
+  }
+
+  failed(restMs: number): void {
+    const factor = Math.min(MAX_REST_FACTOR, 2 ** this.#failures);
+    this.#failures += 1;
+    this.#restsUntil = performance.now() + restMs * factor;
+  }
+}
+
+/** How calls go. */
+export interface Rules {
+  readonly limits: ClientLimits;
+  /** A send under a key may be repeated: the agent declares it. */
+  readonly idempotent: boolean;
+}
+
+/**
+ * The interfaces of an agent as one transport: a call goes by the first one that does well. Where that cannot be reached it goes by
+ * the next, and what is safe to repeat is repeated, with backoff. Each error is an A2AError. Deadlines are those of the limits
+ * unless a call has its own, and cover all of its attempts.
+ */
+export class Routes implements Transport {
+  readonly #routes: readonly Route[];
+  readonly #rules: Rules;
+  #closed = false;
+
+  /** @param candidates in the order of preference; one at least */
+  constructor(candidates: readonly Candidate[], open: (candidate: Candidate) => Transport, rules: Rules) {
+    this.#routes = candidates.map((candidate) => new Route(candidate, open));
+    this.#rules = rules;
+  }
+
+  /** The interface that the next call goes by. */
+  get current(): Candidate {
+    return this.best(new Set()).candidate;
+  }
+
+  /** Lets no new call begin. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: MessageInitShape<I>,
+    contextValues?: ContextValues,
+  ): Promise<UnaryResponse<I, O>> {
+    const { limits } = this.#rules;
+    const endMs = endOf(timeoutMs ?? (isSend(method) ? limits.sendTimeoutMs : limits.timeoutMs));
+    const headers = this.#keyed(method, header);
+    const startedAt = performance.now();
+    let attempts: Attempts | undefined;
+    let leftMs = endMs;
+    let route = this.#first();
+    for (;;) {
+      try {
+        const response = await route.transport.unary(method, signal, leftMs, headers, input, contextValues);
+        route.worked();
+        return response;
+      } catch (thrown) {
+        const isSafe = this.#isSafe(method, headers);
+        attempts ??= new Attempts(this, { method, isSafe, waits: true, signal, endsAt: startedAt + (endMs ?? Infinity) });
+        route = await attempts.next(route, clientError(thrown));
+        if (endMs !== undefined) leftMs = Math.max(1, startedAt + endMs - performance.now());
+      }
+    }
+  }
+
+  async stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: AsyncIterable<MessageInitShape<I>>,
+    contextValues?: ContextValues,
+  ): Promise<StreamResponse<I, O>> {
+    const messages: MessageInitShape<I>[] = [];
+    for await (const message of input) messages.push(message);
+    const headers = this.#keyed(method, header);
+    const endMs = endOf(timeoutMs ?? 0);
+    let attempts: Attempts | undefined;
+    let route = this.#first();
+    for (;;) {
+      try {
+        const asked = createAsyncIterable(messages);
+        const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
+        route.worked();
+        return { ...response, message: withErrors(response.message) };
+      } catch (thrown) {
+        const isSafe = this.#isSafe(method, headers);
+        attempts ??= new Attempts(this, { method, isSafe, waits: false, signal, endsAt: Infinity });
+        route = await attempts.next(route, clientError(thrown));
+      }
+    }
+  }
+
+  get limits(): ClientLimits {
+    return this.#rules.limits;
+  }
+
+  /** The first interface that does well, else the one that is to be tried next; of those that were not tried, where there is one. */
+  best(tried: ReadonlySet<Route>): Route {
+    const [only] = this.#routes;
+    if (this.#routes.length === 1 && only !== undefined) return only;
+    const now = performance.now();
+    const rank = (route: Route): number => (route.restsUntil <= now ? 0 : route.restsUntil);
+    const open = this.#routes.filter((route) => !tried.has(route));
+    const [first, ...others] = open.length > 0 ? open : this.#routes;
+    return others.reduce((best, route) => (rank(route) < rank(best) ? route : best), first as Route);
+  }
+
+  hasOther(tried: ReadonlySet<Route>): boolean {
+    return tried.size < this.#routes.length;
+  }
+
+  #first(): Route {
+    if (this.#closed) throw new A2AError("CANCELLED", "The client is closed.");
+    return this.best(none);
+  }
+
+  /** Sends get a key of their own where that makes them safe to repeat. */
+  #keyed(method: DescMethod, header: HeadersInit | undefined): HeadersInit | undefined {
+    if (!this.#rules.idempotent || !isSend(method)) return header;
+    const headers = new Headers(header);
+    if (!headers.has(IDEMPOTENCY_KEY)) headers.set(IDEMPOTENCY_KEY, newId());
+    return headers;
+  }
+
+  #isSafe(method: DescMethod, header: HeadersInit | undefined): boolean {
+    if (isSend(method)) return this.#rules.idempotent && header instanceof Headers && header.has(IDEMPOTENCY_KEY);
+    return method.methodKind === "server_streaming" || isSideEffectFree(method);
+  }
+}
+
+const none: ReadonlySet<Route> = new Set();
+
+const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
+
+/** No deadline for 0, as in a transport of Connect. */
+const endOf = (timeoutMs: number): number | undefined =>
+  timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? timeoutMs : undefined;
+
+/** One call whose first attempt failed. */
+interface Failing {
+  readonly method: DescMethod;
+  /** It may be repeated although it may have arrived. */
+  readonly isSafe: boolean;
+  /** It waits for an interface that is away; a stream's reader knows better when to come back. */
+  readonly waits: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** By `performance.now()`. */
+  readonly endsAt: number;
+}
+
+/** What becomes of a call after an attempt that failed. */
+class Attempts {
+  readonly #routes: Routes;
+  readonly #call: Failing;
+  readonly #tried = new Set<Route>();
+  #failures = 0;
+
+  constructor(routes: Routes, call: Failing) {
+    this.#routes = routes;
+    this.#call = call;
+  }
+
+  /** The interface for the next attempt, when it is time for it. @throws the error where there is none */
+  async next(failed: Route, error: A2AError): Promise<Route> {
+    const { isSafe, waits, signal, method, endsAt } = this.#call;
+    const { limits } = this.#routes;
+    if (signal?.aborted === true) throw error.reason === "CANCELLED" ? error : givenUp(signal);
+    const isUnreached = neverArrived(error);
+    const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
+    if (isAway) failed.failed(limits.interfaceRestMs);
+    if (!isUnreached && !(isSafe && isPassing(error))) {
+      throw waits && isSend(method) && error.reason === "UNAVAILABLE" ? unknownArrival(error) : error;
+    }
+    this.#tried.add(failed);
+    if (isAway && this.#routes.hasOther(this.#tried)) return this.#routes.best(this.#tried);
+    this.#failures += 1;
+    const ms = waits && this.#failures < limits.maxAttempts ? waitMs(this.#failures, error, limits) : undefined;
+    if (ms === undefined || performance.now() + ms >= endsAt) throw error;
+    await pause(ms, signal);
+    this.#tried.clear();
+    return this.#routes.best(this.#tried);
+  }
+}
+
+/** Without an async generator, which would cost each message two more turns. */
+function withErrors<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
+  return {
+    [Symbol.asyncIterator]() {
+      const inner = messages[Symbol.asyncIterator]();
+      const fail = (thrown: unknown): never => {
+        throw clientError(thrown);
+      };
+      return {
+        next: () => inner.next().catch(fail),
+        return: async (value?: unknown) => (await inner.return?.(value)) ?? { done: true as const, value: undefined },
+      };
+    },
+  };
+}
