@@ -1,5 +1,10 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { FollowOptions, StreamOptions } from "./call-options.js";
+import type { Conversation, ConversationState } from "./conversation.js";
+import type { MessageInput } from "./message-input.js";
+import type { Answer, SendOnceOptions } from "./send.js";
+import type { Update } from "./update.js";
 
 /** How a client waits between attempts: at random, up to a time that doubles from attempt to attempt. */
 export interface Backoff {
@@ -34,12 +39,23 @@ export interface A2AClient extends Client<typeof A2AService> {
   readonly card: AgentCard;
   /** Of the interfaces that the card names, the one that is called now. */
   readonly interface: AgentInterface;
+  /** Sends a message and waits for the answer (specification 3.1.1). */
+  send(message: MessageInput, options?: SendOnceOptions): Promise<Answer>;
+  /**
+   * Sends a message and gives what comes of it, step by step, with the task as it stands (specification 3.1.2). A stream that is cut goes
+   * on by itself. Leaving the loop ends the call; the task goes on.
+   */
+  stream(message: MessageInput, options?: StreamOptions): AsyncGenerator<Update, void, undefined>;
+  /** Follows a task that there is (specification 3.1.6), to its end or to where it waits for its client. */
+  follow(taskId: string, options?: FollowOptions): AsyncGenerator<Update, void, undefined>;
+  /** Messages that belong together. */
+  conversation(state?: ConversationState): Conversation;
   /**
    * The card for callers that are known (specification 3.1.11).
    *
    * @throws A2AError with reason UNSUPPORTED_OPERATION where the card does not say that there is one.
    */
   extendedCard(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
-  /** Closes idle connections and lets no new call begin. Calls under way go on to their end. */
+  /** Closes all connections. Calls under way fail, and new ones do not begin. */
   close(): Promise<void>;
 }

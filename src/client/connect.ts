@@ -1,10 +1,12 @@
-import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
-import { type AgentCard, A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { authentication } from "./authentication.js";
+import { callsOver } from "./calls.js";
 import { CardCache } from "./card-cache.js";
 import type { A2AClient, ClientCore } from "./client.js";
+import { conversation } from "./conversation.js";
 import { type CardSource, findCard } from "./discovery.js";
 import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
@@ -12,6 +14,8 @@ import { type ClientOptions, checkOptions, listed } from "./options.js";
 import { parameters } from "./parameters.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { Routes } from "./routes.js";
+import { send } from "./send.js";
+import { follow, stream } from "./stream.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
 import { restTransport } from "./transport/rest.js";
 
@@ -64,6 +68,7 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     prefer: listed(options.prefer ?? []),
     cardUrl,
     allowHttp: options.allowHttp === true,
+    plaintextGrpc: options.plaintextGrpc,
     maxInterfaces: limits.maxInterfaces,
   });
   const declared = new Set(card.capabilities?.extensions.map(({ uri }) => uri));
@@ -76,7 +81,7 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     });
   const routes = new Routes(candidates, open, { limits, idempotent });
   const core: ClientCore = {
-    rpc: createClient(A2AService, routes),
+    rpc: callsOver(routes),
     card,
     canResume: declared.has(RESUME_EXTENSION),
     idempotent,
@@ -89,6 +94,10 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     get interface() {
       return routes.current.declared;
     },
+    send: (message, call) => send(core, message, call),
+    stream: (message, call) => stream(core, message, call),
+    follow: (taskId, call) => follow(core, taskId, call),
+    conversation: (state) => conversation(core, state),
     extendedCard: (call) => extendedCard(core, call),
     close: async () => {
       routes.close();
@@ -98,7 +107,13 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
 }
 
 function spokenBy(platform: Platform): ReadonlySet<Binding> {
-  return new Set([...(platform.grpc === undefined ? [] : ["GRPC" as const]), "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"]);
+  return new Set([
+    ...(platform.grpc === undefined ? [] : ["GRPC" as const]),
+    "CONNECT",
+    "JSONRPC",
+    "HTTP+JSON",
+    "GRPC-WEB",
+  ]);
 }
 
 function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {

@@ -33,6 +33,8 @@ export interface Choosing {
   /** Where the card came from; undefined for one that was given. */
   readonly cardUrl: string | undefined;
   readonly allowHttp: boolean;
+  /** Addresses of gRPC without a scheme are called without TLS, or with it; undefined: as the card suggests. */
+  readonly plaintextGrpc: boolean | undefined;
   readonly maxInterfaces: number;
 }
 
@@ -65,8 +67,7 @@ function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[]
     .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
     .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
     .flatMap((binding) => {
-      const url =
-        binding === "GRPC" ? grpcUrl(declared.url, choosing.cardUrl) : httpUrl(declared.url, choosing.cardUrl);
+      const url = binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl);
       return url === undefined ? [] : [{ declared, binding, url, version }];
     });
 }
@@ -109,11 +110,12 @@ function httpUrl(given: string, cardUrl: string | undefined): string | undefined
 }
 
 /** `host:port`, with or without a scheme of gRPC's; encrypted unless it says otherwise, is of this machine, or its card was not either. */
-function grpcUrl(given: string, cardUrl: string | undefined): string | undefined {
+function grpcUrl(given: string, { cardUrl, plaintextGrpc }: Choosing): string | undefined {
   const [, scheme = "", rest = ""] = /^(?:(https?|grpcs?|dns):\/{2,3})?(.+)$/i.exec(given.trim()) ?? [];
   if (/^https?$/i.test(scheme)) return httpUrl(given, undefined);
   if (!/^[^\s/@?#]+$/.test(rest.replace(/\/$/, "")) || !URL.canParse(`http://${rest}`)) return undefined;
-  const isPlain = /^grpc$/i.test(scheme) || (!/^grpcs$/i.test(scheme) && isPlainHost(`http://${rest}`, cardUrl));
+  const isPlain =
+    /^grpc$/i.test(scheme) || (!/^grpcs$/i.test(scheme) && (plaintextGrpc ?? isPlainHost(`http://${rest}`, cardUrl)));
   return httpUrl(`${isPlain ? "http" : "https"}://${rest}`, undefined);
 }
 

@@ -36,6 +36,7 @@ export interface ClientOptions extends PlatformOptions {
 const known: Readonly<Record<keyof ClientOptions, true>> = {
   fetch: true,
   tls: true,
+  plaintextGrpc: true,
   credentials: true,
   prefer: true,
   bindings: true,
@@ -63,7 +64,8 @@ export function checkOptions(options: ClientOptions): void {
   }
   if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
   const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));
-  if (odd.length > 0) faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is no URI` });
+  if (odd.length > 0)
+    faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is no URI` });
   if (!interceptors.every((each) => typeof each === "function")) {
     faults.push({ field: "interceptors", description: "has one that is no function" });
   }

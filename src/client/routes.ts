@@ -1,4 +1,10 @@
-import type { DescMessage, DescMethod, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+} from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -7,8 +13,8 @@ import { newId } from "../core/ids.js";
 import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
 import { isSideEffectFree } from "../wire/side-effects.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
-import { clientError, neverArrived } from "./errors.js";
 import { unknownArrival } from "./cut.js";
+import { clientError, neverArrived } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
@@ -88,7 +94,7 @@ export class Routes implements Transport {
     method: DescMethodUnary<I, O>,
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
-    header: HeadersInit | undefined,
+    header: HeaderFields | undefined,
     input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
@@ -106,9 +112,15 @@ export class Routes implements Transport {
         return response;
       } catch (thrown) {
         const isSafe = this.#isSafe(method, headers);
-        attempts ??= new Attempts(this, { method, isSafe, waits: true, signal, endsAt: startedAt + (endMs ?? Infinity) });
+        attempts ??= new Attempts(this, {
+          method,
+          isSafe,
+          waits: true,
+          signal,
+          endsAt: startedAt + (endMs ?? Infinity),
+        });
         route = await attempts.next(route, clientError(thrown));
-        if (endMs !== undefined) leftMs = Math.max(1, startedAt + endMs - performance.now());
+        if (endMs !== undefined) leftMs = Math.max(1, Math.ceil(startedAt + endMs - performance.now()));
       }
     }
   }
@@ -117,7 +129,7 @@ export class Routes implements Transport {
     method: DescMethodStreaming<I, O>,
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
-    header: HeadersInit | undefined,
+    header: HeaderFields | undefined,
     input: AsyncIterable<MessageInitShape<I>>,
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
@@ -161,31 +173,34 @@ export class Routes implements Transport {
   }
 
   #first(): Route {
-    if (this.#closed) throw new A2AError("CANCELLED", "The client is closed.");
+    if (this.#closed) throw new A2AError("INVALID_REQUEST", "The client is closed.");
     return this.best(none);
   }
 
   /** Sends get a key of their own where that makes them safe to repeat. */
-  #keyed(method: DescMethod, header: HeadersInit | undefined): HeadersInit | undefined {
+  #keyed(method: DescMethod, header: HeaderFields | undefined): HeaderFields | undefined {
     if (!this.#rules.idempotent || !isSend(method)) return header;
     const headers = new Headers(header);
     if (!headers.has(IDEMPOTENCY_KEY)) headers.set(IDEMPOTENCY_KEY, newId());
     return headers;
   }
 
-  #isSafe(method: DescMethod, header: HeadersInit | undefined): boolean {
+  #isSafe(method: DescMethod, header: HeaderFields | undefined): boolean {
     if (isSend(method)) return this.#rules.idempotent && header instanceof Headers && header.has(IDEMPOTENCY_KEY);
     return method.methodKind === "server_streaming" || isSideEffectFree(method);
   }
 }
 
+/** Headers as Connect takes them. */
+type HeaderFields = NonNullable<Parameters<Transport["unary"]>[3]>;
+
 const none: ReadonlySet<Route> = new Set();
 
 const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
 
-/** No deadline for 0, as in a transport of Connect. */
+/** No deadline for 0, as in a transport of Connect; bindings name it in whole milliseconds. */
 const endOf = (timeoutMs: number): number | undefined =>
-  timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? timeoutMs : undefined;
+  timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? Math.ceil(timeoutMs) : undefined;
 
 /** One call whose first attempt failed. */
 interface Failing {

@@ -22,6 +22,7 @@ function choose(declared: readonly Declared[], choosing: Partial<Choosing> = {})
     prefer: [],
     cardUrl: "https://a.example/card.json",
     allowHttp: false,
+    plaintextGrpc: undefined,
     maxInterfaces: 64,
     ...choosing,
   }).map(({ binding, url, version }) => `${binding} ${url}${version === "1.0" ? "" : ` ${version}`}`);
@@ -121,6 +122,13 @@ describe("candidatesOf()", () => {
     ["http://a.example:1", "http://a.example/c", "http://a.example:1"],
   ])("calls gRPC at %s of a card at %s by %s", (url, cardUrl, called) => {
     expect(choose([["GRPC", url]], { cardUrl })).toEqual([`GRPC ${called}`]);
+  });
+
+  it("calls gRPC without TLS, or with it, where the caller says so", () => {
+    const declared: Declared[] = [["GRPC", "127.0.0.1:1"]];
+    expect(choose(declared, { cardUrl: undefined, plaintextGrpc: false })).toEqual(["GRPC https://127.0.0.1:1"]);
+    const other = choose([["GRPC", "a.example:1"]], { cardUrl: undefined, plaintextGrpc: true });
+    expect(other).toEqual(["GRPC http://a.example:1"]);
   });
 
   describe("versions", () => {
