@@ -36,6 +36,32 @@ const builtins = {
   },
 };
 
+/**
+ * What a browser need not load. Descriptors are in base64, which no compression makes smaller than the text that it stands for, so they
+ * are written as that; the file of options that only generators read is left out; and the library's JSON gives way to that of wire/,
+ * which is all that is used of JSON here.
+ */
+const lean = {
+  name: "lean",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]gen[\\/].*_pb\.ts$/ }, ({ path }) => ({
+      loader: "ts",
+      contents: readFileSync(path, "utf8")
+        .replace(/\bfile_google_api_client, /g, "")
+        .replace(/^import \{ file_google_api_client \} from .*$/gm, "")
+        .replace(/\bfileDesc\("([\w+/=]+)"/g, (_, base64) => {
+          const text = JSON.stringify(Buffer.from(base64, "base64").toString("latin1"));
+          return `fileDesc(/* @__PURE__ */ btoa(${text})`;
+        }),
+    }));
+    onLoad({ filter: /@bufbuild[\\/]protobuf[\\/].*[\\/](?:to|from)-json\.js$/ }, ({ path }) => ({
+      contents: [...readFileSync(path, "utf8").matchAll(/^export function (\w+)/gm)]
+        .map(([, name]) => `export function ${name}() { throw new Error("This build has no ${name}."); }`)
+        .join("\n"),
+    }));
+  },
+};
+
 /** Nothing is minified: stacks name functions, and a comment names the source of what is below it. */
 const options = {
   absWorkingDir: root,
@@ -78,6 +104,7 @@ const results = await Promise.all([
     ...options,
     bundle: true,
     external,
+    plugins: [lean],
     platform: "browser",
     target: "es2022",
     outdir: join(out, "web"),

@@ -1,7 +1,11 @@
 // What the client has everywhere: in `index.ts` for Node.js, and in `web.ts` for all other runtimes.
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
 export { generationOf } from "../wire/generation.js";
+export type { CallOptions, FollowOptions, SendOptions, StreamOptions } from "./call-options.js";
+export { CardCache } from "./card-cache.js";
 export type { A2AClient } from "./client.js";
+export type { Connect } from "./connect.js";
+export type { Conversation, ConversationState } from "./conversation.js";
 export type { Credential, CredentialContext, Credentials, CredentialTarget } from "./credential.js";
 export { apiKey } from "./credentials/api-key.js";
 export { basic } from "./credentials/basic.js";
@@ -9,9 +13,12 @@ export { bearer } from "./credentials/bearer.js";
 export { type Choice, type ChooseOptions, chooseCredentials } from "./credentials/choose.js";
 export { clientCertificate } from "./credentials/client-certificate.js";
 export type { Secret, SecretAsk, SentOptions } from "./credentials/secret.js";
+export type { CardOptions, CardSource, HeaderFields, VerifiedCard } from "./discovery.js";
 export { clientError, neverArrived } from "./errors.js";
 export type { Binding } from "./interfaces.js";
-export type { ClientLimits } from "./limits.js";
+export { type ClientLimits, defaultClientLimits } from "./limits.js";
+export type { MessageFields, MessageInput } from "./message-input.js";
+export type { ClientOptions } from "./options.js";
 export type {
   ClientTls,
   HttpAnswer,
@@ -22,4 +29,5 @@ export type {
   TransportSettings,
 } from "./platform.js";
 export type { CreateTransport, RawTransport, RawTransportOptions } from "./raw.js";
+export type { Answer, SendOnceOptions } from "./send.js";
 export type { Update } from "./update.js";

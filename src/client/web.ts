@@ -1,8 +1,16 @@
 // For those who call agents from browsers, workers, edge runtimes and whatever else has fetch: nothing of Node.js is needed.
 export * from "./common.js";
 
+import { type Connect, connectWith } from "./connect.js";
 import { type CreateTransport, createTransportWith } from "./raw.js";
 import { webPlatform } from "./web/platform.js";
 
 /** A transport of one of the bindings over fetch, for `createClient(A2AService, …)` of Connect. */
-export const createTransport: CreateTransport = createTransportWith(webPlatform);
+export const createTransport: CreateTransport = /* @__PURE__ */ createTransportWith(webPlatform);
+
+/**
+ * Finds an agent and gives a client for it.
+ *
+ * @param agent the URL of the agent or of its card, the card, or its JSON
+ */
+export const connect: Connect = /* @__PURE__ */ connectWith(webPlatform);

@@ -58,7 +58,7 @@ describe("the client in a browser's bundle", () => {
     });
     const { code } = await bundled(`
       import { createClient } from "@connectrpc/connect";
-      import { A2AError, clientError, createTransport } from "parley-a2a/client";
+      import { A2AError, clientError, connect, createTransport } from "parley-a2a/client";
       import { A2AService } from "parley-a2a/gen";
 
       export async function calls(url) {
@@ -75,6 +75,10 @@ describe("the client in a browser's bundle", () => {
           said.push([binding, ...texts, error instanceof A2AError, error.reason]);
           await transport.close();
         }
+        const client = await connect(url);
+        const updates = [];
+        for await (const { kind } of client.stream("Hello")) updates.push(kind);
+        said.push([client.card.name, client.interface.protocolBinding, ...updates]);
         return JSON.stringify(said);
       }`);
     const web = {
@@ -99,6 +103,7 @@ describe("the client in a browser's bundle", () => {
       DOMException,
       ReadableStream,
       queueMicrotask,
+      performance,
     });
     runInContext(code, context);
     const globals = runInContext(
@@ -107,8 +112,8 @@ describe("the client in a browser's bundle", () => {
     );
     expect(globals).toBe("undefined,undefined,undefined,undefined");
     const said = JSON.parse(await runInContext(`client.calls("http://127.0.0.1:${server.port}")`, context));
-    expect(said).toEqual(
-      ["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB"].map((binding) => [
+    expect(said).toEqual([
+      ...["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB"].map((binding) => [
         binding,
         "¿Qué?",
         "task",
@@ -116,6 +121,7 @@ describe("the client in a browser's bundle", () => {
         true,
         "TASK_NOT_FOUND",
       ]),
-    );
+      ["Echo", "JSONRPC", "task", "status"],
+    ]);
   });
 });
