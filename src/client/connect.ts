@@ -12,12 +12,11 @@ import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
 import { type ClientOptions, checkOptions, listed } from "./options.js";
 import { parameters } from "./parameters.js";
-import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
+import type { Platform, PlatformOptions } from "./platform.js";
+import { transportOf } from "./raw.js";
 import { Routes } from "./routes.js";
 import { send } from "./send.js";
 import { follow, stream } from "./stream.js";
-import { jsonRpcTransport } from "./transport/jsonrpc.js";
-import { restTransport } from "./transport/rest.js";
 
 /**
  * Finds an agent's card and gives a client for it. No interface is called before the first call.
@@ -114,22 +113,6 @@ function spokenBy(platform: Platform): ReadonlySet<Binding> {
     "HTTP+JSON",
     "GRPC-WEB",
   ]);
-}
-
-function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
-  switch (binding) {
-    case "GRPC":
-      // Only those that the platform has are candidates.
-      return (platform.grpc as NonNullable<typeof platform.grpc>)(settings);
-    case "CONNECT":
-      return platform.connect(settings);
-    case "GRPC-WEB":
-      return platform.grpcWeb(settings);
-    case "JSONRPC":
-      return jsonRpcTransport(settings, platform.http);
-    case "HTTP+JSON":
-      return restTransport(settings, platform.http);
-  }
 }
 
 function interceptorsOf(
