@@ -1,0 +1,172 @@
+import { afterAll, describe, expect, it } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import type { AgentSecurity } from "../../src/auth/security.js";
+import type { Credential } from "../../src/client/credential.js";
+import { apiKey } from "../../src/client/credentials/api-key.js";
+import { basic } from "../../src/client/credentials/basic.js";
+import { bearer } from "../../src/client/credentials/bearer.js";
+import { type Binding, bindings } from "../../src/client/interfaces.js";
+import type { A2AError } from "../../src/core/error.js";
+import { httpBasic, httpBearer, mutualTls, apiKey as serverKey } from "../../src/index.js";
+import type { ServerOptions } from "../../src/server/options.js";
+import { Certificates } from "../server/certificates.js";
+import { testTls } from "../server/tls.js";
+import { cardJson, serveCards } from "./card-server.js";
+import { connect, echo, serve } from "./world.js";
+
+const failure = (call: Promise<unknown>): Promise<A2AError> =>
+  call.then(
+    () => expect.fail("it did not fail"),
+    (error) => error,
+  );
+
+/** Tokens that are good at the moment. */
+const good = new Set<string>(["fresh"]);
+
+const secured = (security: AgentSecurity, options: Partial<ServerOptions> = {}) =>
+  serve({ agent: { ...echo, security } as Agent, ...options });
+
+const tokens = (): AgentSecurity => ({
+  schemes: { bearer: httpBearer({ check: (token) => (good.has(token) ? { owner: token } : undefined) }) },
+});
+
+const certificates = new Certificates();
+afterAll(() => certificates.clean());
+
+describe.each(bindings)("credentials over %s", (binding: Binding) => {
+  const only = { bindings: [binding] };
+
+  it("go where the card says, and let their caller in", async () => {
+    const check = () => ({ owner: "me" });
+    for (const [scheme, credential] of [
+      [httpBearer({ check }), bearer("t")],
+      [httpBasic({ check }), basic("name", "password")],
+      [serverKey({ in: "header", name: "x-key", check }), apiKey("k")],
+      [serverKey({ in: "cookie", name: "key", check }), apiKey("k")],
+      ...(binding === "GRPC" ? [] : [[serverKey({ in: "query", name: "key", check }), apiKey("a&b=c")] as const]),
+    ] as const) {
+      const server = await secured({ schemes: { one: scheme } });
+      const client = await connect(server.url, { ...only, credentials: credential });
+      expect((await client.send("say hi")).text, scheme.toString()).toBe("hi");
+      expect((await client.listTasks({})).totalSize).toBe(0);
+      let text = "";
+      for await (const update of client.stream("count")) text += update.text;
+      expect(text).toBe("one two three");
+    }
+  });
+
+  it("are asked for once more when they are refused, and the call is made once more", async () => {
+    const server = await secured(tokens());
+    const given: boolean[] = [];
+    const credentials = bearer(({ refused }) => {
+      given.push(refused);
+      return given.includes(true) ? "fresh" : "stale";
+    });
+    const client = await connect(server.url, { ...only, credentials });
+    expect((await client.listTasks({})).totalSize).toBe(0);
+    expect(given).toEqual([false, true, false]);
+  });
+
+  it("are renewed for a stream as well", async () => {
+    const server = await secured(tokens());
+    let isStale = true;
+    const credentials = bearer(({ refused }) => {
+      if (refused) isStale = false;
+      return isStale ? "stale" : "fresh";
+    });
+    const client = await connect(server.url, { ...only, credentials });
+    const cases = [];
+    const message = { messageId: "m", role: 1, parts: [{ content: { case: "text" as const, value: "count" } }] };
+    for await (const { payload } of client.sendStreamingMessage({ message })) cases.push(payload.case);
+    expect(cases.at(-1)).toBe("statusUpdate");
+    expect(isStale).toBe(false);
+  });
+
+  it("are refused for good when the second try is", async () => {
+    const server = await secured(tokens());
+    let calls = 0;
+    const client = await connect(server.url, { ...only, credentials: bearer(() => `stale-${++calls}`) });
+    const error = await failure(client.listTasks({}));
+    expect(error).toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect(calls).toBe(3);
+    const text = await connect(server.url, { ...only, credentials: bearer("stale") });
+    expect(await failure(text.listTasks({}))).toMatchObject({ reason: "UNAUTHENTICATED" });
+    const loop = async () => {
+      for await (const _ of text.stream("count")) expect.fail("nobody was let in");
+    };
+    expect(await failure(loop())).toMatchObject({ reason: "UNAUTHENTICATED" });
+  });
+
+  it("say what is missing where they are not those that the agent asks for", async () => {
+    const server = await secured(tokens());
+    const client = await connect(server.url, { ...only, credentials: apiKey("k") });
+    expect(await failure(client.listTasks({}))).toMatchObject({
+      reason: "UNAUTHENTICATED",
+      message: expect.stringContaining('"bearer" (HTTP authentication, '),
+    });
+    const without = await connect(server.url, only);
+    expect(await failure(without.listTasks({}))).toMatchObject({ reason: "UNAUTHENTICATED" });
+  });
+
+  it("are a certificate where the agent asks for that", async () => {
+    const { cert, key } = certificates.make("nightly");
+    const server = await secured({ schemes: { mtls: mutualTls() } }, { tls: { ...testTls, ca: cert } });
+    const url = `https://localhost:${server.port}`;
+    const client = await connect(url, { ...only, tls: { ca: testTls.cert, cert, key } });
+    expect((await client.listTasks({})).totalSize).toBe(0);
+    const without = await connect(url, { ...only, tls: { ca: testTls.cert } });
+    expect(await failure(without.listTasks({}))).toMatchObject({ reason: "UNAUTHENTICATED" });
+  });
+});
+
+describe("credentials", () => {
+  const showing: Credential = { fits: () => true, apply: ({ header }) => header.set("x-secret", "s") };
+  const schemes = {
+    securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "x-key" } } },
+    securityRequirements: [{ schemes: { key: { list: [] } } }],
+  };
+
+  it("go with no request for a card", async () => {
+    const server = await serveCards((_, response) => response.end(JSON.stringify(cardJson(schemes))));
+    await connect(server.url, { credentials: showing });
+    expect(server.got[0]?.headers).not.toHaveProperty("x-secret");
+  });
+
+  it("do not follow a redirect", async () => {
+    const other = await serveCards((_, response) => response.end("{}"));
+    const server = await serveCards((_, response) => response.writeHead(307, { location: other.url }).end());
+    for (const protocolBinding of ["JSONRPC", "HTTP+JSON", "urn:parley:binding:connect:v1"]) {
+      const supportedInterfaces = [{ url: server.url, protocolBinding, protocolVersion: "1.0" }];
+      const client = await connect(cardJson({ ...schemes, supportedInterfaces }), { credentials: showing });
+      expect(await failure(client.listTasks({}))).toBeInstanceOf(Error);
+    }
+    expect(server.got.length).toBe(3);
+    expect(other.got).toEqual([]);
+  });
+
+  it("do not go unencrypted to other machines", async () => {
+    const supportedInterfaces = [{ url: "http://agent.invalid", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+    const client = await connect(cardJson({ ...schemes, supportedInterfaces }), { credentials: apiKey("k") });
+    expect(await failure(client.listTasks({}))).toMatchObject({
+      reason: "UNAUTHENTICATED",
+      message: expect.stringContaining("No credentials are sent unencrypted"),
+    });
+  });
+
+  it("are not what interceptors see", async () => {
+    const server = await secured(tokens());
+    const seen: string[] = [];
+    const client = await connect(server.url, {
+      credentials: bearer("fresh"),
+      interceptors: [
+        (next) => (call) => {
+          seen.push(...call.header.keys());
+          return next(call);
+        },
+      ],
+    });
+    await client.listTasks({});
+    expect(seen).toContain("a2a-version");
+    expect(seen).not.toContain("authorization");
+  });
+});
