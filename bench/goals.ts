@@ -172,7 +172,7 @@ export const GOALS = {
   pushMemory: {
     scenario: "push-memory",
     what: "RSS with 100,000 undelivered notifications",
-    against: "with 1,000",
+    against: "with 10,000",
     atMost: 1.1,
   },
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 1_024 },

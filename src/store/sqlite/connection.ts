@@ -34,8 +34,11 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
 const WRITER_CACHE_KIB = 8 * 1024;
 
-/** Cache of the reader, in KiB, and at most that. */
-const READER_CACHE_KIB = 16_000;
+/**
+ * Cache of the reader, in KiB: the upper pages of the indexes, and the tasks of the moment. All others are in the system's own cache, from
+ * where a page costs a microsecond: with 16 MB for 100,000 tasks, reads and lists took no less CPU.
+ */
+const READER_CACHE_KIB = 4 * 1024;
 
 /** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
