@@ -52,7 +52,8 @@ export class TurnText {
         task.artifacts.map((each) => [each.artifactId, this.#since(each.artifactId, artifactText(each))]),
       );
     }
-    this.#status(task);
+    // With a message to a task that was there its question comes once more, which is answered now.
+    if (kind !== "task" || text !== "") this.#status(task);
   }
 
   #status({ status }: Task): void {
