@@ -14,6 +14,7 @@ export function tlsFaults(given: unknown): string[] {
     return ["tls: key and cert are swapped: the certificate is in place of the key"];
   }
   if (!isCertificate(certText)) return ["tls: cert is not a certificate in PEM"];
+  if (isCut(certText)) return ["tls: cert ends in the middle of a certificate"];
   if (!isKey(keyText)) return ["tls: key is not a private key in PEM"];
   try {
     const certificate = new X509Certificate(certText);
@@ -25,10 +26,16 @@ export function tlsFaults(given: unknown): string[] {
   }
 }
 
+/** Whether a file is still being written: OpenSSL would take it for one with fewer certificates. */
+function isCut(pem: string): boolean {
+  return pem.split("-----BEGIN CERTIFICATE-----").length !== pem.split("-----END CERTIFICATE-----").length;
+}
+
 /** Node.js ignores what is no certificate among authorities: no client would be let in, and nobody would know why. */
 export function authorityFaults(ca: string): string[] {
   const all = certificatesIn(ca);
   if (all.length === 0) return ["tls: ca has no certificate in PEM"];
+  if (isCut(ca)) return ["tls: ca ends in the middle of a certificate"];
   for (const pem of all) new X509Certificate(pem);
   return [];
 }

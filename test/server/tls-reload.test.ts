@@ -132,6 +132,63 @@ describe("TLS files that are named", () => {
     expect(records.filter(({ event }) => event === "tls.reload-failed")).toHaveLength(3);
   });
 
+  it("cost no client its connection that comes while they change, are broken, half written, of two pairs, or gone", async () => {
+    await serve();
+    const failures: unknown[] = [];
+    const seen = new Set<string>();
+    let [isOver, count] = [false, 0];
+    const client = async (port: number, alpn: string): Promise<void> => {
+      while (!isOver) {
+        try {
+          const socket = await handshake(port, { ALPNProtocols: [alpn] });
+          seen.add(socket.getPeerCertificate().subject.CN as string);
+          socket.destroy();
+          count++;
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    const clients = [server.port, server.port, server.grpcPort ?? 0].map((port, i) =>
+      client(port, i === 0 ? "http/1.1" : "h2"),
+    );
+    const states = [
+      () => write(second),
+      () => write({ ...first, key: "no key" }),
+      () => write({ ...first, cert: first.cert.slice(0, first.cert.length / 2) }),
+      () => write({ ...second, cert: second.cert + first.cert.slice(0, first.cert.length / 2) }),
+      () => write({ key: second.key, cert: first.cert }),
+      () => write({ key: "", cert: "" }),
+      () => rmSync(paths.keyFile),
+      () => write(first),
+    ];
+    for (let round = 0; round < 3; round++) {
+      for (const change of states) {
+        change();
+        const before = count;
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        await expect.poll(() => count).toBeGreaterThan(before);
+      }
+    }
+    isOver = true;
+    await Promise.all(clients);
+    expect(failures).toEqual([]);
+    expect([...seen].sort()).toEqual(["first.example", "second.example"]);
+    expect(lines.filter((line) => line.startsWith("error")).length).toBeGreaterThan(3);
+  });
+
+  it("are not used while a chain, or a list of authorities, ends in the middle of a certificate", async () => {
+    await serve({ tls: paths });
+    const half = first.cert.slice(0, first.cert.length / 2);
+    write({ ...second, cert: second.cert + half });
+    await expect.poll(() => lines.join("\n")).toContain("tls: cert ends in the middle of a certificate");
+    expect(await shown()).toEqual(["first.example", "first.example"]);
+    write(second);
+    await expect.poll(shown).toEqual(["second.example", "second.example"]);
+    writeFileSync(paths.caFile, alice.cert + half);
+    await expect.poll(() => lines.join("\n")).toContain("tls: ca ends in the middle of a certificate");
+  });
+
   it("have their authorities changed too; a session of before is not resumed", async () => {
     const security = { schemes: { client: mutualTls() } };
     await serve({ agent: { ...obedient("reloaded"), security }, tls: paths });
