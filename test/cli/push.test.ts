@@ -74,6 +74,32 @@ describe("parley push", () => {
     await store.close();
   });
 
+  it("counts each once when several redrive at the same time", async () => {
+    const many = join(cwd, "many.db");
+    const store = sqliteStore(many);
+    const ids = Array.from({ length: 1_000 }, (_, i) => `task-${i}`);
+    await Promise.all(
+      ids.map(async (taskId) => {
+        const head = await create(store, { taskId });
+        await store.putPushConfig(
+          configOf({ taskId, configId: "x", target: "https://receiver.example:443" }, "secret"),
+        );
+        await follow(store, head, {}, 2);
+      }),
+    );
+    const claims = await store.claimDeliveries({ holder: "me", leaseMs: 60_000, now: 9_999, limit: 1_000 });
+    const outcome = { kind: "dead", at: 1, failure: "it was gone" } as const;
+    const given = claims.map(({ taskId, configId, position, claim }) =>
+      store.settleDelivery({ key: { taskId, configId }, holder: "me", claim, position, outcome }),
+    );
+    await Promise.all(given);
+    const ends = await Promise.all([1, 2, 3].map(() => ended("redrive", "--db", many, "--all", "--audit", "off")));
+    expect(ends.map(([code, , said]) => [code, said])).toEqual(ends.map(() => [0, ""]));
+    expect(ends.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(1_000);
+    expect(await store.listDeadDeliveries({ limit: 1 })).toEqual([]);
+    await store.close();
+  });
+
   it("says in one line what is wrong", async () => {
     const [code, , said] = await ended("list", "--db", join(cwd, "nothing.db"));
     expect(code).toBe(2);
