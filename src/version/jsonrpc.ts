@@ -5,6 +5,7 @@ import { jsonWriter } from "../wire/json-writer.js";
 import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../wire/large/large.js";
 import { isSideEffectFree } from "../wire/side-effects.js";
+import { type NamedMethod, namedMethods } from "./calls.js";
 
 /** A method with what reads its params and writes its results. */
 export interface JsonRpcMethod {
@@ -29,21 +30,15 @@ export interface JsonRpcDialect {
   readonly error: (id: RequestId, error: A2AError) => string;
 }
 
-/**
- * The dialect of a service whose methods go by their names (specification 9). Methods that take a stream of requests have no
- * form in JSON-RPC.
- */
+/** The dialect of a service whose methods go by their names (specification 9). */
 export function jsonRpcOf(service: DescService): JsonRpcDialect {
-  const spoken = service.methods.filter(
-    ({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming",
-  );
-  return { methods: spoken.map(methodOf), error: errorEnvelope };
+  return { methods: namedMethods(service).map(methodOf), error: errorEnvelope };
 }
 
-function methodOf(desc: DescMethod): JsonRpcMethod {
+function methodOf({ name, desc }: NamedMethod): JsonRpcMethod {
   const readParams = jsonReader(desc.input);
   return {
-    name: desc.name,
+    name,
     desc,
     isStream: desc.methodKind === "server_streaming",
     isRead: isSideEffectFree(desc),

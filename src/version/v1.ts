@@ -6,11 +6,11 @@ import type { NativeVersion } from "./version.js";
 /** The version that the service speaks, and cards declare: major and minor, never a patch number (specification 3.6). */
 export const PROTOCOL_VERSION = "1.0";
 
-/** A2A 1.0: all of it follows from the contract. */
+/** A2A 1.0: all of it follows from the contract. Who only wants the name of the version gets no codecs with it. */
 export const v1: NativeVersion = {
   name: PROTOCOL_VERSION,
-  jsonRpc: jsonRpcOf(A2AService),
-  rest: restOf(A2AService),
+  jsonRpc: /* @__PURE__ */ jsonRpcOf(A2AService),
+  rest: /* @__PURE__ */ restOf(A2AService),
   grpc: A2AService,
   connect: A2AService,
 };

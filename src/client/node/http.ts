@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { A2AError } from "../../core/error.js";
 import { unavailable } from "../errors.js";
+import { isNever } from "../never.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 
 /** Answers with a status of 1xx that may come before the answer itself. */
@@ -78,8 +79,10 @@ class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIterator<
 
   begin(dispatcher: Dispatcher, origin: string, path: string): void {
     const { method, headers, body, signal } = this.#ask;
-    signal?.throwIfAborted();
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (!isNever(signal)) {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", this.#onAbort, { once: true });
+    }
     const verb = method as Dispatcher.HttpMethod;
     dispatcher.dispatch({ origin, path, method: verb, headers, ...(body === undefined ? {} : { body }) }, this);
   }
@@ -184,7 +187,7 @@ class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIterator<
     if (this.#isOver) return;
     this.#isOver = true;
     this.#failure = failure === undefined ? undefined : this.#errorOf(failure);
-    this.#ask.signal?.removeEventListener("abort", this.#onAbort);
+    if (!isNever(this.#ask.signal)) this.#ask.signal?.removeEventListener("abort", this.#onAbort);
     // Nothing happens where there was an answer.
     if (this.#failure !== undefined) this.#reject(this.#failure);
     this.#advance();

@@ -1,7 +1,7 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
-import { v1 } from "../../version/v1.js";
+import { type NamedMethod, v1Calls } from "../../version/calls.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
@@ -16,34 +16,23 @@ import {
   parsed,
 } from "../answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
-import { type HttpMethod, httpTransport, type Written } from "./http.js";
+import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 
 /**
  * JSON-RPC 2.0 (specification 9) as a transport of Connect, for `createClient(A2AService, …)`. Its methods are those that the version's
  * table has.
  */
 export function jsonRpcTransport(settings: TransportSettings, http: HttpClient): Transport {
-  return httpTransport(settings, http, methodsOf());
-}
-
-/** Each transport counts its own requests. Codecs are made when a method is first called. */
-function methodsOf(): (method: DescMethod) => HttpMethod | undefined {
-  const table = new Map(v1.jsonRpc.methods.map(({ name, desc }) => [desc.name, { name, desc }]));
-  const made = new Map<string, HttpMethod>();
   let count = 0;
   const nextId = (): number => ++count;
-  return ({ name, parent }) => {
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const row = parent.typeName === v1.grpc.typeName ? table.get(name) : undefined;
-    if (row === undefined) return undefined;
-    const method = methodOf(row.name, row.desc, nextId);
-    made.set(name, method);
-    return method;
-  };
+  return jsonTransport(settings, http, ({ name, parent }) => {
+    const isOurs = parent.typeName === v1Calls.service.typeName;
+    const row = isOurs ? v1Calls.jsonRpc.find(({ desc }) => desc.name === name) : undefined;
+    return row === undefined ? undefined : methodOf(row, nextId);
+  });
 }
 
-function methodOf(name: string, desc: DescMethod, nextId: () => number): HttpMethod {
+function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod {
   const writeParams = jsonWriter(desc.input);
   const readResult = answerReader(desc.output);
   const isEmpty = desc.output.typeName === EmptySchema.typeName;
@@ -63,7 +52,6 @@ function methodOf(name: string, desc: DescMethod, nextId: () => number): HttpMet
       return { url, id, body: `{"jsonrpc":"2.0","id":${id}${middle}${writeParams(request)}}` };
     },
     read,
-    readEvent: read,
   };
 }
 

@@ -1,39 +1,32 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
-import type { Endpoint } from "../../version/rest.js";
-import { v1 } from "../../version/v1.js";
+import { v1Calls } from "../../version/calls.js";
 import { accessTo } from "../../wire/field-access.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { expandPath } from "../../wire/path-template.js";
 import { queryWriter } from "../../wire/query.js";
+import type { Route } from "../../wire/routes.js";
 import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
-import { type HttpMethod, httpTransport } from "./http.js";
+import { type JsonMethod, jsonTransport } from "./json.js";
 
 /**
  * HTTP+JSON (specification 11) as a transport of Connect, for `createClient(A2AService, …)`. Its paths are those of the version's
  * table: the one with the tenant where the request has one.
  */
 export function restTransport(settings: TransportSettings, http: HttpClient): Transport {
-  return httpTransport(settings, http, methodsOf());
-}
-
-/** Codecs are made when a method is first called. */
-function methodsOf(): (method: DescMethod) => HttpMethod | undefined {
-  const made = new Map<string, HttpMethod | undefined>();
-  return ({ name, parent }) => {
-    if (parent.typeName !== v1.grpc.typeName) return undefined;
-    if (!made.has(name))
-      made.set(name, methodOf(v1.rest.endpoints.filter((endpoint) => endpoint.method.name === name)));
-    return made.get(name);
-  };
+  return jsonTransport(settings, http, ({ name, parent }) =>
+    parent.typeName === v1Calls.service.typeName
+      ? methodOf(v1Calls.rest.filter(({ method }) => method.name === name))
+      : undefined,
+  );
 }
 
 /** The way by the verb that comes first in the table; the next verb, where there is one, for servers that do not know it. */
-function methodOf(endpoints: readonly Endpoint[]): HttpMethod | undefined {
+function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
   const [first] = endpoints;
   if (first === undefined) return undefined;
   const { verb, hasBody, method } = first;
@@ -51,15 +44,15 @@ function methodOf(endpoints: readonly Endpoint[]): HttpMethod | undefined {
       const query = hasBody ? "" : writeQuery(request, way.fields);
       return { url: joined(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
     },
-    ...readersOf(method),
+    read: readerOf(method),
     ...(otherwise === undefined ? {} : { otherwise }),
   };
 }
 
-function readersOf({ output }: DescMethod): Pick<HttpMethod, "read" | "readEvent"> {
+function readerOf({ output }: DescMethod): JsonMethod["read"] {
   const readAnswer = answerReader(output);
   const isEmpty = output.typeName === EmptySchema.typeName;
-  const read = (text: string, _: unknown, head: AnswerHead): Message => {
+  return (text, _, head: AnswerHead): Message => {
     if (!isSuccess(head.status)) throw errorOfAnswer(text, head);
     if (isEmpty && (text === "" || text === "null")) return create(output);
     const json = parsed(text);
@@ -68,7 +61,6 @@ function readersOf({ output }: DescMethod): Pick<HttpMethod, "read" | "readEvent
     if (json.error !== undefined && json.error !== null) throw errorOfBody(json, head) ?? errorOfHead(head, text);
     return readAnswer(json);
   };
-  return { read, readEvent: read };
 }
 
 /** One of the paths to a method. */
@@ -81,14 +73,14 @@ interface Way {
 
 /** Paths that a first segment could be taken for: a tenant of such a name is told in the query or the body. */
 const literals: ReadonlySet<string> = new Set(
-  v1.rest.endpoints.flatMap(({ template: { segments, customVerb } }) => {
+  v1Calls.rest.flatMap(({ template: { segments, customVerb } }) => {
     const [first] = segments;
     if (first === undefined || !("literal" in first)) return [];
     return customVerb === "" ? [first.literal] : [first.literal, `${first.literal}:${customVerb}`];
   }),
 );
 
-function wayOf({ template, fields }: Endpoint): Way {
+function wayOf({ template, fields }: Route): Way {
   const names = fields.map(({ name }) => name);
   const gets = fields.map((field) => accessTo(field).get);
   const [first] = template.segments;

@@ -1,5 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import { clientError } from "../errors.js";
+import { isNever } from "../never.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 
 /** What a redirect that is not followed looks like to a page: it is not told where it leads to. */
@@ -7,7 +8,8 @@ const HIDDEN_REDIRECT = 302;
 
 /** Asks by fetch. */
 export function fetchClient(fetch: typeof globalThis.fetch, closed: AbortSignal): HttpClient {
-  return async ({ url, method, headers, body, signal }: HttpAsk) => {
+  return async ({ url, method, headers, body, signal: given }: HttpAsk) => {
+    const signal = isNever(given) ? undefined : given;
     closed.throwIfAborted();
     const controller = new AbortController();
     const onAbort = (): void => controller.abort((signal?.aborted ? signal : closed).reason);

@@ -1,0 +1,30 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Route, routesOf } from "../wire/routes.js";
+
+/** What requests of JSON-RPC call a method. */
+export interface NamedMethod {
+  readonly name: string;
+  readonly desc: DescMethod;
+}
+
+/** How a version is called: what its dialects are made of (`jsonrpc.ts`, `rest.ts`), without what only a server needs. */
+export interface VersionCalls {
+  readonly service: DescService;
+  readonly jsonRpc: readonly NamedMethod[];
+  readonly rest: readonly Route[];
+}
+
+/** The methods go by their names (specification 9). Those that take a stream of requests have no form in JSON-RPC. */
+export function namedMethods(service: DescService): NamedMethod[] {
+  return service.methods
+    .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
+    .map((desc) => ({ name: desc.name, desc }));
+}
+
+/** How A2A 1.0 is called. */
+export const v1Calls: VersionCalls = {
+  service: A2AService,
+  jsonRpc: namedMethods(A2AService),
+  rest: routesOf(A2AService),
+};
