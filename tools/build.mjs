@@ -43,7 +43,10 @@ const builtins = {
  */
 const lean = {
   name: "lean",
-  setup({ onLoad }) {
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/library-json\.js$/ }, ({ resolveDir }) => ({
+      path: join(resolveDir, "library-json-web.ts"),
+    }));
     onLoad({ filter: /[\\/]gen[\\/].*_pb\.ts$/ }, ({ path }) => ({
       loader: "ts",
       contents: readFileSync(path, "utf8")

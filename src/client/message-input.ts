@@ -1,4 +1,4 @@
-import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Message,
@@ -11,7 +11,10 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../core/ids.js";
 import type { PartInput } from "../task/part-input.js";
+import { jsonReader } from "../wire/json-reader.js";
 import type { SendOptions } from "./call-options.js";
+
+const readData = jsonReader(ValueSchema);
 
 /** What a caller says: a text, parts, parts with more around them, or a message that is made already. */
 export type MessageInput = string | readonly PartInput[] | MessageFields | Message;
@@ -89,5 +92,5 @@ function contentOf(input: PartInput): Part["content"] {
   if ("text" in input) return { case: "text", value: input.text };
   if ("raw" in input) return { case: "raw", value: input.raw };
   if ("url" in input) return { case: "url", value: input.url };
-  return { case: "data", value: fromJson(ValueSchema, input.data) };
+  return { case: "data", value: readData(input.data) };
 }

@@ -23,6 +23,8 @@ export interface HttpAnswer {
   chunks(): AsyncIterable<Uint8Array>;
   /** Nobody wants the body. */
   cancel(): void;
+  /** Behind the body, where the client has them: that of gRPC. */
+  readonly trailers?: Headers | undefined;
 }
 
 /** Asks over HTTP. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */

@@ -1,8 +1,6 @@
 import {
   type DescField,
   type DescMessage,
-  fromJson,
-  type JsonObject,
   type Message,
   type MessageShape,
   ScalarType,
@@ -12,6 +10,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { Edition, StructSchema } from "@bufbuild/protobuf/wkt";
 import { BinaryOutput } from "./binary-output.js";
 import { hasImplicitPresence, holdsJsonObject, zeroTest } from "./field-rules.js";
+import { structOf } from "./library-json.js";
 
 /** A message as its writer sees it: by property name. */
 type Fields = Record<string, unknown>;
@@ -196,7 +195,7 @@ function messageWriter(desc: DescMessage): Write {
 
 /** A Struct that is held as a plain object. */
 function writeStruct(json: unknown, out: BinaryOutput): void {
-  out.bytes(toBinary(StructSchema, fromJson(StructSchema, json as JsonObject)));
+  out.bytes(toBinary(StructSchema, structOf(json)));
 }
 
 function writeInt32(value: unknown, out: BinaryOutput): void {

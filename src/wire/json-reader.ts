@@ -3,14 +3,13 @@ import {
   type DescField,
   type DescMessage,
   type DescOneof,
-  fromJson,
-  type JsonValue,
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import { isJsonObject, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
+import { readRare } from "./library-json.js";
 import { Violations } from "./violations.js";
 
 /** A JSON object, or a message by property name. */
@@ -237,7 +236,7 @@ function wellKnown(desc: DescMessage): Read | undefined {
   if (!isLeftToLibrary(desc)) return undefined;
   return (json, at) => {
     try {
-      return fromJson(desc, json as JsonValue, { ignoreUnknownFields: true });
+      return readRare(desc, json);
     } catch {
       return at.add(`must be a ${desc.typeName} in its JSON form`);
     }

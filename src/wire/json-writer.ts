@@ -6,7 +6,6 @@ import {
   type Message,
   type MessageShape,
   ScalarType,
-  toJson,
 } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { base64Of } from "../core/bytes.js";
@@ -21,6 +20,7 @@ import {
 } from "./field-rules.js";
 import { finite, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { formatTimestamp } from "./json-time.js";
+import { writeRare } from "./library-json.js";
 import { sharedItem } from "./serialization-cache.js";
 
 /** A message as its writer sees it: by property name. */
@@ -251,9 +251,7 @@ function wellKnown(desc: DescMessage): Write | undefined {
     case "google.protobuf.ListValue":
       return (value) => writeListValue(value as ListValue, 0);
   }
-  return isLeftToLibrary(desc)
-    ? (value) => onOneLine(JSON.stringify(toJson(desc, value as MessageShape<DescMessage>)))
-    : undefined;
+  return isLeftToLibrary(desc) ? (value) => onOneLine(JSON.stringify(writeRare(desc, value as Message))) : undefined;
 }
 
 function writeValue({ kind }: Value, depth: number): string {

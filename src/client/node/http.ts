@@ -221,7 +221,8 @@ class Exchange implements Dispatcher.DispatchHandler, HttpAnswer, AsyncIterator<
     if (chunk !== undefined) {
       this.#bytes -= chunk.byteLength;
       if (this.#bytes < MAX_WAITING) this.#controller?.resume();
-      resolve({ done: false, value: chunk });
+      // Not a Buffer, which messages would keep for fields of bytes.
+      resolve({ done: false, value: new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) });
     } else if (this.#failure !== undefined) reject(this.#failure);
     else resolve({ done: true, value: undefined });
   }

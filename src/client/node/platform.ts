@@ -6,7 +6,8 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import { A2AError } from "../../core/error.js";
 import { connectErrorOf } from "../errors.js";
 import type { ClientTls, Platform, PlatformOptions, TransportSettings } from "../platform.js";
-import { connectTransport, grpcWebTransport } from "../transport/connect.js";
+import { connectTransport } from "../transport/connect.js";
+import { grpcWebTransport } from "../transport/grpc.js";
 import { grpcUrl } from "./grpc-url.js";
 import { undiciClient } from "./http.js";
 

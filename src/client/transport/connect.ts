@@ -1,70 +1,131 @@
-import type { Transport } from "@connectrpc/connect";
-import type { CommonTransportOptions, UniversalClientFn } from "@connectrpc/connect/protocol";
-import { createTransport as connectProtocol } from "@connectrpc/connect/protocol-connect";
-import { createTransport as grpcWebProtocol } from "@connectrpc/connect/protocol-grpc-web";
-import { concat } from "../../core/bytes.js";
-import { clientError, connectErrorOf } from "../errors.js";
-import type { HttpClient, TransportSettings } from "../platform.js";
+import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import { A2AError } from "../../core/error.js";
+import { binaryWriter } from "../../wire/binary-writer.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { badAnswer, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
+import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import { Answered, CallTransport, type Spoken } from "./call.js";
+import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
+import type { Frame } from "./frames.js";
+import { errorInConnect } from "./wire-errors.js";
 
-/** The Connect protocol, in binary. */
+/** The Connect protocol, in binary (connectrpc.com/docs/protocol). */
 export function connectTransport(settings: TransportSettings, http: HttpClient): Transport {
-  return connectProtocol(optionsOf(settings, http));
-}
-
-/** gRPC-Web, in binary. */
-export function grpcWebTransport(settings: TransportSettings, http: HttpClient): Transport {
-  return grpcWebProtocol(optionsOf(settings, http));
-}
-
-/** The largest request, in bytes: what the library's own options take. Servers have smaller limits. */
-const MAX_REQUEST_BYTES = 0xffffffff;
-
-function optionsOf({ url, interceptors, maxAnswerBytes }: TransportSettings, http: HttpClient): CommonTransportOptions {
-  return {
-    baseUrl: url,
-    interceptors: [...interceptors],
-    httpClient: universal(http),
-    useBinaryFormat: true,
-    acceptCompression: [],
-    sendCompression: null,
-    compressMinBytes: 0,
-    readMaxBytes: maxAnswerBytes,
-    writeMaxBytes: MAX_REQUEST_BYTES,
-  };
-}
-
-/** The library's idea of HTTP by ours. A request has one message, and browsers cannot send it in pieces. */
-function universal(http: HttpClient): UniversalClientFn {
-  return async ({ url, method, header, body, signal }) => {
-    try {
-      const whole = body === undefined ? undefined : await bytesOf(body);
-      const answer = await http({
-        url,
-        method,
-        headers: header,
-        ...(whole === undefined ? {} : { body: whole }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      return { status: answer.status, header: answer.headers, body: pieces(answer.chunks()), trailer: new Headers() };
-    } catch (error) {
-      throw connectErrorOf(clientError(error));
+  const spoken = new Map<DescMethod, Spoken>();
+  return new CallTransport(settings.interceptors, (desc) => {
+    let method = spoken.get(desc);
+    if (method === undefined) {
+      if (desc.methodKind === "unary") method = new ConnectMethod(desc, settings, http);
+      if (desc.methodKind === "server_streaming") method = new FramedMethod(desc, settings, http, streams);
+      if (method !== undefined) spoken.set(desc, method);
     }
-  };
+    return method;
+  });
 }
 
-async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  const [first] = parts;
-  return parts.length === 1 && first?.buffer instanceof ArrayBuffer
-    ? (first as Uint8Array<ArrayBuffer>)
-    : concat(parts);
+const UNARY_TYPE = "application/proto";
+
+function prepare(headers: Headers, timeoutMs: number | undefined): void {
+  headers.set("Connect-Protocol-Version", "1");
+  if (timeoutMs !== undefined) headers.set("Connect-Timeout-Ms", `${Math.ceil(timeoutMs)}`);
 }
 
-async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks;
-  } catch (error) {
-    throw connectErrorOf(clientError(error));
+/** A method with one answer, which is the whole body. */
+class ConnectMethod implements Spoken {
+  readonly verb = "POST";
+  readonly url: string;
+  readonly #desc: DescMethod;
+  readonly #write: (message: Message) => Uint8Array;
+  readonly #maxBytes: number;
+  readonly #http: HttpClient;
+
+  constructor(desc: DescMethod, settings: TransportSettings, http: HttpClient) {
+    this.url = methodUrl(settings.url, desc);
+    this.#desc = desc;
+    this.#write = binaryWriter(desc.input);
+    this.#maxBytes = settings.maxAnswerBytes;
+    this.#http = http;
   }
+
+  prepare(headers: Headers, timeoutMs: number | undefined): void {
+    headers.set("Content-Type", UNARY_TYPE);
+    prepare(headers, timeoutMs);
+  }
+
+  open(): Promise<StreamResponse> {
+    return Promise.reject(new A2AError("METHOD_NOT_FOUND", `${this.#desc.name} has one answer.`));
+  }
+
+  async ask(request: UnaryRequest): Promise<UnaryResponse> {
+    const { url, header, signal } = request;
+    // It has memory of its own, which is never shared with other threads.
+    const body = this.#write(request.message) as Uint8Array<ArrayBuffer>;
+    const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
+    if (!isSuccess(answer.status) || !answer.contentType.startsWith(UNARY_TYPE)) {
+      const text = await answer.text(this.#maxBytes);
+      throw errorInConnect(parsed(text), answer.headers) ?? errorOfHead(answer, text);
+    }
+    const bytes = await allOf(answer, this.#maxBytes);
+    try {
+      return new Answered(request, answer, fromBinary(this.#desc.output, bytes));
+    } catch (cause) {
+      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
+    }
+  }
+}
+
+async function allOf(answer: HttpAnswer, maxBytes: number): Promise<Uint8Array> {
+  let all: Uint8Array | undefined;
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of answer.chunks()) {
+    size += part.byteLength;
+    if (size > maxBytes) throw badAnswer(`The answer has more than ${maxBytes} bytes.`);
+    parts.push(part);
+    all = part;
+  }
+  if (parts.length === 1 && all !== undefined) return all;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.byteLength;
+  }
+  return whole;
+}
+
+/** Flag of the envelope that ends a stream, with JSON in it. */
+const END_STREAM = 2;
+
+const streams: FramedProtocol = {
+  contentType: "application/connect+proto",
+  prepare,
+  checkHead: () => {},
+  isEnd: ({ flags }) => (flags & END_STREAM) !== 0,
+  ended: (end: Frame | undefined, answer: HttpAnswer) => {
+    if (end === undefined) throw cutOff();
+    const json = parsed(new TextDecoder().decode(end.data));
+    if (!isJsonObject(json)) throw badAnswer("The end of the stream is not what the Connect protocol has for it.");
+    if (json.error !== undefined && json.error !== null) {
+      throw (
+        errorInConnect(json.error, answer.headers) ?? badAnswer("The stream ended with an error that cannot be read.")
+      );
+    }
+    return trailersIn(json.metadata);
+  },
+};
+
+function trailersIn(metadata: unknown): Headers {
+  const trailers = new Headers();
+  for (const [name, values] of isJsonObject(metadata) ? Object.entries(metadata) : []) {
+    for (const value of Array.isArray(values) ? values : []) {
+      try {
+        trailers.append(name, String(value));
+      } catch {
+        // It is no header, and nobody can ask for it.
+      }
+    }
+  }
+  return trailers;
 }

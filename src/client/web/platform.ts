@@ -1,6 +1,7 @@
 import { A2AError } from "../../core/error.js";
 import type { Platform, PlatformOptions } from "../platform.js";
-import { connectTransport, grpcWebTransport } from "../transport/connect.js";
+import { connectTransport } from "../transport/connect.js";
+import { grpcWebTransport } from "../transport/grpc.js";
 import { fetchClient } from "./http.js";
 
 /** Browsers, workers, edge runtimes: whatever has fetch. There is no gRPC, which needs more of HTTP/2 than fetch shows. */

@@ -1,0 +1,168 @@
+import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { StreamRequest, StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import { A2AError } from "../../core/error.js";
+import { envelopeWriter } from "../../wire/binary-writer.js";
+import { badAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
+import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import { Answered, CallTransport, connectErrorFor, type Spoken } from "./call.js";
+import { type Frame, Frames } from "./frames.js";
+
+/** How a protocol that sends messages in envelopes differs from others. */
+export interface FramedProtocol {
+  /** The media type of a request, and how that of an answer begins. */
+  readonly contentType: string;
+  prepare(headers: Headers, timeoutMs: number | undefined): void;
+  /** What the headers say alone. @throws A2AError where they are an error */
+  checkHead(answer: HttpAnswer): void;
+  /** Whether an envelope is the end of the answer. */
+  isEnd(frame: Frame): boolean;
+  /**
+   * What the end says.
+   *
+   * @param end the envelope of it, undefined where the body ended without one
+   * @returns the trailers
+   * @throws A2AError for an error, and UNAVAILABLE where the answer was cut off
+   */
+  ended(end: Frame | undefined, answer: HttpAnswer): Headers;
+}
+
+/** The transport of such a protocol, in binary. */
+export function framedTransport(settings: TransportSettings, http: HttpClient, protocol: FramedProtocol): Transport {
+  const spoken = new Map<string, Spoken>();
+  return new CallTransport(settings.interceptors, (desc) => {
+    const path = pathOf(desc);
+    let method = spoken.get(path);
+    if (method === undefined && desc.methodKind !== "client_streaming" && desc.methodKind !== "bidi_streaming") {
+      method = new FramedMethod(desc, settings, http, protocol);
+      spoken.set(path, method);
+    }
+    return method;
+  });
+}
+
+/** Where a method is, below the URL of its server. */
+export function pathOf({ parent, name }: DescMethod): string {
+  return `/${parent.typeName}/${name}`;
+}
+
+/** The URL of a method: its path goes behind that of the interface, in front of its query. */
+export function methodUrl(url: string, method: DescMethod): string {
+  const mark = url.indexOf("?");
+  const base = mark < 0 ? url : url.slice(0, mark);
+  return `${base.replace(/\/$/, "")}${pathOf(method)}${mark < 0 ? "" : url.slice(mark)}`;
+}
+
+/** One method of it: also what a protocol with another form for calls with one answer has its streams from. */
+export class FramedMethod implements Spoken {
+  readonly verb = "POST";
+  readonly url: string;
+  readonly #desc: DescMethod;
+  readonly #write: (message: Message) => Uint8Array;
+  readonly #settings: TransportSettings;
+  readonly #http: HttpClient;
+  readonly #protocol: FramedProtocol;
+
+  constructor(desc: DescMethod, settings: TransportSettings, http: HttpClient, protocol: FramedProtocol) {
+    this.url = methodUrl(settings.url, desc);
+    this.#desc = desc;
+    this.#write = envelopeWriter(desc.input);
+    this.#settings = settings;
+    this.#http = http;
+    this.#protocol = protocol;
+  }
+
+  prepare(headers: Headers, timeoutMs: number | undefined): void {
+    headers.set("Content-Type", this.#protocol.contentType);
+    this.#protocol.prepare(headers, timeoutMs);
+  }
+
+  async ask(request: UnaryRequest): Promise<UnaryResponse> {
+    const answer = await this.#send(request, request.message);
+    let message: Message | undefined;
+    let end: Frame | undefined;
+    for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
+      if (this.#protocol.isEnd(frame)) {
+        end = frame;
+        break;
+      }
+      if (message !== undefined) throw badAnswer("There is more than one message in the answer.");
+      message = this.#read(frame);
+    }
+    const trailer = this.#protocol.ended(end, answer);
+    if (message === undefined) throw badAnswer("There is no message in the answer.");
+    return new Answered(request, answer, message, trailer);
+  }
+
+  async open(request: StreamRequest, message: Message): Promise<StreamResponse> {
+    const answer = await this.#send(request, message);
+    const { service, method } = request;
+    const trailer = new Headers();
+    return { stream: true, service, method, header: answer.headers, trailer, message: this.#messages(answer, trailer) };
+  }
+
+  async *#messages(answer: HttpAnswer, trailer: Headers): AsyncGenerator<Message> {
+    try {
+      let end: Frame | undefined;
+      for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
+        if (this.#protocol.isEnd(frame)) {
+          end = frame;
+          break;
+        }
+        yield this.#read(frame);
+      }
+      for (const [name, value] of this.#protocol.ended(end, answer)) trailer.set(name, value);
+    } catch (error) {
+      throw connectErrorFor(error);
+    }
+  }
+
+  #read({ flags, data }: Frame): Message {
+    if ((flags & COMPRESSED) !== 0) throw badAnswer("The answer is compressed, which was not asked for.");
+    try {
+      return fromBinary(this.#desc.output, data);
+    } catch (cause) {
+      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
+    }
+  }
+
+  async #send({ url, header, signal }: UnaryRequest | StreamRequest, message: Message): Promise<HttpAnswer> {
+    // It has memory of its own, which is never shared with other threads.
+    const body = this.#write(message) as Uint8Array<ArrayBuffer>;
+    const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
+    const { contentType } = this.#protocol;
+    const isOurs = isSuccess(answer.status) && answer.contentType.startsWith(contentType.replace(/\+proto$/, ""));
+    try {
+      if (!isOurs) throw await notOurs(answer);
+      this.#protocol.checkHead(answer);
+    } catch (error) {
+      answer.cancel();
+      throw error;
+    }
+    return answer;
+  }
+}
+
+/** Flag of a message that is compressed. */
+const COMPRESSED = 1;
+
+/** Of a body that somebody else answers with, this much is read for the error, in bytes. */
+const MAX_FOREIGN = 64 * 1024;
+
+async function notOurs(answer: HttpAnswer): Promise<A2AError> {
+  const text = await answer.text(MAX_FOREIGN).catch(() => "");
+  return errorOfHead(answer, text);
+}
+
+async function* framesOf(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Frame> {
+  const frames = new Frames(maxBytes);
+  for await (const chunk of answer.chunks()) {
+    frames.push(chunk);
+    for (let frame = frames.take(); frame !== undefined; frame = frames.take()) yield frame;
+  }
+  if (frames.isCut) throw cutOff();
+}
+
+/** The error for an answer that ended before its end. */
+export function cutOff(): A2AError {
+  return new A2AError("UNAVAILABLE", "The connection was closed before the answer was complete.");
+}

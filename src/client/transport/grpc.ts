@@ -1,0 +1,83 @@
+import type { Transport } from "@connectrpc/connect";
+import { badAnswer } from "../answer-errors.js";
+import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import { cutOff, type FramedProtocol, framedTransport } from "./framed.js";
+import type { Frame } from "./frames.js";
+import { errorInTrailers } from "./wire-errors.js";
+
+/** gRPC-Web, in binary: trailers are an envelope of the body. */
+export function grpcWebTransport(settings: TransportSettings, http: HttpClient): Transport {
+  return framedTransport(settings, http, grpcWeb);
+}
+
+/** gRPC (PROTOCOL-HTTP2): trailers are those of HTTP. @param http has to speak HTTP/2, and to have the trailers of its answers */
+export function grpcTransport(settings: TransportSettings, http: HttpClient): Transport {
+  return framedTransport(settings, http, grpc);
+}
+
+const STATUS = "grpc-status";
+
+/** Flag of the envelope with the trailers. */
+const TRAILERS = 0x80;
+
+/** Where there are no messages the status may be in the headers (`Trailers-Only`). */
+function checkHead({ headers }: HttpAnswer): void {
+  const error = headers.has(STATUS) ? errorInTrailers(headers, headers) : undefined;
+  if (error !== undefined) throw error;
+}
+
+const grpcWeb: FramedProtocol = {
+  contentType: "application/grpc-web+proto",
+  prepare: (headers, timeoutMs) => {
+    headers.set("X-Grpc-Web", "1");
+    setTimeoutOf(headers, timeoutMs);
+  },
+  checkHead,
+  isEnd: ({ flags }) => (flags & TRAILERS) !== 0,
+  ended: (end: Frame | undefined, answer: HttpAnswer) =>
+    judged(end === undefined ? undefined : trailersIn(end.data), answer),
+};
+
+const grpc: FramedProtocol = {
+  contentType: "application/grpc+proto",
+  prepare: (headers, timeoutMs) => {
+    headers.set("Te", "trailers");
+    setTimeoutOf(headers, timeoutMs);
+  },
+  checkHead,
+  isEnd: () => false,
+  ended: (_, answer: HttpAnswer) => judged(answer.trailers, answer),
+};
+
+/** Trailers with a status of OK. */
+function judged(trailers: Headers | undefined, answer: HttpAnswer): Headers {
+  const all = trailers?.has(STATUS) ? trailers : answer.headers.has(STATUS) ? answer.headers : undefined;
+  if (all === undefined) throw cutOff();
+  const error = errorInTrailers(all, answer.headers);
+  if (error !== undefined) throw error;
+  return all;
+}
+
+/** The longest time that 8 digits can say in milliseconds; seconds have room for the rest. */
+const MOST_MS = 99_999_999;
+
+function setTimeoutOf(headers: Headers, timeoutMs: number | undefined): void {
+  if (timeoutMs === undefined) return;
+  const ms = Math.ceil(timeoutMs);
+  headers.set("Grpc-Timeout", ms <= MOST_MS ? `${ms}m` : `${Math.min(MOST_MS, Math.ceil(ms / 1000))}S`);
+}
+
+/** Trailers as gRPC-Web writes them: lines of a name and a value. */
+function trailersIn(data: Uint8Array): Headers {
+  const trailers = new Headers();
+  for (const line of new TextDecoder().decode(data).split(/\r?\n/)) {
+    const colon = line.indexOf(":");
+    if (colon <= 0) continue;
+    try {
+      trailers.append(line.slice(0, colon).trim(), line.slice(colon + 1).trim());
+    } catch {
+      throw badAnswer("The trailers of the answer cannot be read.");
+    }
+  }
+  return trailers;
+}

@@ -1,0 +1,96 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { fromBase64 } from "../../core/bytes.js";
+import { type A2AError, StatusCode } from "../../core/error.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { errorOf, type Facts, reasonOfStatus } from "../error-facts.js";
+
+/** A detail of an error as protobuf packs it. */
+interface PackedDetail {
+  /** The name of its type, with or without what stands before it in an Any. */
+  readonly type: string;
+  readonly value: Uint8Array;
+}
+
+/** Details of one error that are looked at. */
+const MAX_DETAILS = 32;
+
+/** What details say. What cannot be read is passed over, as if it was not there. */
+function factsIn(details: Iterable<PackedDetail>): Facts {
+  let facts: Facts = {};
+  let count = 0;
+  for (const detail of details) {
+    if (++count > MAX_DETAILS) break;
+    try {
+      facts = { ...factIn(detail), ...facts };
+    } catch {
+      // It is not what it says it is.
+    }
+  }
+  return facts;
+}
+
+function factIn({ type, value }: PackedDetail): Facts {
+  const name = type.slice(type.lastIndexOf("/") + 1);
+  if (name === ErrorInfoSchema.typeName) {
+    const { reason, domain, metadata } = fromBinary(ErrorInfoSchema, value);
+    return { reason, domain, metadata };
+  }
+  if (name === BadRequestSchema.typeName) return { violations: fromBinary(BadRequestSchema, value).fieldViolations };
+  const delay = name === RetryInfoSchema.typeName ? fromBinary(RetryInfoSchema, value).retryDelay : undefined;
+  return delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1_000_000 };
+}
+
+/** The error in trailers of gRPC (`grpc-status`, `grpc-message`, `grpc-status-details-bin`); undefined for OK and for none. */
+export function errorInTrailers(trailers: Headers, headers: Headers): A2AError | undefined {
+  const code = Number(trailers.get("grpc-status") ?? "0");
+  if (code === 0) return undefined;
+  const packed = trailers.get("grpc-status-details-bin");
+  const status = packed === null ? undefined : statusIn(packed);
+  const details = (status?.details ?? []).map(({ typeUrl, value }) => ({ type: typeUrl, value }));
+  const message = status?.message || decoded(trailers.get("grpc-message") ?? "");
+  const all = new Headers(headers);
+  for (const [name, value] of trailers) all.set(name, value);
+  const reason = reasonOfStatus(Number.isInteger(code) ? code : StatusCode.UNKNOWN);
+  return errorOf(factsIn(details), message || `The call failed with the status ${code} of gRPC.`, reason, all);
+}
+
+function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSchema>> | undefined {
+  try {
+    return fromBinary(StatusSchema, fromBase64(packed));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Percent-encoded UTF-8, as it is where it is none. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The error object of Connect (`code`, `message`, `details`); undefined for what is none. */
+export function errorInConnect(json: unknown, headers: Headers): A2AError | undefined {
+  if (!isJsonObject(json) || typeof json.code !== "string") return undefined;
+  const name = json.code === "canceled" ? "CANCELLED" : json.code.toUpperCase();
+  const code = Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : StatusCode.UNKNOWN;
+  const details = (Array.isArray(json.details) ? json.details : []).flatMap((detail) => {
+    if (!isJsonObject(detail) || typeof detail.type !== "string" || typeof detail.value !== "string") return [];
+    return [{ type: detail.type, value: bytesOf(detail.value) }];
+  });
+  const message =
+    typeof json.message === "string" && json.message !== "" ? json.message : `The call failed: ${json.code}.`;
+  return errorOf(factsIn(details), message, reasonOfStatus(code), headers);
+}
+
+function bytesOf(base64: string): Uint8Array {
+  try {
+    return fromBase64(base64);
+  } catch {
+    return new Uint8Array();
+  }
+}

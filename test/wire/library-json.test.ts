@@ -1,0 +1,37 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { isLeftToLibrary } from "../../src/wire/field-rules.js";
+import * as library from "../../src/wire/library-json.js";
+import * as web from "../../src/wire/library-json-web.js";
+
+/** All types that a client can meet. */
+function reached(): DescMessage[] {
+  const found = new Set<DescMessage>();
+  const visit = (desc: DescMessage): void => {
+    if (found.has(desc)) return;
+    found.add(desc);
+    const messages = desc.fields.map((field: DescField) => field.message).filter((each) => each !== undefined);
+    for (const message of messages) visit(message);
+  };
+  for (const { input, output } of A2AService.methods) {
+    visit(input);
+    visit(output);
+  }
+  return [...found];
+}
+
+describe("JSON without that of protobuf-es", () => {
+  it("has everything that browsers need: no type of the contract is left to the library", () => {
+    expect(reached().length).toBeGreaterThan(30);
+    expect(reached().filter(isLeftToLibrary)).toEqual([]);
+  });
+
+  it("has the same names, and the same Structs", () => {
+    expect(Object.keys(web)).toEqual(Object.keys(library));
+    const json = { text: "x", list: [1, 2.5, null, true, {}], inner: { deep: { "": "", __proto__x: [] } } };
+    expect(web.structOf(json)).toEqual(library.structOf(json));
+    expect(() => web.structOf([])).toThrow("must be an object");
+    expect(() => web.structOf({ not: Number.NaN })).toThrow("must be a finite number");
+  });
+});
