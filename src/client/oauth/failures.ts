@@ -40,7 +40,10 @@ export function issuerFailure(error: unknown, secrets: readonly string[] = []): 
   if (!(error instanceof ClientError)) return new A2AError("UNAUTHENTICATED", "Getting a token failed.");
   if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return unavailable("it takes too long");
   const { cause } = error;
-  if (cause instanceof Response) return unavailable(`status ${cause.status}`, retryAfter(cause));
+  if (cause instanceof Response) {
+    const what = error.code === "OAUTH_RESPONSE_IS_NOT_JSON" ? "its answer is no JSON, status" : "status";
+    return unavailable(`${what} ${cause.status}`, retryAfter(cause));
+  }
   // The messages of the library are its own words.
   return new A2AError("UNAUTHENTICATED", `The issuer's answer is not as it should be: ${error.message}.`);
 }
