@@ -47,6 +47,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "version"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
+  delegation: {
+    may: ["core", "wire", "task", "agent", "client"],
+    because: "it joins the author's view with the client; the engine below and the server above know a seam of it",
+  },
   http: {
     may: ["core", "wire"],
     because: "requests and responses as values, and what carries them: no method, no service",
@@ -71,6 +75,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "page",
       "version",
       "push",
+      "client",
+      "delegation",
     ],
     because: "the composition root sees everything but the command line",
   },

@@ -3,6 +3,7 @@ import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { AgentCardInput } from "./card-input.js";
+import type { CallOptions, DelegatedContent, DelegateOptions, RemoteAgent, SubTask } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 
 /** What a crash or a shutdown means for an execution that was in progress. */
@@ -57,7 +58,7 @@ export interface Agent {
  * A message that an agent may still refuse, as the client sent it: its `taskId` and `contextId` are empty unless the
  * client named them. `task` is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
  */
-export type AcceptRequest = Omit<Turn, "attempt" | "caller" | "contextId" | "taskId">;
+export type AcceptRequest = Omit<Turn, "attempt" | "call" | "caller" | "contextId" | "delegate" | "taskId">;
 
 /**
  * One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. Much of it is
@@ -97,6 +98,26 @@ export interface Turn {
    * except where the answer is a direct message, which no other client could read.
    */
   readonly signal: AbortSignal;
+  /**
+   * A client of another agent, for this turn. The agent is one of the server's `remoteAgents`, by its name there, or the URL of its
+   * card or below which its card is. What a caller sent is never to be taken for that URL: it is called from inside of your network.
+   */
+  call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
+  /**
+   * Hands a sub-task to another agent and relays what comes of it, to be used with `yield*`, which gives the sub-task as it ended:
+   * its status texts, its artifacts as they grow (under ids of their own), its questions to the user. The user's answer goes to the
+   * same sub-task: the turn that it comes with begins `execute` from the start, and delegations that are over give what they gave.
+   * A cancel of the task cancels the sub-task. A turn that runs again after a crash goes on with the sub-task where it was, and
+   * relays nothing twice. docs/delegation.md says more.
+   *
+   * @param message default: the message of the turn, as it came
+   * @throws AgentError when the other agent cannot be asked; TurnPaused when it waits for its user
+   */
+  delegate(
+    agent: string,
+    message?: DelegatedContent,
+    options?: DelegateOptions,
+  ): AsyncGenerator<AgentEvent, SubTask, undefined>;
 }
 
 /** The same turn with other values, to hand it on to another agent. */

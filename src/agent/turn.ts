@@ -1,8 +1,9 @@
 import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller, CallerToken } from "../core/caller.js";
 import type { LazyAbortController } from "./abort.js";
 import type { Turn } from "./agent.js";
+import type { OutgoingCalls, RelayedEvent, TurnCalls } from "./delegation.js";
 import { dataOf, textOf } from "./message.js";
 
 /** One accepted message with everything its execution needs. */
@@ -17,12 +18,20 @@ export interface TurnRequest {
   readonly acceptedOutputModes: readonly string[];
   readonly metadata: JsonObject;
   readonly traceParent: string;
+  /** How many agents have handed the work on before it came here. */
+  readonly delegationDepth?: number;
+  /** The bearer token that the message came with, where agents may pass it on. In memory alone. */
+  readonly bearer?: CallerToken | undefined;
 }
 
 /** What turns need of the engine. */
 export interface TurnSource {
   /** The tasks that a turn's message refers to, as far as its caller may see them. */
   referencedTasks(turn: TurnRequest): Promise<Task[]>;
+  /** How agents call others. Undefined: they cannot. */
+  readonly outgoing?: OutgoingCalls | undefined;
+  /** See `CallingTurn.relayed`. */
+  relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
 }
 
 /** What surrounds a turn when it begins. */
@@ -31,6 +40,8 @@ export interface TurnContext {
   readonly task: Task | undefined;
   readonly aborter: LazyAbortController;
   readonly source: TurnSource;
+  /** Made when the agent calls another one for the first time. */
+  calls?: TurnCalls;
 }
 
 /** The turn as the agent sees it. */
@@ -135,6 +146,31 @@ class AgentTurn implements Turn {
     const { source } = this[aroundKey];
     return async () => (await source.referencedTasks(request)).map((each) => clone(TaskSchema, each));
   }
+
+  get call(): Turn["call"] {
+    return async (agent, options) => callsOf(this).call(agent, options);
+  }
+
+  get delegate(): Turn["delegate"] {
+    return (agent, message, options) => callsOf(this).delegate(agent, message ?? this.message, options);
+  }
+}
+
+/** One for a turn and all that is made of it: delegations are counted. */
+function callsOf(turn: AgentTurn): TurnCalls {
+  const around = turn[aroundKey];
+  const request = turn[requestKey];
+  const { source, aborter, task } = around;
+  if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
+  around.calls ??= source.outgoing.of({
+    request,
+    task,
+    get signal() {
+      return aborter.signal;
+    },
+    relayed: () => source.relayed(request),
+  });
+  return around.calls;
 }
 
 function copiesOf(turn: AgentTurn): Copies {

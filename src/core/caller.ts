@@ -21,6 +21,22 @@ export interface Caller {
 /** What an authenticator has to say of a caller. Left out: `authenticated` true, no scopes, no claims. */
 export type CallerInput = Pick<Caller, "owner"> & Partial<Omit<Caller, "owner">>;
 
+/**
+ * The token that a caller has shown, for calls on its behalf. It shows itself to nobody who does not ask for it: not in a log line, not
+ * in JSON.
+ */
+export class CallerToken {
+  readonly #token: string;
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  /** The token itself, without the word `Bearer`. */
+  reveal(): string {
+    return this.#token;
+  }
+}
+
 /** The caller of a server without an authenticator. */
 export const anonymous: Caller = Object.freeze({
   owner: "",

@@ -1,9 +1,10 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
-import { isTerminal } from "../task/state.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
-import type { Execution } from "./execution.js";
+import type { Executions } from "./executions.js";
 import { unavailable } from "./outage.js";
+import { leaveOther } from "./relayed.js";
 import { type TaskView, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -12,21 +13,17 @@ const MAX_TRIES = 3;
 
 /**
  * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification 3.1.5).
- * @param execution what runs of the task in this process
  * @param now milliseconds since the epoch
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
-export async function cancelTask(
-  log: TaskLog,
-  execution: (taskId: string) => Execution | undefined,
-  now: () => number,
-): Promise<TaskView> {
+export async function cancelTask(log: TaskLog, executions: Executions, now: () => number): Promise<TaskView> {
   const { taskId } = log;
   try {
     // Over is what is stored as over.
     if (isTerminal(log.plannedState)) await log.stored();
     if (isTerminal(log.fold.state)) throw notCancelable(taskId);
-    const running = execution(taskId);
+    const running = executions.get(taskId);
+    const pausedAt = running === undefined && isInterrupted(log.fold.state) ? log.fold.statusPosition : undefined;
     if (running !== undefined) await running.cancel();
     // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
@@ -36,6 +33,7 @@ export async function cancelTask(
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
+    if (pausedAt !== undefined) leaveOther(executions.source, log, pausedAt);
     return taskViewOf(log);
   } catch (error) {
     // The task was ended between the look and the act.

@@ -42,6 +42,7 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
   context.acceptedOutputModes = [...turn.acceptedOutputModes];
   context.extensions = [...turn.extensions];
   context.scopes = [...turn.caller.scopes];
+  if (turn.delegationDepth !== undefined) context.delegationDepth = turn.delegationDepth;
   // Absent is the same as empty.
   for (const _ in turn.metadata) {
     context.metadata = turn.metadata;

@@ -1,3 +1,4 @@
+import type { OutgoingCalls } from "../agent/delegation.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
@@ -17,6 +18,7 @@ import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
+import { relayedBefore } from "./relayed.js";
 import { type SendCommand, Sender, type SendResult } from "./send.js";
 import { Shutdown, shuttingDown } from "./shutdown.js";
 import type { TaskHandle, TaskView } from "./task-handle.js";
@@ -45,6 +47,8 @@ export interface EngineOptions {
   readonly maxRestarts?: number;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
   readonly retentionMs?: number;
+  /** How agents call other agents. Default: they cannot. */
+  readonly outgoing?: OutgoingCalls;
   /** Logs a line for each execution that ends, at `info`. Default false. */
   readonly logsEnds?: boolean;
   /** Milliseconds since the epoch. Default: the system's clock. */
@@ -111,6 +115,8 @@ export class Engine {
       now,
       logsEnds: options.logsEnds === true,
       referencedTasks: (turn) => tasks.referenced(turn),
+      relayed: (turn) => relayedBefore(store, logs.get(turn.message.taskId), turn),
+      outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });
     const maxRestarts = options.maxRestarts ?? 3;
@@ -238,7 +244,7 @@ export class Engine {
   async cancel(scope: Scope, taskId: string): Promise<TaskView> {
     const log = await this.#tasks.acquire(scope, taskId);
     try {
-      return await cancelTask(log, (id) => this.#executions.get(id), this.#now);
+      return await cancelTask(log, this.#executions, this.#now);
     } finally {
       this.#tasks.logs.release(log);
     }

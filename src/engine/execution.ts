@@ -3,6 +3,7 @@ import { type AbortCause, LazyAbortController } from "../agent/abort.js";
 import type { Agent, Turn } from "../agent/agent.js";
 import { recoveryOf, startAgent } from "../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
+import { type Relayed, type RelayMark, relayMark, TurnPaused } from "../agent/delegation.js";
 import type { AgentEvent, Content } from "../agent/event.js";
 import { checkValues } from "../agent/event-values.js";
 import type { MessageContext } from "../agent/message.js";
@@ -23,6 +24,7 @@ import type { Place } from "./execution-slots.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { MessageWaits } from "./plan.js";
+import { storedMark } from "./relayed.js";
 import type { TaskLog } from "./task-log.js";
 import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
@@ -281,7 +283,7 @@ export class Execution {
       // It may be an event that was refused, whose agent waits behind its `yield`.
       void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      return this.#agentThrew(error);
+      if (!isPause(error, last)) return this.#agentThrew(error);
     }
     if (this.#failure !== undefined) this.#unstorable(this.#failure);
     else await this.#agentDone(last);
@@ -328,10 +330,12 @@ export class Execution {
     if (!isEvent(event)) throw new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make");
     if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
     checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
-    const draft =
+    const plain =
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#context, now)
         : this.#statusDraft(event.state, event.content, now);
+    const mark = (event as Relayed)[relayMark];
+    const draft = mark === undefined ? plain : relayedDraft(plain, mark);
     this.log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
     this.log.append(draft, this.#fenced).catch(this.#note);
@@ -439,6 +443,16 @@ export class Execution {
   #setLease(lease: Lease | null): Promise<boolean> {
     return this.log.setLease(this.#fenced.fence, lease);
   }
+}
+
+/** The draft of an event of another agent's task: both are stored, or none is. */
+function relayedDraft(draft: Draft, mark: RelayMark): Draft {
+  return { ...draft, relay: storedMark(mark) };
+}
+
+/** Whether the agent's turn is over because another agent's question was passed on, and not because anything failed. */
+function isPause(error: unknown, last: TaskState | undefined): boolean {
+  return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
 }
 
 /** Whether the log refused an entry because the task is over. */

@@ -1,4 +1,5 @@
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { OutgoingCalls, RelayedEvent } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
 import type { AgentRegistration } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
@@ -29,6 +30,9 @@ export interface ExecutionsSource {
   /** Logs a line for each execution that ends, at `info`. */
   readonly logsEnds: boolean;
   readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
+  readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
+  /** How agents call others. Undefined: they cannot. */
+  readonly outgoing: OutgoingCalls | undefined;
   /** Claims what is up for a claim now, not in the next round. */
   readonly claimSoon: () => void;
 }
@@ -42,7 +46,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, referencedTasks } = source;
+    const { limits, counted, logger, now, leases, referencedTasks, relayed, outgoing } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -52,6 +56,8 @@ export class Executions {
       lease: (turn) => leases.lease(turn),
       notBegun: (taskId, after, next) => leases.unheard(taskId, after, next),
       referencedTasks,
+      relayed,
+      outgoing,
       ended: (execution) => this.#ended(execution),
     };
   }

@@ -7,6 +7,7 @@ import { giveUpInterrupted } from "./interrupted.js";
 import type { LeaseKeeper } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { recoverTask } from "./recovery.js";
+import { leaveOther } from "./relayed.js";
 import type { TaskLog } from "./task-log.js";
 import type { TaskLogCache } from "./task-log-cache.js";
 
@@ -68,14 +69,16 @@ export class Housekeeping {
 
   /** Cancels a task that has waited for its client for too long. Never rejects. */
   async giveUp(head: TaskHead): Promise<void> {
-    const { store, logs, logger, now } = this.#source;
+    const { store, logs, executions, logger, now } = this.#source;
     const { taskId } = head;
     let log: TaskLog | undefined;
     try {
       log = await logs.acquire(taskId);
       if (log === undefined) return;
       if (store.shared || log.uncertain) await log.refresh();
+      const pausedAt = log.fold.statusPosition;
       if (await giveUpInterrupted(log, head, now())) {
+        leaveOther(executions.source, log, pausedAt);
         logger.info({ taskId }, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {

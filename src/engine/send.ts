@@ -9,7 +9,7 @@ import {
 import type { Client } from "../agent/abort.js";
 import type { TurnRequest } from "../agent/turn.js";
 import type { AgentRegistration } from "../card/agents.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller, CallerToken } from "../core/caller.js";
 import { A2AError, invalid } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
@@ -47,6 +47,10 @@ export interface SendCommand {
   readonly tenant: string;
   readonly extensions: ReadonlySet<string>;
   readonly traceParent: string;
+  /** See `TurnRequest`. */
+  readonly delegationDepth?: number;
+  /** See `TurnRequest`. */
+  readonly bearer?: CallerToken | undefined;
   /** Its signal fires when the client is gone: a direct answer is then not worth finishing. */
   readonly client: Client;
   /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
@@ -384,6 +388,8 @@ function turnOf(command: SendCommand, message: Message): TurnRequest {
     acceptedOutputModes: command.request.configuration?.acceptedOutputModes ?? [],
     metadata: command.request.metadata ?? {},
     traceParent: command.traceParent,
+    delegationDepth: command.delegationDepth ?? 0,
+    bearer: command.bearer,
   };
 }
 

@@ -24,6 +24,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     acceptedOutputModes: context?.acceptedOutputModes ?? [],
     metadata: context?.metadata ?? {},
     traceParent: entry.traceParent,
+    delegationDepth: context?.delegationDepth ?? 0,
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type TaskState,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, LogEntrySchema, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
+import { type LogEntry, LogEntrySchema, type Relay, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { markGeneration } from "../wire/generation.js";
@@ -23,6 +23,8 @@ export interface Draft {
   readonly traceParent?: string;
   /** With a pause: position of the message whose turn it is. */
   readonly answers?: number;
+  /** With what comes from another agent's task. */
+  readonly relay?: Relay;
   /** What it adds to the JSON of its task, in bytes (`addedSize`). */
   readonly size: number;
 }
@@ -51,6 +53,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   entry.event = draft.event;
   if (draft.turn !== undefined) entry.turn = draft.turn;
   if (draft.answers !== undefined) entry.answers = draft.answers;
+  if (draft.relay !== undefined) entry.relay = draft.relay;
   if (draft.size >= KEPT_SIZE) entry.size = draft.size;
   return entry;
 }

@@ -8,7 +8,7 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
+import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../lf/a2a/v1/a2a_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSL5AgoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0QgcKBWV2ZW50InsKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiegoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNIn8KClB1c2hDb25maWcSNgoFcGxhaW4YASABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdIABIxCgZzZWFsZWQYAiABKAsyHy5wYXJsZXkubG9nLnYxLlNlYWxlZFB1c2hDb25maWdIAEIGCgRmb3JtIkUKEFNlYWxlZFB1c2hDb25maWcSDgoGa2V5X2lkGAEgASgJEg0KBW5vbmNlGAIgASgMEhIKCmNpcGhlcnRleHQYAyABKAxiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKeAwoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0EiMKBXJlbGF5GAwgASgLMhQucGFybGV5LmxvZy52MS5SZWxheUIHCgVldmVudCKmAQoFUmVsYXkSEgoKZGVsZWdhdGlvbhgBIAEoCRIOCgZvcmlnaW4YAiABKA0SDAoEdHVybhgDIAEoDRINCgVhZ2VudBgEIAEoCRIPCgd0YXNrX2lkGAUgASgJEhIKCmdlbmVyYXRpb24YBiABKA0SEgoKbWVzc2FnZV9pZBgHIAEoCRIjCgVzdGF0ZRgIIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUilQEKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSGAoQZGVsZWdhdGlvbl9kZXB0aBgFIAEoDSJ6CghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0ifwoKUHVzaENvbmZpZxI2CgVwbGFpbhgBIAEoCzIlLmxmLmEyYS52MS5UYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZ0gAEjEKBnNlYWxlZBgCIAEoCzIfLnBhcmxleS5sb2cudjEuU2VhbGVkUHVzaENvbmZpZ0gAQgYKBGZvcm0iRQoQU2VhbGVkUHVzaENvbmZpZxIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAwSEgoKY2lwaGVydGV4dBgDIAEoDGIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -113,6 +113,13 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
    * @generated from field: parley.log.v1.TurnContext turn = 9;
    */
   turn?: TurnContext | undefined;
+
+  /**
+   * With a status or an artifact that comes from another agent's task: where in it, so that the relay goes on behind it.
+   *
+   * @generated from field: parley.log.v1.Relay relay = 12;
+   */
+  relay?: Relay | undefined;
 };
 
 /**
@@ -121,6 +128,76 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
  */
 export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 0);
+
+/**
+ * The place in another agent's task that an entry comes from. It is in the entry itself: either both are stored, or none is.
+ *
+ * @generated from message parley.log.v1.Relay
+ */
+export type Relay = Message<"parley.log.v1.Relay"> & {
+  /**
+   * Which delegation: its name within those that the same message began.
+   *
+   * @generated from field: string delegation = 1;
+   */
+  delegation: string;
+
+  /**
+   * Position of the message that began it. Turns that only answer the other agent's questions have later ones.
+   *
+   * @generated from field: uint32 origin = 2;
+   */
+  origin: number;
+
+  /**
+   * Position of the message whose turn relayed the entry, and which the other agent has therefore got.
+   *
+   * @generated from field: uint32 turn = 3;
+   */
+  turn: number;
+
+  /**
+   * The other agent, as its caller names it.
+   *
+   * @generated from field: string agent = 4;
+   */
+  agent: string;
+
+  /**
+   * The other agent's task; empty where it answered directly, or was not reached yet.
+   *
+   * @generated from field: string task_id = 5;
+   */
+  taskId: string;
+
+  /**
+   * The generation that was reached there; 0 where the other agent tells none.
+   *
+   * @generated from field: uint32 generation = 6;
+   */
+  generation: number;
+
+  /**
+   * What tells the message, or the status without one, of the other agent from its others.
+   *
+   * @generated from field: string message_id = 7;
+   */
+  messageId: string;
+
+  /**
+   * The state of the other agent's task, as far as this entry says it.
+   *
+   * @generated from field: lf.a2a.v1.TaskState state = 8;
+   */
+  state: TaskState;
+};
+
+/**
+ * Describes the message parley.log.v1.Relay.
+ * Use `create(RelaySchema)` to create a new message.
+ */
+export const RelaySchema: GenMessage<Relay> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 1);
 
 /**
  * The circumstances of one message, as far as the agent is told of them.
@@ -155,6 +232,13 @@ export type TurnContext = Message<"parley.log.v1.TurnContext"> & {
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * How many agents have handed the work on before it came here.
+   *
+   * @generated from field: uint32 delegation_depth = 5;
+   */
+  delegationDepth: number;
 };
 
 /**
@@ -162,7 +246,7 @@ export type TurnContext = Message<"parley.log.v1.TurnContext"> & {
  * Use `create(TurnContextSchema)` to create a new message.
  */
 export const TurnContextSchema: GenMessage<TurnContext> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 1);
+  messageDesc(file_parley_log_v1_log, 2);
 
 /**
  * The task folded up to a position, so that reading it need not start at the first entry.
@@ -211,7 +295,7 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
  * Use `create(SnapshotSchema)` to create a new message.
  */
 export const SnapshotSchema: GenMessage<Snapshot> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 2);
+  messageDesc(file_parley_log_v1_log, 3);
 
 /**
  * A push notification configuration. Its ids are its row's.
@@ -248,7 +332,7 @@ export type PushConfig = Message<"parley.log.v1.PushConfig"> & {
  * Use `create(PushConfigSchema)` to create a new message.
  */
 export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 3);
+  messageDesc(file_parley_log_v1_log, 4);
 
 /**
  * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. The ids of its row are authenticated with it, so that it cannot be moved.
@@ -283,5 +367,5 @@ export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
  * Use `create(SealedPushConfigSchema)` to create a new message.
  */
 export const SealedPushConfigSchema: GenMessage<SealedPushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 4);
+  messageDesc(file_parley_log_v1_log, 5);
 

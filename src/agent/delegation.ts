@@ -1,0 +1,118 @@
+import type { Client } from "@connectrpc/connect";
+import type { A2AService, AgentCard, Message, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentEvent, Content } from "./event.js";
+import type { TurnRequest } from "./turn.js";
+
+/** How calls of `turn.call` are made. */
+export interface CallOptions {
+  /** The longest that one call with one answer may take, in milliseconds. Default `limits.remoteTimeoutMs`. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * A client of another agent for one turn: all methods of the protocol. Its calls carry the turn's trace and, where the server's
+ * `remoteAgents` says so, the caller's token; they end when the turn's signal fires. Every method rejects with an A2AError.
+ */
+export interface RemoteAgent extends Client<typeof A2AService> {
+  readonly card: AgentCard;
+}
+
+/** What is said to another agent: content of the author's own, or a message as it came. */
+export type DelegatedContent = Content | Message;
+
+/** How a sub-task is handed to another agent. */
+export interface DelegateOptions {
+  /**
+   * Tells the delegations of a turn apart, also after a crash. Default: their number, in the order of the calls, which has to be
+   * the same when the turn runs again; give names where it is not. At most 64 characters.
+   */
+  readonly name?: string;
+  /** The context that a new sub-task belongs to. Default: one of its own, which the other agent makes. */
+  readonly contextId?: string;
+  /**
+   * What answers a question of the other agent (INPUT_REQUIRED), when its user has answered. Default: the message of the turn
+   * that the answer came with, as it came.
+   */
+  readonly answer?: DelegatedContent;
+}
+
+/** What became of a sub-task. */
+export interface SubTask {
+  /** The other agent, as it was named. */
+  readonly agent: string;
+  /** The sub-task in its final state, with history and artifacts. Undefined where the agent answered by a message. */
+  readonly task: Task | undefined;
+  /** The message of an agent that answered directly. */
+  readonly message: Message | undefined;
+  /** The final state: COMPLETED, FAILED, CANCELED or REJECTED; COMPLETED for a direct answer. */
+  readonly state: TaskState;
+  /** The text of its artifacts, or of the message that it ended with where it has none. */
+  readonly text: string;
+}
+
+/**
+ * Thrown by `turn.delegate` when the other agent waits for its user: the question is asked, and the turn is over. It ends the
+ * agent's generator, as it should; whoever catches it passes it on. The answer comes as a turn of its own, in which the same
+ * `turn.delegate` hands it on.
+ */
+export class TurnPaused extends Error {
+  override name = "TurnPaused";
+  constructor() {
+    super("The turn is over: another agent waits for its user.");
+  }
+}
+
+/** Where in another agent's task an event comes from. Stored with the event (`Relay` in proto/parley/log/v1). */
+export interface RelayMark {
+  readonly delegation: string;
+  readonly origin: number;
+  readonly turn: number;
+  readonly agent: string;
+  readonly taskId: string;
+  readonly generation: number;
+  readonly messageId: string;
+  readonly state: TaskState;
+}
+
+/** Where an event keeps its mark: a symbol, so that an author who copies an event takes it along, and none makes one. */
+export const relayMark: unique symbol = Symbol("relay");
+
+/** An event that was relayed. */
+export interface Relayed {
+  readonly [relayMark]?: RelayMark;
+}
+
+/** What is stored of a relayed event, besides its artifact. */
+export interface RelayedEvent {
+  readonly mark: RelayMark;
+  /** The message of a status. */
+  readonly message: Message | undefined;
+}
+
+/** The turn that calls others, as far as they need it. */
+export interface CallingTurn {
+  readonly request: TurnRequest;
+  readonly signal: AbortSignal;
+  /** The task as it stood when the turn began. */
+  readonly task: Task | undefined;
+  /** What this turn relayed in attempts before, and what the turns relayed whose question it answers, in order. */
+  relayed(): Promise<readonly RelayedEvent[]>;
+}
+
+/** How one turn calls other agents. */
+export interface TurnCalls {
+  call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
+  delegate(
+    agent: string,
+    message: DelegatedContent,
+    options?: DelegateOptions,
+  ): AsyncGenerator<AgentEvent, SubTask, undefined>;
+}
+
+/** The seam to the client, which nothing below the server knows. */
+export interface OutgoingCalls {
+  /** What a turn calls others with; asked for once for each turn that does. */
+  of(turn: CallingTurn): TurnCalls;
+  /** The task of a relayed event ended without its turn: the other agent's task is of no use to anyone. Never throws. */
+  leave(mark: RelayMark): void;
+}
