@@ -13,6 +13,15 @@ export {
 } from "./agent/agent.js";
 export type { AgentCardInput } from "./agent/card-input.js";
 export {
+  type CallOptions,
+  type DelegatedContent,
+  type DelegateOptions,
+  DelegationError,
+  type RemoteAgent,
+  type SubTask,
+  TurnPaused,
+} from "./agent/delegation.js";
+export {
   type AgentEvent,
   type ArtifactEvent,
   type ArtifactInput,
@@ -72,6 +81,7 @@ export {
 } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
+export type { RemoteAgentOptions, RemoteAgents } from "./delegation/options.js";
 export type { FetchOrigin } from "./http/fetch/exchange.js";
 export type { FetchHandler } from "./http/fetch/handler.js";
 export type {

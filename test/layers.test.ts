@@ -82,7 +82,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   },
   page: { may: ["core", "wire", "card", "version"], because: "it shows a card, and knows no server" },
   testing: {
-    may: ["core", "task", "store", "agent", "engine", "card", "service", "server", "version"],
+    may: ["core", "task", "store", "agent", "engine", "card", "service", "server", "version", "delegation"],
     because: "it serves an agent as a server does, but for the bindings",
   },
   cli: {

@@ -110,7 +110,7 @@ export interface Turn {
    * A cancel of the task cancels the sub-task. A turn that runs again after a crash goes on with the sub-task where it was, and
    * relays nothing twice. docs/delegation.md says more.
    *
-   * @param message default: the message of the turn, as it came
+   * @param message default: the message of the turn, or the one that began the work where this turn only answers a question
    * @throws AgentError when the other agent cannot be asked; TurnPaused when it waits for its user
    */
   delegate(

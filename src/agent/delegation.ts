@@ -1,5 +1,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, Message, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AError } from "../core/error.js";
+import { AgentError } from "./agent.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn.js";
 
@@ -62,6 +64,15 @@ export class TurnPaused extends Error {
   }
 }
 
+/** Another agent could not be asked, or did not do its part; `cause` is the A2AError that says why. Its text may be shown. */
+export class DelegationError extends AgentError {
+  override name = "DelegationError";
+  constructor(agent: string, cause: A2AError) {
+    super(`The agent ${agent} could not do its part: ${cause.reason}.`);
+    this.cause = cause;
+  }
+}
+
 /** Where in another agent's task an event comes from. Stored with the event (`Relay` in proto/parley/log/v1). */
 export interface RelayMark {
   readonly delegation: string;
@@ -97,6 +108,8 @@ export interface CallingTurn {
   readonly task: Task | undefined;
   /** What this turn relayed in attempts before, and what the turns relayed whose question it answers, in order. */
   relayed(): Promise<readonly RelayedEvent[]>;
+  /** A message of the task, by its position in the log. */
+  messageAt(position: number): Promise<Message>;
 }
 
 /** How one turn calls other agents. */
@@ -104,7 +117,7 @@ export interface TurnCalls {
   call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
   delegate(
     agent: string,
-    message: DelegatedContent,
+    message: DelegatedContent | undefined,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
 }

@@ -32,6 +32,8 @@ export interface TurnSource {
   readonly outgoing?: OutgoingCalls | undefined;
   /** See `CallingTurn.relayed`. */
   relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
+  /** See `CallingTurn.messageAt`. */
+  messageAt(turn: TurnRequest, position: number): Promise<Message>;
 }
 
 /** What surrounds a turn when it begins. */
@@ -152,7 +154,9 @@ class AgentTurn implements Turn {
   }
 
   get delegate(): Turn["delegate"] {
-    return (agent, message, options) => callsOf(this).delegate(agent, message ?? this.message, options);
+    // What `turnWith` has put in its place is meant to be handed on.
+    const replaced = Object.hasOwn(this, "message") ? this.message : undefined;
+    return (agent, message, options) => callsOf(this).delegate(agent, message ?? replaced, options);
   }
 }
 
@@ -169,6 +173,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
       return aborter.signal;
     },
     relayed: () => source.relayed(request),
+    messageAt: (position) => source.messageAt(request, position),
   });
   return around.calls;
 }

@@ -35,6 +35,11 @@ export interface FollowOptions extends CallOptions {
    * the events do not count, so choose more than the agent is silent for. Default: never.
    */
   readonly stallMs?: number;
+  /**
+   * What the task told up to this generation is known: with exact resume only what comes after it is told, and the folded task has no
+   * more than that; without it the task is told as it stands. For `follow`.
+   */
+  readonly afterGeneration?: number;
   /** The largest task that is folded, in bytes as JSON. Default 256 MiB. */
   readonly maxTaskBytes?: number;
 }

@@ -82,6 +82,14 @@ export class ClientFold {
     return { ...update, text: "" };
   }
 
+  /** Begins with what comes from here on, where nothing was folded yet. Its state is that of now, and may have events before it. */
+  standAt({ id, contextId }: Task): void {
+    if (this.#fold !== undefined) return;
+    this.#fold = new TaskFold();
+    this.#fold.task.id = id;
+    this.#fold.task.contextId = contextId;
+  }
+
   /**
    * Takes the whole task, as a stream begins with it or as it was read: the first sight of it, or a snapshot that replaces what was
    * folded. The text of a snapshot is what it has more than that.

@@ -74,6 +74,7 @@ export class Following {
     this.#taskId = taskId ?? "";
     this.#key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
+    if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
     this.#life = new Lifetime(options);
     this.#retries = new Retries(core.backoff, this.#life);
   }
@@ -167,7 +168,10 @@ export class Following {
       return this.#fold.take(event);
     }
     // With exact resume it says where the client stands, and has no artifacts.
-    if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) return undefined;
+    if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) {
+      this.#fold.standAt(payload.value);
+      return undefined;
+    }
     if (isKnown) this.#isInexact = true;
     return this.#fold.takeTask(payload.value, event);
   }

@@ -289,6 +289,24 @@ export interface Limits {
   readonly maxAuditRecords: number;
   /** For how long they are counted before the joined ones are written, in milliseconds. Default 10 seconds. */
   readonly auditWindowMs: number;
+  /**
+   * From how many agents to the next work may be handed on (`turn.call`, `turn.delegate`), so that agents that call each other in a
+   * circle come to an end. Default 8.
+   */
+  readonly maxDelegationDepth: number;
+  /** Clients of other agents that are kept, besides those of `remoteAgents`; the oldest are closed first. Default 256. */
+  readonly maxRemoteAgents: number;
+  /** Calls of other agents that are under way at once, a delegation being one. Default 10,000. */
+  readonly maxRemoteCalls: number;
+  /** How long a call of another agent may take that has one answer, in milliseconds. Default 60 seconds. */
+  readonly remoteTimeoutMs: number;
+  /**
+   * A stream of another agent on which no event came for so long is opened anew, in milliseconds: it may be one of those that nobody
+   * sends on any more. Default 120 seconds.
+   */
+  readonly remoteStallMs: number;
+  /** For how long an agent that cannot be reached is tried again, in milliseconds, before a delegation to it fails. Default 300 seconds. */
+  readonly maxRemoteOutageMs: number;
   /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
   /**
@@ -405,6 +423,12 @@ export const defaultLimits: Limits = {
   maxAuditRecordsPerSource: 10,
   maxAuditRecords: 500,
   auditWindowMs: 10_000,
+  maxDelegationDepth: 8,
+  maxRemoteAgents: 256,
+  maxRemoteCalls: 10_000,
+  remoteTimeoutMs: 60_000,
+  remoteStallMs: 120_000,
+  maxRemoteOutageMs: 300_000,
   shutdownGraceMs: 10_000,
   closeTimeoutMs: 5_000,
 };

@@ -52,10 +52,13 @@ export class Relay {
     this.#prefix = artifactPrefix(place);
   }
 
-  /** Says in our task that there is another one: from here on it is found after a crash. */
-  begin(taskId: string, generation: number | undefined): RelayedAgentEvent {
-    this.#have.taskId = taskId;
-    return this.#marked(working(), { generation: Math.max(this.#have.generation, generation ?? 0) });
+  /** The other task as it is seen first: that there is one comes before all else, so that it is found after a crash. */
+  begin(task: Task, generation?: number): RelayedAgentEvent[] {
+    const before = this.#have.generation;
+    this.#have.taskId = task.id;
+    const events = this.snapshot(task, generation);
+    const reachedGeneration = events.length === 0 ? this.#have.generation : before;
+    return [reached(this.#marked(working(), {}), reachedGeneration), ...events];
   }
 
   /** An event of the other task; undefined where there is nothing to relay. */
@@ -84,6 +87,11 @@ export class Relay {
     add(this.#status(task.status, 0));
     // As long as not all of it is stored, our task has not come to any generation.
     return events.map((event, at) => reached(event, at < events.length - 1 ? 0 : generation));
+  }
+
+  /** The place that the relay has come to. */
+  get mark(): RelayMark {
+    return this.#marked(working(), {})[relayMark];
   }
 
   /** The direct answer of an agent that made no task. */

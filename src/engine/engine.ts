@@ -18,7 +18,7 @@ import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
-import { relayedBefore } from "./relayed.js";
+import { messageAt, relayedBefore } from "./relayed.js";
 import { type SendCommand, Sender, type SendResult } from "./send.js";
 import { Shutdown, shuttingDown } from "./shutdown.js";
 import type { TaskHandle, TaskView } from "./task-handle.js";
@@ -116,6 +116,7 @@ export class Engine {
       logsEnds: options.logsEnds === true,
       referencedTasks: (turn) => tasks.referenced(turn),
       relayed: (turn) => relayedBefore(store, logs.get(turn.message.taskId), turn),
+      messageAt: (turn, position) => messageAt(store, turn, position),
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });

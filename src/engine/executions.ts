@@ -1,4 +1,4 @@
-import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { OutgoingCalls, RelayedEvent } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
 import type { AgentRegistration } from "../card/agents.js";
@@ -31,6 +31,7 @@ export interface ExecutionsSource {
   readonly logsEnds: boolean;
   readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
   readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
+  readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
   /** How agents call others. Undefined: they cannot. */
   readonly outgoing: OutgoingCalls | undefined;
   /** Claims what is up for a claim now, not in the next round. */
@@ -46,7 +47,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, referencedTasks, relayed, outgoing } = source;
+    const { limits, counted, logger, now, leases, referencedTasks, relayed, messageAt, outgoing } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -57,6 +58,7 @@ export class Executions {
       notBegun: (taskId, after, next) => leases.unheard(taskId, after, next),
       referencedTasks,
       relayed,
+      messageAt,
       outgoing,
       ended: (execution) => this.#ended(execution),
     };

@@ -56,6 +56,8 @@ export class IdempotentSends {
   }
 }
 
-export function keyReused(): A2AError {
-  return new A2AError("IDEMPOTENCY_KEY_REUSED", "The idempotency key was used for another request.");
+/** @param taskId the task that the key stands for, where that is known: it is the caller's own */
+export function keyReused(taskId?: string): A2AError {
+  const message = "The idempotency key was used for another request.";
+  return new A2AError("IDEMPOTENCY_KEY_REUSED", message, taskId === undefined ? {} : { metadata: { taskId } });
 }

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
@@ -55,6 +56,18 @@ export function leaveOther({ outgoing, logger }: ExecutionSource, log: TaskLog, 
       "what another agent does for a task that is over could not be found out",
     );
   });
+}
+
+/** The message that was accepted at a position of the turn's task. */
+export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
+  if (position === turn.position) return turn.message;
+  const { taskId } = turn.message;
+  const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
+  const event = bytes && decodeEntry(bytes).event;
+  const message =
+    event?.case === "created" ? event.value.history[0] : event?.case === "message" ? event.value : undefined;
+  if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
+  return message;
 }
 
 async function relayedBetween(store: TaskStore, taskId: string, after: number, to: number): Promise<RelayedEvent[]> {

@@ -352,7 +352,7 @@ export class Sender {
     const { store, logger } = this.#source;
     const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
     const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
-    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused();
+    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused(known.taskId);
     return known;
   }
 
@@ -360,7 +360,7 @@ export class Sender {
   #repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
     const { remembered } = error instanceof StoreError ? error : {};
     if (remembered === undefined) throw toCallerError(this.#source.logger, error);
-    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused();
+    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused(remembered.taskId);
     return this.#openRemembered(command, remembered);
   }
 

@@ -6,6 +6,7 @@ import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import type { CardSigner } from "../card/signing/signer.js";
+import type { ConnectRemote } from "../delegation/remotes.js";
 import { createCors } from "../http/cors.js";
 import type { Dispatch } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
@@ -22,6 +23,8 @@ import { createResourceRoute } from "./resource-route.js";
 
 /** What differs between runtimes. */
 export interface RuntimeParts {
+  /** Makes the client of another agent. Default: agents call no others. */
+  readonly connect?: ConnectRemote;
   /** What push notifications need. Default: none are sent. */
   readonly push?: PushModules;
   /** Headers of every answer over TLS. */

@@ -63,6 +63,7 @@ export function composeNode(
   const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
     secureHeaders,
     push: pushModules,
+    connect: async (agent, of) => (await import("../delegation/connect-node.js")).connectNode(agent, of),
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });

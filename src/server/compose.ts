@@ -3,6 +3,7 @@ import type { BindingOptions } from "../binding/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { CardSigner } from "../card/signing/signer.js";
 import type { Call } from "../core/call.js";
+import { RemoteCalls } from "../delegation/calls.js";
 import { createEngine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/request-origin.js";
@@ -38,8 +39,11 @@ export interface Components extends HttpComponents {
 export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
   const { agents, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
+  const { connect } = parts;
+  const outgoing = connect && new RemoteCalls({ agents: settings.remoteAgents, limits, logger, connect });
   const engine = createEngine({
     ...settings.engine,
+    ...(outgoing && { outgoing }),
     store,
     limits,
     openTenants: agents.anyTenant,
@@ -61,7 +65,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     modules &&
     settings.push &&
     new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules });
-  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, prepare });
+  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, outgoing, prepare });
   const proxies = createProxies(settings.trust);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
@@ -79,6 +83,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     push: pushConfigurationsOf(settings, modules),
+    keepsBearer: Object.values(settings.remoteAgents).some((agent) => typeof agent === "object" && agent.passCaller),
     signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.readiness === "draining",
   });

@@ -39,7 +39,9 @@ export function createA2A(options: A2AOptions): FetchA2A {
       "push needs Node.js: createA2A of parley-a2a, which has `fetch` too",
     ]);
   }
-  const { binding, dispatch, card, lifecycle } = compose(settings);
+  const { binding, dispatch, card, lifecycle } = compose(settings, {
+    connect: async (agent, limits) => (await import("../delegation/connect-web.js")).connectWeb(agent, limits),
+  });
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
     invoke: binding.invoke,

@@ -22,6 +22,8 @@ export interface LifecycleOptions {
   readonly audit?: AuditRecorder | undefined;
   /** Begins and ends with the engine. */
   readonly push?: PushDelivery | undefined;
+  /** Calls of other agents, closed when no agent runs any more. */
+  readonly outgoing?: { close(): Promise<void> } | undefined;
   /** What has to be ready before the first call. When it fails the start does. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -178,7 +180,7 @@ export class Lifecycle {
     const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
     const left = stopped ? 0 : this.#engine.abandon();
     if (!stopped) this.#options.push?.abandon();
-    await afterwards().catch(note);
+    await Promise.all([afterwards().catch(note), this.#options.outgoing?.close().catch(note)]);
     // The steps before may have used all of the time.
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));

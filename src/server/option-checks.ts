@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
+import { unknownNames } from "../core/unknown-names.js";
 import { isHost } from "../http/request-origin.js";
 import { pushFaults } from "../push/option-checks.js";
 import { shown } from "./option-kinds.js";
@@ -40,6 +41,22 @@ export function aFunction(name: string, value: unknown): string[] {
 export function interceptors(name: string, given: unknown): string[] {
   const areFunctions = Array.isArray(given) && given.every((each) => typeof each === "function");
   return areFunctions ? [] : [`${name} is not a list of functions (next) => (invocation) => next(invocation)`];
+}
+
+const remoteAgentFields = ["url", "credentials", "passCaller", "tls", "fetch"];
+
+export function remoteAgents(name: string, given: unknown): string[] {
+  if (typeof given !== "object" || given === null)
+    return [`${name} is ${shown(given)}, not an object of agents by name`];
+  return Object.entries(given).flatMap(([agent, value]: [string, unknown]) => {
+    const place = `${name}.${agent}`;
+    const options = typeof value === "object" && value !== null ? value : { url: value };
+    const { url } = options as { url?: unknown };
+    const unknown = unknownNames(`${place}.`, Object.keys(options), remoteAgentFields);
+    return typeof url === "string" && URL.canParse(url) && /^https?:/i.test(url)
+      ? unknown
+      : [`${place} has no url of http or https`, ...unknown];
+  });
 }
 
 export function publicUrl(name: string, given: string): string[] {

@@ -141,6 +141,7 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     help: "send push notifications to the webhooks that clients name",
     otherwise: "off",
   },
+  remoteAgents: { kind: codeOnly(checks.remoteAgents), otherwise: "none" },
   page: {
     kind: onOff,
     help: "show browsers a page at /, with a box to talk to the agent",

@@ -8,6 +8,7 @@ import type { OwnerOf } from "../core/caller.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
+import type { RemoteAgents } from "../delegation/options.js";
 import type { EngineOptions } from "../engine/engine.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { TlsFiles } from "../http/node/tls.js";
@@ -120,6 +121,11 @@ export interface A2AOptions extends AgentsInput {
    * Default: off, and cards say so.
    */
   readonly push?: boolean | PushOptions;
+  /**
+   * Agents that the agents of this server call (`turn.call`, `turn.delegate`), by the names that they call them by: a URL, or an object
+   * with the URL, credentials and more (`RemoteAgentOptions`, docs/delegation.md). An agent may also name a URL itself. Default: none.
+   */
+  readonly remoteAgents?: RemoteAgents;
   /** Path that requests begin with, where the framework that mounts the handler does not remove it. */
   readonly basePath?: string;
 }
@@ -173,6 +179,7 @@ export interface Settings {
   readonly cardSigning: CardSigning | undefined;
   // Undefined where no push notifications are sent.
   readonly push: PushOptions | undefined;
+  readonly remoteAgents: RemoteAgents;
   readonly page: boolean;
   readonly basePath: string;
   readonly host: string;
@@ -236,6 +243,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
     cardSigning: all.cardSigning,
     push: pushOf(all.push),
+    remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
     basePath: all.basePath,
     host: all.host,

@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly signCard?: ((card: AgentCard) => Promise<AgentCard>) | undefined;
   /** Makes and reads push notification configurations. Undefined where none are sent. */
   readonly push?: PushConfigurations | undefined;
+  /** Keeps the bearer token of an authenticated caller with its message, in memory, for agents that call others on its behalf. */
+  readonly keepsBearer?: boolean | undefined;
   /** True from the moment the server drains: new calls are refused as unavailable. */
   readonly draining: () => boolean;
 }

@@ -22,9 +22,11 @@ import { A2AError } from "../core/error.js";
 import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import type { RemoteAgents } from "../delegation/options.js";
 import type { Interceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
+import { OtherAgents } from "./other-agents.js";
 import { type CallOptions, SimulatedProcess } from "./process.js";
 
 export { textOf } from "./text-of.js";
@@ -38,6 +40,11 @@ export interface AgentTestOptions {
    * applies to the whole process until `close`, so tests that use it must not run at the same time.
    */
   readonly ids?: () => string;
+  /**
+   * The agents that the agent calls (`turn.call`, `turn.delegate`), by their names: agents that are served beside it in memory, and
+   * outlive its crashes, or what `remoteAgents` of a server takes.
+   */
+  readonly remoteAgents?: Readonly<Record<string, Agent | RemoteAgents[string]>>;
   /** The caller, unless a call names another one. Default: the anonymous caller. */
   readonly caller?: CallerInput;
   readonly interceptors?: readonly Interceptor[];
@@ -77,11 +84,13 @@ export class AgentTest {
   readonly #agent: Agent;
   readonly #options: AgentTestOptions;
   readonly #store = memoryStore();
+  readonly #others: OtherAgents;
   #process: SimulatedProcess;
 
   constructor(agent: Agent, options: AgentTestOptions) {
     this.#agent = agent;
     this.#options = options;
+    this.#others = new OtherAgents(options.remoteAgents ?? {});
     this.#process = this.#begin();
   }
 
@@ -166,6 +175,7 @@ export class AgentTest {
     if (this.#options.ids !== undefined) useIds(undefined);
     await this.#process.end();
     await this.#store.close();
+    await this.#others.close();
   }
 
   /** As `close()`, for `await using`. */
@@ -179,7 +189,8 @@ export class AgentTest {
     const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
     // The process has an id of its own, which must not use up one of the test's ids.
     useIds(undefined);
-    const begun = new SimulatedProcess({ agent: this.#agent, ...more }, this.#store, clock);
+    const { remoteAgents } = this.#others;
+    const begun = new SimulatedProcess({ agent: this.#agent, remoteAgents, ...more }, this.#store, clock);
     useIds(this.#options.ids);
     return begun;
   }

@@ -7,11 +7,14 @@ import {
   StreamResponseSchema,
   type TaskPushNotificationConfig,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { httpCredentials } from "../../auth/credentials.js";
 import type { Call } from "../../core/call.js";
+import { CallerToken } from "../../core/caller.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
+import { DELEGATION_DEPTH, delegationDepthOf } from "../../wire/delegation-depth.js";
 import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
 import { DirectSend } from "../direct-call.js";
@@ -152,6 +155,8 @@ function commandOf(
     tenant: call.tenant,
     extensions: call.extensions,
     traceParent: call.traceParent,
+    delegationDepth: delegationDepthOf(call.header(DELEGATION_DEPTH)),
+    bearer: options.keepsBearer === true ? bearerOf(call) : undefined,
     client,
     capture,
     admit,
@@ -159,6 +164,12 @@ function commandOf(
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
   };
+}
+
+/** The token that the caller has shown, if it was found good. */
+function bearerOf(call: Call): CallerToken | undefined {
+  const token = call.caller.authenticated ? httpCredentials(call, "bearer") : undefined;
+  return token === undefined ? undefined : new CallerToken(token);
 }
 
 function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendCommand["idempotency"] {

@@ -1,0 +1,9 @@
+import { connectWith } from "../client/connect.js";
+import { webPlatform } from "../client/web/platform.js";
+import { connectRemote } from "./connect.js";
+import type { ConnectRemote } from "./remotes.js";
+
+const overFetch = connectWith(webPlatform);
+
+/** Calls other agents from wherever there is `fetch`. */
+export const connectWeb: ConnectRemote = (agent, limits) => connectRemote(overFetch, agent, limits);

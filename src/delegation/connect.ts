@@ -1,0 +1,46 @@
+import type { Connect } from "../client/connect.js";
+import type { Credential, Credentials } from "../client/credential.js";
+import type { Binding } from "../client/interfaces.js";
+import { callerCredential, callerGuard } from "./caller-credential.js";
+import type { SubTaskClient } from "./client.js";
+import type { RemoteAgentOptions } from "./options.js";
+import type { RemoteLimits } from "./remotes.js";
+
+/** Bindings whose URLs may be of the origin of the agent's card; gRPC mostly has a port of its own. */
+const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"];
+
+/** The client of another agent, for all turns of a server. */
+export async function connectRemote(
+  connect: Connect,
+  { url, credentials, passCaller = false, tls, fetch }: RemoteAgentOptions,
+  { remoteTimeoutMs, remoteStallMs, maxRemoteOutageMs }: RemoteLimits,
+): Promise<SubTaskClient> {
+  const client = await connect(url, {
+    ...(passCaller && {
+      credentials: [callerCredential, ...listOf(credentials)],
+      interceptors: [callerGuard(new URL(url).origin)],
+      bindings: overHttp,
+    }),
+    ...(!passCaller && credentials !== undefined && { credentials }),
+    ...(tls !== undefined && { tls }),
+    ...(fetch !== undefined && { fetch }),
+    limits: { timeoutMs: remoteTimeoutMs, maxResumeMs: maxRemoteOutageMs },
+  });
+  return {
+    ...client,
+    stream: (message, options) => client.stream(message, { ...options, stallMs: remoteStallMs }),
+    follow: (taskId, { afterGeneration = 0, ...options }) =>
+      client.follow(taskId, {
+        ...options,
+        stallMs: remoteStallMs,
+        ...(afterGeneration > 0 && { afterGeneration }),
+      }),
+  };
+}
+
+function listOf(credentials: Credentials | undefined): readonly Credential[] {
+  if (credentials === undefined) return [];
+  if (Array.isArray(credentials)) return credentials;
+  const isOne = typeof (credentials as Credential).apply === "function";
+  return isOne ? [credentials as Credential] : Object.values(credentials as Readonly<Record<string, Credential>>);
+}

@@ -1,0 +1,251 @@
+import { type Message, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { AbortReason } from "../agent/abort.js";
+import {
+  type CallingTurn,
+  type DelegatedContent,
+  type DelegateOptions,
+  DelegationError,
+  type RelayedEvent,
+  type RelayMark,
+  type SubTask,
+  TurnPaused,
+} from "../agent/delegation.js";
+import { type AgentEvent, authRequired, type MessageContent } from "../agent/event.js";
+import { A2AError, toA2AError } from "../core/error.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import type { SubTaskClient, SubTaskMessage, SubTaskUpdate } from "./client.js";
+import { originOf, type Relayed, type RelayPlace, relayedOf } from "./marks.js";
+import { sendNames } from "./names.js";
+import { contentOf, Relay } from "./relay.js";
+import { SubTaskStop } from "./stop.js";
+import { subTaskOf } from "./sub-task.js";
+
+/** Another agent, for the calls of one turn. */
+export interface RemoteForTurn {
+  /** Whether it gets the caller's token, and there is none. */
+  readonly lacksCaller: boolean;
+  /** Whether it gets the caller's token. */
+  readonly passesCaller: boolean;
+  /** @throws A2AError */
+  client(): Promise<SubTaskClient>;
+  headers(): Headers;
+}
+
+/** One delegation, as its turn asks for it. */
+export interface DelegationJob {
+  readonly turn: CallingTurn;
+  readonly agent: string;
+  readonly name: string;
+  /** Undefined: the message that began the work. */
+  readonly message: DelegatedContent | undefined;
+  readonly options: DelegateOptions;
+  readonly remote: RemoteForTurn;
+  /** What the task has of this turn's delegations and of those whose question it answers. */
+  readonly events: readonly RelayedEvent[];
+  /** How long a cancel waits for the other agent to be known and to stop, in milliseconds. */
+  readonly cancelMs: number;
+  /** Lets a sub-task go that is of no use any more. */
+  readonly leave: (mark: RelayMark) => void;
+}
+
+/** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
+export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
+  const { turn, agent, name, events, remote } = job;
+  const origin = originOf(events, turn.request.position);
+  const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
+  const have = relayedOf(events, turn.task, place);
+  const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
+  if (answered) return subTaskOf(agent, { message: have.last?.message });
+  const relay = new Relay(place, have);
+  if (remote.lacksCaller) return yield* pause(relay, authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED);
+  const stop = new SubTaskStop(turn.signal, job.cancelMs);
+  const course = new Course(job, { place, have, relay, stop });
+  try {
+    return yield* course.run();
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
+    const failure = toA2AError(error);
+    if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller) throw new DelegationError(agent, failure);
+    course.isOver = true;
+    return yield* pause(relay, authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED);
+  } finally {
+    stop.end();
+    if (!course.isOver && have.taskId !== "" && !stop.isStopped) job.leave(relay.mark);
+  }
+}
+
+const LACKS_CALLER = "Another agent is to be asked on your behalf: send a message with your credentials to go on.";
+const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to go on.";
+
+async function* pause(relay: Relay, event: AgentEvent, state: TaskState): AsyncGenerator<AgentEvent, never, undefined> {
+  yield relay.pause(event, state);
+  throw new TurnPaused();
+}
+
+/** What a course is made of, besides its job. */
+interface CourseParts {
+  readonly place: RelayPlace;
+  readonly have: Relayed;
+  readonly relay: Relay;
+  readonly stop: SubTaskStop;
+}
+
+/** The way of one sub-task, from wherever it stands to its end or its question. */
+class Course {
+  /** Nobody has to be told that it is left: it has ended, or waits for its user. */
+  isOver = false;
+  readonly #job: DelegationJob;
+  readonly #parts: CourseParts;
+  #task: Task | undefined;
+  #message: Message | undefined;
+  /** What was told before is not in the task as it was folded. */
+  #isPartial = false;
+  /** Our task says already that there is a sub-task, which has got the message of this turn. */
+  #isKnown: boolean;
+
+  constructor(job: DelegationJob, parts: CourseParts) {
+    this.#job = job;
+    this.#parts = parts;
+    this.#isKnown = parts.have.taskId !== "";
+  }
+
+  async *run(): AsyncGenerator<AgentEvent, SubTask, undefined> {
+    const { agent, remote } = this.#job;
+    const { stop, have } = this.#parts;
+    const client = await stop.race(remote.client());
+    stop.canCancel(() => client.cancelTask({ id: have.taskId }, { headers: remote.headers() }));
+    if (have.taskId !== "") stop.begun();
+    try {
+      yield* this.#relay(await this.#updates(client));
+    } catch (error) {
+      const other = this.#otherWay(error);
+      if (other === undefined) throw error;
+      yield* this.#relay(other(client));
+    }
+    await stop.done();
+    if (this.#message !== undefined) {
+      this.isOver = true;
+      return subTaskOf(agent, { message: this.#message });
+    }
+    const state = this.#task?.status?.state ?? TaskState.UNSPECIFIED;
+    if (isInterrupted(state)) {
+      this.isOver = true;
+      yield this.#parts.relay.pause({ kind: "status", state, content: this.#question() }, state);
+      throw new TurnPaused();
+    }
+    if (!isTerminal(state)) throw new A2AError("UNAVAILABLE", "The stream of the sub-task ended before it did.");
+    this.isOver = true;
+    const task = this.#isPartial ? await client.getTask({ id: have.taskId }, this.#calling()) : this.#task;
+    return subTaskOf(agent, { task });
+  }
+
+  /** What has to be sent, if anything, and what comes of it. */
+  async #updates(client: SubTaskClient): Promise<AsyncIterable<SubTaskUpdate>> {
+    const { have, place } = this.#parts;
+    const { last } = have;
+    if (have.taskId === "") return this.#send(client, await this.#firstMessage());
+    if (last === undefined || last.mark.turn === place.turn || !isInterrupted(last.mark.state))
+      return this.#follow(client);
+    // Our task waited for its user: this turn has the answer, and our task is at work again.
+    this.#isKnown = false;
+    const task = await client.getTask({ id: have.taskId }, this.#calling());
+    const { state = TaskState.UNSPECIFIED } = task.status ?? {};
+    const { messageId } = await sendNames(this.#job.turn.request, place);
+    const isSent = task.history.some((message) => message.messageId === messageId);
+    const wentOn = isTerminal(state) || (last.mark.state === TaskState.AUTH_REQUIRED && !isInterrupted(state));
+    if (isSent || wentOn) return this.#follow(client);
+    const { answer = this.#job.turn.request.message } = this.#job.options;
+    return this.#send(client, { ...inputOf(answer), taskId: task.id, contextId: task.contextId });
+  }
+
+  async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<SubTaskUpdate> {
+    const { request } = this.#job.turn;
+    const { messageId, key } = await sendNames(request, this.#parts.place);
+    const { acceptedOutputModes } = request;
+    yield* client.stream({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
+  }
+
+  #follow(client: SubTaskClient): AsyncIterable<SubTaskUpdate> {
+    const { taskId, generation } = this.#parts.have;
+    this.#isPartial = generation > 0;
+    return client.follow(taskId, { ...this.#calling(), afterGeneration: generation });
+  }
+
+  #calling(): { signal: AbortSignal; headers: Headers } {
+    return { signal: this.#parts.stop.signal, headers: this.#job.remote.headers() };
+  }
+
+  async #firstMessage(): Promise<Omit<SubTaskMessage, "messageId">> {
+    const { message, options, turn } = this.#job;
+    const input = inputOf(message ?? (await turn.messageAt(this.#parts.place.origin)));
+    return options.contextId === undefined ? input : { ...input, contextId: options.contextId };
+  }
+
+  /** What to do after a send that says that it is not needed: the sub-task is there, or over. */
+  #otherWay(error: unknown): ((client: SubTaskClient) => AsyncIterable<SubTaskUpdate>) | undefined {
+    if (!(error instanceof A2AError)) return undefined;
+    const { have } = this.#parts;
+    const { taskId } = error.metadata;
+    // The author's words were other ones when this turn ran before: what was sent counts.
+    if (error.reason === "IDEMPOTENCY_KEY_REUSED" && taskId !== undefined) have.taskId = taskId;
+    else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
+    return (client) => this.#follow(client);
+  }
+
+  async *#relay(updates: AsyncIterable<SubTaskUpdate>): AsyncGenerator<AgentEvent, void, undefined> {
+    for await (const update of updates) {
+      if (update.kind === "message" && update.message !== undefined) {
+        this.#message = update.message;
+        yield this.#parts.relay.answer(update.message);
+        return;
+      }
+      this.#task = update.task ?? this.#task;
+      for (const event of this.#eventsOf(update)) {
+        this.#parts.stop.check();
+        yield event;
+        if (event.kind !== "status" || !isInterrupted(event.state)) continue;
+        this.isOver = true;
+        throw new TurnPaused();
+      }
+    }
+  }
+
+  #eventsOf({ kind, task, event, generation }: SubTaskUpdate): AgentEvent[] {
+    const { relay, stop } = this.#parts;
+    const events: AgentEvent[] = [];
+    if (!this.#isKnown && task !== undefined) {
+      this.#isKnown = true;
+      const isWhole = kind === "task" || kind === "snapshot";
+      events.push(...(isWhole ? relay.begin(task, generation) : relay.begin({ ...task, artifacts: [], history: [] })));
+      stop.begun();
+      if (isWhole) return events;
+    }
+    if (kind === "task" || kind === "snapshot") {
+      if (task !== undefined) events.push(...relay.snapshot(task, generation));
+    } else if (event !== undefined) {
+      const made = relay.event(event, generation);
+      if (made !== undefined) events.push(made);
+    }
+    return events;
+  }
+
+  /** What the sub-task asks, where it has asked it before. */
+  #question(): MessageContent | undefined {
+    const said = this.#task?.status?.message;
+    return said && contentOf(said);
+  }
+}
+
+function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {
+  if (typeof content === "string") return { parts: [{ text: content }] };
+  if (Array.isArray(content)) return { parts: content };
+  if (isMessage(content)) return contentOf(content) ?? { parts: [] };
+  return content as MessageContent;
+}
+
+function isMessage(content: DelegatedContent): content is Message {
+  return (
+    (content as Partial<Message>).$typeName === "lf.a2a.v1.Message" && (content as Message).role !== Role.UNSPECIFIED
+  );
+}

@@ -1,0 +1,23 @@
+import type { Credentials } from "../client/credential.js";
+import type { ClientTls } from "../client/platform.js";
+
+/** Another agent that the agents of a server call. */
+export interface RemoteAgentOptions {
+  /** URL of its card, or the one below whose well-known path its card is. It is trusted, and so is what its card names. */
+  readonly url: string;
+  /** What this server shows there for itself. */
+  readonly credentials?: Credentials;
+  /**
+   * Shows the other agent the bearer token that the caller of this server has shown, so that it works on the caller's behalf. Only for
+   * interfaces of the URL's own origin; kept in memory alone, for as long as the turn needs it. After a restart the task asks for it
+   * again (AUTH_REQUIRED). The other agent can do with the token whatever the caller can. Default false.
+   */
+  readonly passCaller?: boolean;
+  /** TLS of the calls. Default: what Node.js trusts. */
+  readonly tls?: ClientTls;
+  /** Calls it by this function instead of a connection: agents in the same process, tests, runtimes other than Node.js. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** The agents that the agents of a server call, by the names that they call them by; a text is a URL. */
+export type RemoteAgents = Readonly<Record<string, string | RemoteAgentOptions>>;

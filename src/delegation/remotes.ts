@@ -1,0 +1,142 @@
+import type { CallingTurn, RelayMark } from "../agent/delegation.js";
+import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { within } from "../core/within.js";
+import { DELEGATION_DEPTH } from "../wire/delegation-depth.js";
+import type { SubTaskClient } from "./client.js";
+import type { RemoteForTurn } from "./delegate.js";
+import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
+
+/** What of the limits concerns calls of other agents. */
+export type RemoteLimits = Pick<
+  Limits,
+  | "maxDelegationDepth"
+  | "maxRemoteAgents"
+  | "maxRemoteCalls"
+  | "remoteTimeoutMs"
+  | "remoteStallMs"
+  | "maxRemoteOutageMs"
+  | "cancelGraceMs"
+>;
+
+/** Makes the client of another agent: what it needs is loaded then, by servers whose agents call others. */
+export type ConnectRemote = (agent: RemoteAgentOptions, limits: RemoteLimits) => Promise<SubTaskClient>;
+
+/** What is needed to call other agents. */
+export interface RemotesOptions {
+  readonly agents: RemoteAgents;
+  readonly limits: RemoteLimits;
+  readonly logger: Logger;
+  readonly connect: ConnectRemote;
+}
+
+/** The other agents of a server: one client each, made at the first call, and closed with the server. */
+export class Remotes {
+  readonly #options: RemotesOptions;
+  readonly #clients = new Map<string, Promise<SubTaskClient>>();
+  readonly #leaving = new Set<Promise<unknown>>();
+  #running = 0;
+  #isClosed = false;
+
+  constructor(options: RemotesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Another agent for the calls of a turn.
+   * @throws A2AError UNSUPPORTED_OPERATION when the work was handed on too often
+   */
+  for(turn: CallingTurn, name: string): RemoteForTurn {
+    const agent = this.#agent(name);
+    const { delegationDepth = 0, traceParent, bearer } = turn.request;
+    const depth = delegationDepth + 1;
+    const { maxDelegationDepth } = this.#options.limits;
+    if (depth > maxDelegationDepth) {
+      throw new A2AError("UNSUPPORTED_OPERATION", "The work was handed from agent to agent too often.", {
+        metadata: { limit: "maxDelegationDepth", maxDelegationDepth: String(maxDelegationDepth) },
+      });
+    }
+    const passesCaller = agent.passCaller === true;
+    return {
+      passesCaller,
+      lacksCaller: passesCaller && bearer === undefined,
+      client: () => this.#client(name),
+      headers: () => {
+        const headers = new Headers({ [DELEGATION_DEPTH]: String(depth) });
+        if (traceParent !== "") headers.set("traceparent", traceParent);
+        if (passesCaller && bearer !== undefined) headers.set("authorization", `Bearer ${bearer.reveal()}`);
+        return headers;
+      },
+    };
+  }
+
+  /** Counts a delegation, or a call, that begins. The result counts it down. @throws A2AError TOO_MANY_REQUESTS */
+  enter(): () => void {
+    const { maxRemoteCalls } = this.#options.limits;
+    if (this.#running >= maxRemoteCalls) {
+      throw new A2AError("TOO_MANY_REQUESTS", "Too many calls of other agents are under way.", {
+        metadata: { limit: "maxRemoteCalls", maxRemoteCalls: String(maxRemoteCalls) },
+      });
+    }
+    this.#running++;
+    return () => {
+      this.#running--;
+    };
+  }
+
+  /** Cancels another agent's task that is of no use any more, beside everything else: once, and as far as it can be reached. */
+  leave({ agent, taskId }: RelayMark): void {
+    if (taskId === "" || this.#isClosed) return;
+    const cancel = async (): Promise<void> => {
+      const { remoteTimeoutMs: timeoutMs } = this.#options.limits;
+      await (await this.#client(agent)).cancelTask({ id: taskId }, { timeoutMs });
+    };
+    const leaving = cancel().catch((error: unknown) => {
+      this.#options.logger.debug({ err: error, agent }, "another agent's task that is left was not canceled");
+    });
+    this.#leaving.add(leaving);
+    void leaving.then(() => this.#leaving.delete(leaving));
+  }
+
+  /** Closes all connections. What is being canceled gets a moment. */
+  async close(): Promise<void> {
+    await within(this.#options.limits.cancelGraceMs, Promise.all(this.#leaving));
+    this.#isClosed = true;
+    const clients = [...this.#clients.values()];
+    this.#clients.clear();
+    await Promise.allSettled(clients.map(async (client) => (await client).close()));
+  }
+
+  #agent(name: string): RemoteAgentOptions {
+    const known = Object.hasOwn(this.#options.agents, name) ? this.#options.agents[name] : undefined;
+    if (typeof known === "object") return known;
+    const url = known ?? name;
+    if (URL.canParse(url) && /^https?:/.test(url)) return { url };
+    throw new TypeError(`The server's remoteAgents have no agent ${JSON.stringify(name)}, and it is no URL.`);
+  }
+
+  #client(name: string): Promise<SubTaskClient> {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
+    const made = this.#options.connect(this.#agent(name), this.#options.limits);
+    // Those that authors name by URL may be any number; the ones of the options stay.
+    if (this.#clients.size >= this.#options.limits.maxRemoteAgents) this.#forgetOldest();
+    this.#clients.set(name, made);
+    made.catch(() => {
+      if (this.#clients.get(name) === made) this.#clients.delete(name);
+    });
+    return made;
+  }
+
+  /** Calls that are under way on its connections go on to their end. */
+  #forgetOldest(): void {
+    for (const [name, client] of this.#clients) {
+      if (Object.hasOwn(this.#options.agents, name)) continue;
+      this.#clients.delete(name);
+      client.then((connected) => connected.close()).catch(() => {});
+      return;
+    }
+  }
+}

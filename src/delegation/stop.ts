@@ -1,0 +1,100 @@
+import { AbortReason } from "../agent/abort.js";
+
+/** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */
+const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
+
+/**
+ * Ends the calls of a delegation when its turn is stopped. A cancel reaches the other agent first, also when its task is not known
+ * yet: then it waits a moment for it.
+ */
+export class SubTaskStop {
+  readonly #turn: AbortSignal;
+  readonly #ms: number;
+  readonly #controller: AbortController = new AbortController();
+  #cancel: (() => Promise<unknown>) | undefined;
+  #isBegun = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #canceling: Promise<void> | undefined;
+
+  /** @param ms how long a cancel may take, in milliseconds */
+  constructor(turn: AbortSignal, ms: number) {
+    this.#turn = turn;
+    this.#ms = ms;
+    if (turn.aborted) this.#onAbort();
+    else turn.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** For the calls of the delegation. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether its turn was stopped, and what is to be done about the sub-task is done here. */
+  get isStopped(): boolean {
+    return this.#turn.aborted;
+  }
+
+  /** How the other agent is told. */
+  canCancel(cancel: () => Promise<unknown>): void {
+    this.#cancel = cancel;
+  }
+
+  /** The sub-task is known from here on. */
+  begun(): void {
+    this.#isBegun = true;
+    if (this.#isEnding) this.#tell();
+  }
+
+  /** @throws AbortReason when its turn was stopped */
+  check(): void {
+    this.#turn.throwIfAborted();
+  }
+
+  /** Waits for something that cannot be stopped, at most until its turn is. */
+  async race<T>(work: Promise<T>): Promise<T> {
+    if (this.signal.aborted) this.check();
+    let stopped = (): void => {};
+    const abort = new Promise<never>((_, reject) => {
+      stopped = () => reject(this.#turn.reason);
+      this.signal.addEventListener("abort", stopped, { once: true });
+    });
+    try {
+      return await Promise.race([work, abort]);
+    } finally {
+      this.signal.removeEventListener("abort", stopped);
+    }
+  }
+
+  /** Waits for a cancel that is on its way. @throws AbortReason when its turn was stopped */
+  async done(): Promise<void> {
+    await this.#canceling;
+    this.check();
+  }
+
+  /** Lets go of the turn. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#turn.removeEventListener("abort", this.#onAbort);
+    if (this.#canceling === undefined) this.#controller.abort();
+  }
+
+  get #isEnding(): boolean {
+    const { aborted, reason } = this.#turn;
+    return aborted && reason instanceof AbortReason && ENDS.has(reason.cause);
+  }
+
+  readonly #onAbort = (): void => {
+    if (!this.#isEnding) return this.#controller.abort();
+    this.#timer = setTimeout(() => this.#controller.abort(), this.#ms);
+    if (this.#isBegun) this.#tell();
+  };
+
+  #tell(): void {
+    const cancel = this.#cancel;
+    this.#canceling ??= (async () => {
+      // It may be over by now, or not be reached: nothing more can be done then.
+      await cancel?.().catch(() => {});
+      this.#controller.abort();
+    })();
+  }
+}

@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { SubTask } from "../../src/agent/delegation.js";
+import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
+import type { A2AClient } from "../../src/client/client.js";
+import { connectWith } from "../../src/client/connect.js";
+import { nodePlatform } from "../../src/client/node/platform.js";
+import { agentOf, Servers } from "./servers.js";
+
+const connect = connectWith(nodePlatform);
+const servers = new Servers();
+const clients: A2AClient[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await servers.close();
+});
+
+async function clientOf(url: string): Promise<A2AClient> {
+  const client = await connect(url);
+  clients.push(client);
+  return client;
+}
+
+/** An agent that has artifacts and texts to tell. */
+const writer = agentOf("Writer", async function* (turn) {
+  yield working("thinking");
+  yield artifact({ id: "poem", name: "poem", text: "roses " });
+  yield artifact({ id: "poem", text: "are ", append: true });
+  yield artifact({ id: "poem", text: turn.text, append: true, lastChunk: true });
+  yield artifact({ id: "data", data: { lines: 1 }, metadata: { kind: "count" } });
+  yield completed("written");
+});
+
+describe("turn.delegate()", () => {
+  it("relays texts and artifacts as they come, and gives the sub-task as it ended", async () => {
+    const other = await servers.serve(writer);
+    let got: SubTask | undefined;
+    const front = await servers.serve(
+      agentOf("Front", async function* (turn) {
+        got = yield* turn.delegate("writer", `red for ${turn.text}`);
+        yield completed(got.text);
+      }),
+      { remoteAgents: { writer: other.url } },
+    );
+    const client = await clientOf(front.url);
+    const kinds: string[] = [];
+    let last: unknown;
+    for await (const { kind, task } of client.stream("me")) {
+      kinds.push(kind);
+      last = task;
+    }
+    expect(last).toMatchObject({
+      status: { state: TaskState.COMPLETED },
+      artifacts: [
+        { artifactId: "1.0/poem", name: "poem", parts: [{}, {}, { content: { value: "red for me" } }] },
+        { artifactId: "1.0/data", metadata: { kind: "count" } },
+      ],
+    });
+    expect(kinds).toEqual([
+      "task",
+      "status",
+      "status",
+      "artifact",
+      "artifact",
+      "artifact",
+      "artifact",
+      "status",
+      "status",
+    ]);
+    expect(got).toMatchObject({ agent: "writer", state: TaskState.COMPLETED, text: "roses are red for me" });
+    expect(got?.task?.artifacts).toHaveLength(2);
+  });
+
+  it("gives direct answers and failures to the agent that asked", async () => {
+    const direct = await servers.serve(
+      agentOf(
+        "Direct",
+        async function* () {
+          yield reply("at once");
+        },
+        { responds: "message" },
+      ),
+    );
+    const fails = await servers.serve(
+      agentOf("Fails", async function* () {
+        yield failed("cannot");
+      }),
+    );
+    const front = await servers.serve(
+      agentOf("Front", async function* (turn) {
+        const one = yield* turn.delegate("direct");
+        const two = yield* turn.delegate(fails.url);
+        yield completed(`${one.text} ${one.message?.parts.length} ${TaskState[two.state]} ${two.text}`);
+      }),
+      { remoteAgents: { direct: { url: direct.url } } },
+    );
+    const answer = await (await clientOf(front.url)).send("go");
+    expect(answer.text).toBe("at once 1 FAILED cannot");
+  });
+
+  it("passes a question on and the answer back, through two levels", async () => {
+    const heard: string[] = [];
+    const deep = await servers.serve(
+      agentOf("Deep", async function* (turn) {
+        heard.push(turn.text);
+        if (turn.history.length === 0) yield inputRequired("which day?");
+        else yield artifact({ id: "a", text: `on ${turn.text}` });
+      }),
+    );
+    const middle = await servers.serve(
+      agentOf("Middle", async function* (turn) {
+        const { text } = yield* turn.delegate("deep", `ask: ${turn.text}`);
+        yield artifact({ id: "b", text: `middle: ${text}` });
+      }),
+      { remoteAgents: { deep: deep.url } },
+    );
+    const front = await servers.serve(
+      agentOf("Front", async function* (turn) {
+        const first = yield* turn.delegate("writer", "x", { name: "first" });
+        const { text } = yield* turn.delegate("middle", turn.text);
+        yield completed(`${first.text} | ${text}`);
+      }),
+      { remoteAgents: { middle: middle.url, writer: (await servers.serve(writer)).url } },
+    );
+    const client = await clientOf(front.url);
+    const asked = await client.send("trip");
+    expect(asked).toMatchObject({ state: TaskState.INPUT_REQUIRED });
+    expect(asked.task?.status?.message?.parts[0]?.content.value).toBe("which day?");
+    const answer = await client.send({ parts: "Tuesday", taskId: asked.taskId as string });
+    expect(answer.state).toBe(TaskState.COMPLETED);
+    expect(heard).toEqual(["ask: trip", "Tuesday"]);
+    expect(answer.task?.status?.message?.parts[0]?.content.value).toMatch(
+      /^roses are x \| on Tuesday\nmiddle: on Tuesday$/,
+    );
+    const ids = answer.task?.artifacts.map(({ artifactId }) => artifactId);
+    expect(ids).toEqual(["1.first/poem", "1.first/data", "1.1/1.0/a", "1.1/b"]);
+    // What was over before the question is not relayed, nor done, again.
+    expect(answer.task?.artifacts[0]?.parts).toHaveLength(3);
+  });
+});

@@ -1,0 +1,28 @@
+import type { Agent, Turn } from "../../src/agent/agent.js";
+import type { AgentEvent } from "../../src/agent/event.js";
+import { createServer, type Server, type ServerOptions } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+
+/** An agent that does with a turn what the function says. */
+export function agentOf(
+  name: string,
+  execute: (turn: Turn) => AsyncIterable<AgentEvent>,
+  more: Partial<Agent> = {},
+): Agent {
+  return { card: { name, description: "An agent under test.", version: "1.0.0" }, execute, ...more };
+}
+
+/** Servers on ports of their own, closed together. */
+export class Servers {
+  readonly #open: Server[] = [];
+
+  async serve(agent: Agent, options: Partial<ServerOptions> = {}): Promise<Server> {
+    const server = await createServer({ agent, store: memoryStore(), port: 0, grpcPort: 0, ...options });
+    this.#open.push(server);
+    return server;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#open.splice(0).map((server) => server.close({ graceMs: 0 })));
+  }
+}

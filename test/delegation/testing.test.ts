@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { testAgent, textOf } from "../../src/testing/index.js";
+import { agentOf } from "./servers.js";
+
+const said = (task: Task): string => textOf(task.status?.message ?? task);
+
+const front = {
+  ...agentOf("Front", async function* (turn) {
+    const { text } = yield* turn.delegate("other");
+    yield completed(`heard ${text}`);
+  }),
+  recover: "restart" as const,
+};
+
+describe("testAgent() with remoteAgents", () => {
+  it("serves fakes to the agent under test", async () => {
+    const other = agentOf("Other", async function* (turn) {
+      yield artifact({ text: `${turn.text}!` });
+    });
+    await using test = testAgent(front, { remoteAgents: { other } });
+    const task = await test.send("hello");
+    expect(said(task)).toBe("heard hello!");
+  });
+
+  it("lets it crash in the middle of a delegation, which goes on where it was", async () => {
+    let began = 0;
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const other = agentOf("Other", async function* () {
+      began++;
+      yield working("begun");
+      yield artifact({ id: "a", text: "one " });
+      await held;
+      yield artifact({ id: "a", text: "two", append: true });
+    });
+    await using test = testAgent(front, { remoteAgents: { other } });
+    const task = await test.send("hello", { returnImmediately: true });
+    await expect.poll(async () => (await test.get(task)).artifacts.length).toBe(1);
+    await test.crash();
+    goOn();
+    const ended = await test.settled(task);
+    expect(ended.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([["one ", "two"]]);
+    expect(ended.history.map(textOf)).toEqual(["hello", "begun"]);
+    expect(said(ended)).toBe("heard one two");
+    expect(began).toBe(1);
+  });
+
+  it("fails a task whose agent is not to be restarted, and lets the other one go", async () => {
+    let stopped = false;
+    const other = agentOf("Other", async function* ({ signal }) {
+      yield artifact({ id: "a", text: "one " });
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      stopped = true;
+    });
+    await using test = testAgent({ ...front, recover: "fail" }, { remoteAgents: { other } });
+    const task = await test.send("hello", { returnImmediately: true });
+    await expect.poll(async () => (await test.get(task)).artifacts.length).toBe(1);
+    await test.crash();
+    expect((await test.settled(task)).status?.state).toBe(TaskState.FAILED);
+    await expect.poll(() => stopped).toBe(true);
+  });
+
+  it("hands an answer on after a crash that came between the question and it", async () => {
+    const heard: string[] = [];
+    const other = agentOf("Other", async function* (turn) {
+      heard.push(turn.text);
+      if (turn.history.length === 0) yield inputRequired("which?");
+      else yield completed(`took ${turn.text}`);
+    });
+    await using test = testAgent(front, { remoteAgents: { other } });
+    const asked = await test.send("hello");
+    expect(said(asked)).toBe("which?");
+    await test.crash();
+    const task = await test.send("blue", { task: asked });
+    expect(said(task)).toBe("heard took blue");
+    expect(heard).toEqual(["hello", "blue"]);
+  });
+});

@@ -1,0 +1,80 @@
+import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type A2A, type Agent, artifact, completed, createA2A, inputRequired, working } from "../../../src/index.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
+
+/** Pieces that it writes before it asks, and after. */
+export const PIECES = 25;
+
+/** What its artifact has in the end. */
+export const WHOLE: string = Array.from({ length: 2 * PIECES }, (_, at) => `${at} `).join("");
+
+/** What it says in the end, in this order. */
+export const SAID: readonly string[] = ["begun", "half?", "going on", "done"];
+
+/** An agent that another one hands work to, in the test's own process: what it was asked, and how often, is seen from here. */
+export class OtherAgent {
+  /** Texts of messages that began a task, or went on with one. */
+  readonly heard: string[] = [];
+  readonly #a2a: A2A;
+  readonly #http: HttpServer;
+
+  private constructor(a2a: (heard: string[]) => A2A, showsExtensions: boolean) {
+    this.#a2a = a2a(this.heard);
+    this.#http = createHttpServer((request, response) => {
+      if (showsExtensions || request.url !== "/.well-known/agent-card.json")
+        return this.#a2a.handler(request, response);
+      const { name, description, version } = this.#a2a.card();
+      const card = {
+        name,
+        description,
+        version,
+        skills: [],
+        defaultInputModes: ["text/plain"],
+        defaultOutputModes: ["text/plain"],
+        capabilities: { streaming: true },
+        supportedInterfaces: [{ url: this.url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+      };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(card));
+    });
+  }
+
+  /** @param showsExtensions false: like a server that has neither exact resume nor idempotency keys, as far as a client sees */
+  static async start(showsExtensions = true): Promise<OtherAgent> {
+    const other = new OtherAgent(
+      (heard) => createA2A({ agent: agentOf(heard), store: memoryStore(), trustProxy: false }),
+      showsExtensions,
+    );
+    await new Promise<void>((resolve) => other.#http.listen(0, "127.0.0.1", resolve));
+    return other;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#http.closeAllConnections();
+    this.#http.close();
+    await this.#a2a.close({ graceMs: 0 });
+  }
+}
+
+function agentOf(heard: string[]): Agent {
+  return {
+    card: { name: "Other", description: "Writes slowly.", version: "1.0.0" },
+    async *execute(turn) {
+      heard.push(turn.text);
+      const isSecond = turn.history.length > 0;
+      yield working(isSecond ? "going on" : "begun");
+      const from = isSecond ? PIECES : 0;
+      for (let at = from; at < from + PIECES; at++) {
+        await sleep(8);
+        yield artifact({ id: "numbers", name: "numbers", text: `${at} `, append: at > 0 });
+      }
+      if (isSecond) yield completed("done");
+      else yield inputRequired("half?");
+    },
+  };
+}
