@@ -18,6 +18,10 @@ export {
   type DelegateOptions,
   DelegationError,
   type RemoteAgent,
+  type RemoteAnswer,
+  type RemoteMessage,
+  type RemoteOptions,
+  type RemoteUpdate,
   type SubTask,
   TurnPaused,
 } from "./agent/delegation.js";

@@ -1,6 +1,16 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import type { A2AService, AgentCard, Message, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type {
+  A2AService,
+  AgentCard,
+  Artifact,
+  Message,
+  StreamResponse,
+  Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../core/error.js";
+import type { PartInput } from "../task/part-input.js";
 import { AgentError } from "./agent.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn.js";
@@ -11,12 +21,68 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+/** What is said to another agent: a text, parts, or a message with all that may be said about it (specification 4.1.4). */
+export type RemoteMessage =
+  | string
+  | readonly PartInput[]
+  | {
+      readonly parts: string | readonly PartInput[];
+      readonly contextId?: string;
+      /** Task that it goes on with. Left out: a new one. */
+      readonly taskId?: string;
+      readonly referenceTaskIds?: readonly string[];
+      readonly metadata?: JsonObject;
+      readonly extensions?: readonly string[];
+      readonly messageId?: string;
+    };
+
+/** What one call of another agent may say itself. */
+export interface RemoteOptions {
+  /** Ends the call, as the turn's own signal does. */
+  readonly signal?: AbortSignal;
+  /** For how long all of it may take, in milliseconds. */
+  readonly timeoutMs?: number;
+  readonly headers?: Headers | Readonly<Record<string, string>>;
+}
+
+/** What another agent answered: a task, or a message. */
+export interface RemoteAnswer {
+  readonly task: Task | undefined;
+  readonly message: Message | undefined;
+  /** Of a message its text, of a task that of its artifacts, or else of its status. */
+  readonly text: string;
+  readonly state: TaskState | undefined;
+  readonly taskId: string | undefined;
+  readonly contextId: string;
+}
+
+/** One step of another agent's stream. */
+export interface RemoteUpdate {
+  /** `snapshot`: the stream was cut, and the task was read anew. */
+  readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
+  /** The task as it stands with it; it goes on changing. */
+  readonly task: Task | undefined;
+  readonly message: Message | undefined;
+  readonly artifact: Artifact | undefined;
+  /** What it adds, as text. */
+  readonly text: string;
+  readonly event: StreamResponse | undefined;
+  readonly generation: number | undefined;
+}
+
 /**
- * A client of another agent for one turn: all methods of the protocol. Its calls carry the turn's trace and, where the server's
- * `remoteAgents` says so, the caller's token; they end when the turn's signal fires. Every method rejects with an A2AError.
+ * A client of another agent for one turn: all methods of the protocol, and the three that `parley-a2a/client` has beside them. Its calls
+ * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires.
+ * Every method rejects with an A2AError.
  */
 export interface RemoteAgent extends Client<typeof A2AService> {
   readonly card: AgentCard;
+  /** Sends a message and waits until its task is over or waits for its client. */
+  send(message: RemoteMessage, options?: RemoteOptions): Promise<RemoteAnswer>;
+  /** Sends a message and tells what comes of it. A stream that is cut goes on by itself. Leaving the loop ends the call alone. */
+  stream(message: RemoteMessage, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
+  /** Follows a task to its end, or to where it waits for its client. */
+  follow(taskId: string, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
 }
 
 /** What is said to another agent: content of the author's own, or a message as it came. */

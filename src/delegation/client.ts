@@ -1,6 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Client } from "@connectrpc/connect";
-import type { A2AService, AgentCard, Message, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { RemoteAgent, RemoteUpdate } from "../agent/delegation.js";
 import type { PartInput } from "../task/part-input.js";
 
 /** How one call of another agent is made. */
@@ -25,24 +24,11 @@ export interface SubTaskMessage {
   readonly taskId?: string;
 }
 
-/** One step of a stream, as the client tells it. */
-export interface SubTaskUpdate {
-  readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
-  /** As it stands with this step. */
-  readonly task: Task | undefined;
-  readonly message: Message | undefined;
-  readonly event: StreamResponse | undefined;
-  readonly generation: number | undefined;
-}
-
-/** What a delegation needs of the client of another agent: a part of what `connect` makes. */
-export interface SubTaskClient extends Client<typeof A2AService> {
-  readonly card: AgentCard;
-  stream(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<SubTaskUpdate>;
-  /** @param options `afterGeneration`: what was told up to there is known; 0 for nothing */
-  follow(
-    taskId: string,
-    options: RemoteCallOptions & { readonly afterGeneration?: number },
-  ): AsyncIterable<SubTaskUpdate>;
+/** What a delegation needs of the client of another agent, which all turns share. */
+export interface SubTaskClient extends RemoteAgent {
+  /** As `stream`, for a sub-task. */
+  begin(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<RemoteUpdate>;
+  /** As `follow`. @param after what was told up to this generation is known; 0 for nothing */
+  goOn(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<RemoteUpdate>;
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-W
 export async function connectRemote(
   connect: Connect,
   { url, credentials, passCaller = false, tls, fetch }: RemoteAgentOptions,
-  { remoteTimeoutMs, remoteStallMs, maxRemoteOutageMs }: RemoteLimits,
+  { remoteTimeoutMs, remoteStallMs: stallMs, maxRemoteOutageMs }: RemoteLimits,
 ): Promise<SubTaskClient> {
   const client = await connect(url, {
     ...(passCaller && {
@@ -28,13 +28,11 @@ export async function connectRemote(
   });
   return {
     ...client,
-    stream: (message, options) => client.stream(message, { ...options, stallMs: remoteStallMs }),
-    follow: (taskId, { afterGeneration = 0, ...options }) =>
-      client.follow(taskId, {
-        ...options,
-        stallMs: remoteStallMs,
-        ...(afterGeneration > 0 && { afterGeneration }),
-      }),
+    stream: (message, options) => client.stream(message, { stallMs, ...options }),
+    follow: (taskId, options) => client.follow(taskId, { stallMs, ...options }),
+    begin: (message, options) => client.stream(message, { stallMs, ...options }),
+    goOn: (taskId, after, options) =>
+      client.follow(taskId, { stallMs, ...options, ...(after > 0 && { afterGeneration: after }) }),
   };
 }
 

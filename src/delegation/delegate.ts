@@ -7,13 +7,14 @@ import {
   DelegationError,
   type RelayedEvent,
   type RelayMark,
+  type RemoteUpdate,
   type SubTask,
   TurnPaused,
 } from "../agent/delegation.js";
 import { type AgentEvent, authRequired, type MessageContent } from "../agent/event.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import type { SubTaskClient, SubTaskMessage, SubTaskUpdate } from "./client.js";
+import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { originOf, type Relayed, type RelayPlace, relayedOf } from "./marks.js";
 import { sendNames } from "./names.js";
 import { contentOf, Relay } from "./relay.js";
@@ -141,7 +142,7 @@ class Course {
   }
 
   /** What has to be sent, if anything, and what comes of it. */
-  async #updates(client: SubTaskClient): Promise<AsyncIterable<SubTaskUpdate>> {
+  async #updates(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
     const { have, place } = this.#parts;
     const { last } = have;
     if (have.taskId === "") return this.#send(client, await this.#firstMessage());
@@ -159,17 +160,17 @@ class Course {
     return this.#send(client, { ...inputOf(answer), taskId: task.id, contextId: task.contextId });
   }
 
-  async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<SubTaskUpdate> {
+  async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
     const { request } = this.#job.turn;
     const { messageId, key } = await sendNames(request, this.#parts.place);
     const { acceptedOutputModes } = request;
-    yield* client.stream({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
+    yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
   }
 
-  #follow(client: SubTaskClient): AsyncIterable<SubTaskUpdate> {
+  #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {
     const { taskId, generation } = this.#parts.have;
     this.#isPartial = generation > 0;
-    return client.follow(taskId, { ...this.#calling(), afterGeneration: generation });
+    return client.goOn(taskId, generation, this.#calling());
   }
 
   #calling(): { signal: AbortSignal; headers: Headers } {
@@ -183,7 +184,7 @@ class Course {
   }
 
   /** What to do after a send that says that it is not needed: the sub-task is there, or over. */
-  #otherWay(error: unknown): ((client: SubTaskClient) => AsyncIterable<SubTaskUpdate>) | undefined {
+  #otherWay(error: unknown): ((client: SubTaskClient) => AsyncIterable<RemoteUpdate>) | undefined {
     if (!(error instanceof A2AError)) return undefined;
     const { have } = this.#parts;
     const { taskId } = error.metadata;
@@ -193,7 +194,7 @@ class Course {
     return (client) => this.#follow(client);
   }
 
-  async *#relay(updates: AsyncIterable<SubTaskUpdate>): AsyncGenerator<AgentEvent, void, undefined> {
+  async *#relay(updates: AsyncIterable<RemoteUpdate>): AsyncGenerator<AgentEvent, void, undefined> {
     for await (const update of updates) {
       if (update.kind === "message" && update.message !== undefined) {
         this.#message = update.message;
@@ -211,7 +212,7 @@ class Course {
     }
   }
 
-  #eventsOf({ kind, task, event, generation }: SubTaskUpdate): AgentEvent[] {
+  #eventsOf({ kind, task, event, generation }: RemoteUpdate): AgentEvent[] {
     const { relay, stop } = this.#parts;
     const events: AgentEvent[] = [];
     if (!this.#isKnown && task !== undefined) {

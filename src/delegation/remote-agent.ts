@@ -1,6 +1,6 @@
 import type { CallOptions as ConnectOptions } from "@connectrpc/connect";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { RemoteAgent } from "../agent/delegation.js";
+import type { RemoteAgent, RemoteOptions } from "../agent/delegation.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./delegate.js";
 
@@ -21,35 +21,52 @@ export function remoteAgent(client: SubTaskClient, calls: CallsInTurn): RemoteAg
     const method = client[localName as keyof RemoteAgent] as unknown as Method;
     return [localName, methodKind === "unary" ? unary(method, calls) : streaming(method, calls)];
   });
-  return { ...Object.fromEntries(methods), card: client.card } as RemoteAgent;
+  return {
+    ...Object.fromEntries(methods),
+    card: client.card,
+    // A send that waits for its task may take its time.
+    send: (message, options) => counted(calls, () => client.send(message, optionsIn(calls, options))),
+    stream: (message, options) => counting(calls, () => client.stream(message, optionsIn(calls, options))),
+    follow: (taskId, options) => counting(calls, () => client.follow(taskId, optionsIn(calls, options))),
+  } as RemoteAgent;
 }
 
 type Method = (request: unknown, options: ConnectOptions) => unknown;
 
 function unary(method: Method, calls: CallsInTurn): Method {
-  return async (request, options = {}) => {
-    const leave = calls.enter();
-    try {
-      return await method(request, { timeoutMs: calls.timeoutMs, ...optionsIn(calls, options) });
-    } finally {
-      leave();
-    }
-  };
+  const { timeoutMs } = calls;
+  return (request, options) =>
+    counted(
+      calls,
+      () => method(request, { timeoutMs, ...optionsIn(calls, options as RemoteOptions) }) as Promise<unknown>,
+    );
 }
 
 function streaming(method: Method, calls: CallsInTurn): Method {
-  return async function* (request, options = {}) {
-    const leave = calls.enter();
-    try {
-      yield* method(request, optionsIn(calls, options)) as AsyncIterable<unknown>;
-    } finally {
-      leave();
-    }
-  };
+  return (request, options) =>
+    counting(calls, () => method(request, optionsIn(calls, options as RemoteOptions)) as AsyncIterable<unknown>);
 }
 
-/** What the call says itself goes first, but for what the turn decides. */
-function optionsIn({ remote, signal }: CallsInTurn, options: ConnectOptions): ConnectOptions {
+async function counted<T>(calls: CallsInTurn, call: () => Promise<T>): Promise<T> {
+  const leave = calls.enter();
+  try {
+    return await call();
+  } finally {
+    leave();
+  }
+}
+
+async function* counting<T>(calls: CallsInTurn, call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  const leave = calls.enter();
+  try {
+    yield* call();
+  } finally {
+    leave();
+  }
+}
+
+/** What the call says itself stands, but for what the turn decides. */
+function optionsIn({ remote, signal }: CallsInTurn, options: RemoteOptions = {}): RemoteOptions & { headers: Headers } {
   const headers = new Headers(options.headers);
   remote.headers().forEach((value, name) => {
     headers.set(name, value);

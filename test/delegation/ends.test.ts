@@ -179,6 +179,27 @@ describe("turn.call()", () => {
   });
 });
 
+describe("the client of turn.call()", () => {
+  it("sends, streams and follows", async () => {
+    const other = await servers.serve(
+      agentOf("Other", async function* (turn) {
+        yield artifact({ text: `${turn.text} done` });
+      }),
+    );
+    const front = await servers.serve(
+      agentOf("Front", async function* (turn) {
+        const client = await turn.call(other.url);
+        const { text, taskId = "" } = await client.send("one");
+        const texts = [text];
+        for await (const update of client.stream({ parts: "two" })) texts.push(update.text);
+        for await (const update of client.follow(taskId)) texts.push(update.text);
+        yield completed(texts.join(","));
+      }),
+    );
+    expect((await (await clientOf(front.url)).send("go")).text).toBe("one done,,two done,,one done");
+  });
+});
+
 describe("the caller's token", () => {
   const security = { schemes: { token: httpBearer({ tokens: [{ token: "of-ada", owner: "ada" }] }) } };
 

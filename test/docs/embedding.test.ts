@@ -8,6 +8,7 @@ const read = (path: string): string => readFileSync(fileURLToPath(new URL(`../..
 const pages = [
   ["docs/embedding.md", 9],
   ["docs/security.md", 1],
+  ["docs/delegation.md", 2],
 ] as const;
 
 /** The files that a page shows: a link in a line of its own, and the code below it. */

@@ -49,7 +49,11 @@ export const places = {
   },
   install: { page: /^README\.md$/, has: begins("npm init -y "), test: "test/package/package.tools.ts" },
   programs: { page: /^README\.md$/, has: written("ts"), test: "test/package/package.tools.ts" },
-  examples: { page: /^docs\/(embedding|security)\.md$/, has: written("ts"), test: "test/docs/embedding.test.ts" },
+  examples: {
+    page: /^docs\/(delegation|embedding|security)\.md$/,
+    has: written("ts"),
+    test: "test/docs/embedding.test.ts",
+  },
   signing: {
     page: /^docs\/card-signing\.md$/,
     has: written("console", "js"),

@@ -1,0 +1,22 @@
+import { createServer } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
+import { trips, weather } from "./agents.js";
+
+/** Both agents, each on a port of its own; the first port is that of the one that plans trips. */
+export async function start(port: number): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const other = await createServer({ agent: weather, store: memoryStore(), port: 0, grpcPort: false });
+  const server = await createServer({
+    agent: trips,
+    store: memoryStore(),
+    port,
+    grpcPort: false,
+    remoteAgents: { weather: other.url },
+  });
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.close();
+      await other.close();
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import {
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { artifact, completed, working } from "../../src/agent/event.js";
+import { connect } from "../../src/client/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { agentOf, Servers } from "./servers.js";
+
+const servers = new Servers();
+const cleanup: (() => unknown)[] = [];
+afterEach(async () => {
+  await servers.close();
+  for (const clean of cleanup.splice(0).reverse()) await clean();
+});
+
+/** Passes bytes on, until it holds them back without a word. */
+class Line {
+  readonly #sockets: Socket[] = [];
+  /** Where it leads. */
+  port = 0;
+  readonly #server: TcpServer = createTcpServer((socket) => {
+    const other = connectTcp(this.port, "127.0.0.1");
+    this.#sockets.push(socket, other);
+    for (const each of [socket, other]) each.on("error", () => {});
+    socket.pipe(other).pipe(socket);
+  });
+
+  async open(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    cleanup.push(() => this.close());
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** What is open now carries nothing any more, and does not end. */
+  holdBack(): void {
+    for (const socket of this.#sockets) {
+      socket.unpipe();
+      socket.pause();
+    }
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+}
+
+const front = (url: string) =>
+  agentOf("Front", async function* (turn) {
+    const { text, state } = yield* turn.delegate(url);
+    yield completed(`${TaskState[state]} ${text}`);
+  });
+
+describe("a sub-agent", () => {
+  it("that dies and comes back is gone on with, and nothing is there twice", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "parley-delegation-"));
+    cleanup.push(() => rmSync(folder, { recursive: true, force: true }));
+    let attempts = 0;
+    const agent = agentOf(
+      "Other",
+      async function* (turn) {
+        attempts++;
+        yield working(`attempt ${turn.attempt}`);
+        yield artifact({ id: "a", text: "one " });
+        if (turn.attempt === 1) await new Promise((_, reject) => turn.signal.addEventListener("abort", reject));
+        yield artifact({ id: "a", text: "two", append: true });
+      },
+      { recover: "restart" },
+    );
+    const file = join(folder, "other.db");
+    const first = await servers.serve(agent, { store: sqliteStore(file) });
+    const { port } = first;
+    const asking = await servers.serve(front(first.url));
+    const client = await connect(asking.url);
+    cleanup.push(() => client.close());
+    const texts: string[] = [];
+    let text = "";
+    for await (const update of client.stream("go")) {
+      if (update.kind === "status" && update.text !== "") texts.push(update.text);
+      if (update.kind === "artifact" && attempts === 1) {
+        await first.close({ graceMs: 0 });
+        await servers.serve(agent, { store: sqliteStore(file), port });
+      }
+      text = update.task?.artifacts[0]?.parts.map(({ content }) => content.value).join("") ?? "";
+    }
+    expect(text).toBe("one two");
+    expect(texts).toEqual(["attempt 1", "attempt 2", "COMPLETED one two"]);
+  });
+
+  it("whose connection says nothing any more is asked anew", async () => {
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const line = new Line();
+    await line.open();
+    const other = await servers.serve(
+      agentOf("Other", async function* () {
+        yield artifact({ id: "a", text: "one " });
+        await held;
+        yield artifact({ id: "a", text: "two", append: true });
+      }),
+      // The card names the line, as that of a server behind a proxy does.
+      { cardGrpc: "omit", publicUrl: line.url },
+    );
+    line.port = other.port;
+    const seen = await servers.serve(front(line.url), { limits: { remoteStallMs: 500 } });
+    const client = await connect(seen.url);
+    cleanup.push(() => client.close());
+    let whole: unknown;
+    for await (const { kind, task } of client.stream("go")) {
+      if (kind === "artifact" && task?.artifacts[0]?.parts.length === 1) {
+        line.holdBack();
+        goOn();
+      }
+      whole = task?.artifacts[0]?.parts.map(({ content }) => content.value);
+    }
+    expect(whole).toEqual(["one ", "two"]);
+  });
+});
