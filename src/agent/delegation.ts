@@ -119,9 +119,9 @@ export interface SubTask {
 }
 
 /**
- * Thrown by `turn.delegate` when the other agent waits for its user: the question is asked, and the turn is over. It ends the
- * agent's generator, as it should; whoever catches it passes it on. The answer comes as a turn of its own, in which the same
- * `turn.delegate` hands it on.
+ * Thrown by `turn.delegate` where an agent goes on behind another agent's question: the turn is over with it. Mostly nobody sees it, since
+ * the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does not. The answer comes as a turn
+ * of its own, in which the same `turn.delegate` hands it on.
  */
 export class TurnPaused extends Error {
   override name = "TurnPaused";

@@ -11,6 +11,7 @@ import type {
   TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
+import type { Logger } from "../core/log.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
 
 /** What a delegation may be called. A slash would make the ids of artifacts ambiguous. */
@@ -27,7 +28,7 @@ export class RemoteCalls implements OutgoingCalls {
   }
 
   of(turn: CallingTurn): TurnCalls {
-    return new CallsOfTurn(turn, this.#remotes, this.#options.limits);
+    return new CallsOfTurn(turn, this.#remotes, this.#options);
   }
 
   leave(mark: RelayMark): void {
@@ -44,13 +45,16 @@ class CallsOfTurn implements TurnCalls {
   readonly #turn: CallingTurn;
   readonly #remotes: Remotes;
   readonly #limits: RemotesOptions["limits"];
+  readonly #logger: Logger;
   readonly #names = new Set<string>();
+  readonly #pause = new AbortController();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
-  constructor(turn: CallingTurn, remotes: Remotes, limits: RemotesOptions["limits"]) {
+  constructor(turn: CallingTurn, remotes: Remotes, { limits, logger }: RemotesOptions) {
     this.#turn = turn;
     this.#remotes = remotes;
     this.#limits = limits;
+    this.#logger = logger;
   }
 
   async call(agent: string, { timeoutMs = this.#limits.remoteTimeoutMs }: CallOptions = {}): Promise<RemoteAgent> {
@@ -90,7 +94,11 @@ class CallsOfTurn implements TurnCalls {
         options,
         remote: this.#remotes.for(this.#turn, agent),
         events: await this.#events,
-        cancelMs: this.#limits.cancelGraceMs,
+        // What is left of the grace is for the agent that is to stop here.
+        cancelMs: this.#limits.cancelGraceMs / 2,
+        outageMs: this.#limits.maxRemoteOutageMs,
+        pause: this.#pause,
+        logger: this.#logger,
         leave: (mark) => this.#remotes.leave(mark),
       });
     } finally {

@@ -13,10 +13,12 @@ import {
 } from "../agent/delegation.js";
 import { type AgentEvent, authRequired, type MessageContent } from "../agent/event.js";
 import { A2AError, toA2AError } from "../core/error.js";
+import type { Logger } from "../core/log.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { originOf, type Relayed, type RelayPlace, relayedOf } from "./marks.js";
 import { sendNames } from "./names.js";
+import { patiently } from "./patiently.js";
 import { contentOf, Relay } from "./relay.js";
 import { SubTaskStop } from "./stop.js";
 import { subTaskOf } from "./sub-task.js";
@@ -43,8 +45,13 @@ export interface DelegationJob {
   readonly remote: RemoteForTurn;
   /** What the task has of this turn's delegations and of those whose question it answers. */
   readonly events: readonly RelayedEvent[];
+  readonly logger: Logger;
+  /** For how long an agent that cannot be reached is tried again, in milliseconds. */
+  readonly outageMs: number;
   /** How long a cancel waits for the other agent to be known and to stop, in milliseconds. */
   readonly cancelMs: number;
+  /** Fires when the turn is over with a question: other delegations of it are gone on with in the turn of the answer. */
+  readonly pause: AbortController;
   /** Lets a sub-task go that is of no use any more. */
   readonly leave: (mark: RelayMark) => void;
 }
@@ -58,28 +65,40 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
   const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
-  if (remote.lacksCaller) return yield* pause(relay, authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED);
-  const stop = new SubTaskStop(turn.signal, job.cancelMs);
+  if (remote.lacksCaller) return yield* pause(job, relay, authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED);
+  const stop = new SubTaskStop(turn.signal, job.pause.signal, job.cancelMs);
   const course = new Course(job, { place, have, relay, stop });
   try {
     return yield* course.run();
   } catch (error) {
     turn.signal.throwIfAborted();
     if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
+    // Nobody may be there any more who would take an error.
+    if (job.pause.signal.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
-    if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller) throw new DelegationError(agent, failure);
+    if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller) {
+      job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
+      throw new DelegationError(agent, failure);
+    }
     course.isOver = true;
-    return yield* pause(relay, authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED);
+    return yield* pause(job, relay, authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED);
   } finally {
     stop.end();
-    if (!course.isOver && have.taskId !== "" && !stop.isStopped) job.leave(relay.mark);
+    const isLeft = !course.isOver && !job.pause.signal.aborted && !stop.isStopped;
+    if (isLeft && have.taskId !== "") job.leave(relay.mark);
   }
 }
 
 const LACKS_CALLER = "Another agent is to be asked on your behalf: send a message with your credentials to go on.";
 const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to go on.";
 
-async function* pause(relay: Relay, event: AgentEvent, state: TaskState): AsyncGenerator<AgentEvent, never, undefined> {
+async function* pause(
+  job: DelegationJob,
+  relay: Relay,
+  event: AgentEvent,
+  state: TaskState,
+): AsyncGenerator<AgentEvent, never, undefined> {
+  job.pause.abort();
   yield relay.pause(event, state);
   throw new TurnPaused();
 }
@@ -114,7 +133,7 @@ class Course {
   async *run(): AsyncGenerator<AgentEvent, SubTask, undefined> {
     const { agent, remote } = this.#job;
     const { stop, have } = this.#parts;
-    const client = await stop.race(remote.client());
+    const client = await stop.race(this.#patiently(() => remote.client()));
     stop.canCancel(() => client.cancelTask({ id: have.taskId }, { headers: remote.headers() }));
     if (have.taskId !== "") stop.begun();
     try {
@@ -132,12 +151,13 @@ class Course {
     const state = this.#task?.status?.state ?? TaskState.UNSPECIFIED;
     if (isInterrupted(state)) {
       this.isOver = true;
-      yield this.#parts.relay.pause({ kind: "status", state, content: this.#question() }, state);
-      throw new TurnPaused();
+      yield* pause(this.#job, this.#parts.relay, { kind: "status", state, content: this.#question() }, state);
     }
     if (!isTerminal(state)) throw new A2AError("UNAVAILABLE", "The stream of the sub-task ended before it did.");
     this.isOver = true;
-    const task = this.#isPartial ? await client.getTask({ id: have.taskId }, this.#calling()) : this.#task;
+    const task = this.#isPartial
+      ? await this.#patiently(() => client.getTask({ id: have.taskId }, this.#calling()))
+      : this.#task;
     return subTaskOf(agent, { task });
   }
 
@@ -150,7 +170,7 @@ class Course {
       return this.#follow(client);
     // Our task waited for its user: this turn has the answer, and our task is at work again.
     this.#isKnown = false;
-    const task = await client.getTask({ id: have.taskId }, this.#calling());
+    const task = await this.#patiently(() => client.getTask({ id: have.taskId }, this.#calling()));
     const { state = TaskState.UNSPECIFIED } = task.status ?? {};
     const { messageId } = await sendNames(this.#job.turn.request, place);
     const isSent = task.history.some((message) => message.messageId === messageId);
@@ -162,6 +182,7 @@ class Course {
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
     const { request } = this.#job.turn;
+    this.#parts.stop.sending();
     const { messageId, key } = await sendNames(request, this.#parts.place);
     const { acceptedOutputModes } = request;
     yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
@@ -175,6 +196,11 @@ class Course {
 
   #calling(): { signal: AbortSignal; headers: Headers } {
     return { signal: this.#parts.stop.signal, headers: this.#job.remote.headers() };
+  }
+
+  /** As long as the other agent cannot be reached, it is tried again. */
+  #patiently<T>(call: () => Promise<T>): Promise<T> {
+    return patiently(call, this.#job.outageMs, this.#parts.stop.signal);
   }
 
   async #firstMessage(): Promise<Omit<SubTaskMessage, "messageId">> {
@@ -204,10 +230,14 @@ class Course {
       this.#task = update.task ?? this.#task;
       for (const event of this.#eventsOf(update)) {
         this.#parts.stop.check();
+        const asks = event.kind === "status" && isInterrupted(event.state);
+        if (asks) {
+          // The generator may be ended at the question.
+          this.isOver = true;
+          this.#job.pause.abort();
+        }
         yield event;
-        if (event.kind !== "status" || !isInterrupted(event.state)) continue;
-        this.isOver = true;
-        throw new TurnPaused();
+        if (asks) throw new TurnPaused();
       }
     }
   }

@@ -31,6 +31,9 @@ export interface RemotesOptions {
   readonly connect: ConnectRemote;
 }
 
+/** What cancels of sub-tasks that are left have at the end of the server, in milliseconds. */
+const LEAVE_MS = 1_000;
+
 /** The other agents of a server: one client each, made at the first call, and closed with the server. */
 export class Remotes {
   readonly #options: RemotesOptions;
@@ -101,7 +104,7 @@ export class Remotes {
 
   /** Closes all connections. What is being canceled gets a moment. */
   async close(): Promise<void> {
-    await within(this.#options.limits.cancelGraceMs, Promise.all(this.#leaving));
+    await within(Math.min(LEAVE_MS, this.#options.limits.cancelGraceMs), Promise.all(this.#leaving));
     this.#isClosed = true;
     const clients = [...this.#clients.values()];
     this.#clients.clear();

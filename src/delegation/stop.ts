@@ -9,16 +9,23 @@ const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
  */
 export class SubTaskStop {
   readonly #turn: AbortSignal;
+  readonly #pause: AbortSignal;
   readonly #ms: number;
   readonly #controller: AbortController = new AbortController();
   #cancel: (() => Promise<unknown>) | undefined;
+  #isSending = false;
   #isBegun = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #canceling: Promise<void> | undefined;
 
-  /** @param ms how long a cancel may take, in milliseconds */
-  constructor(turn: AbortSignal, ms: number) {
+  /**
+   * @param pause the turn is over with another agent's question: calls end, and the sub-task goes on
+   * @param ms how long a cancel may take, in milliseconds
+   */
+  constructor(turn: AbortSignal, pause: AbortSignal, ms: number) {
     this.#turn = turn;
+    this.#pause = pause;
+    pause.addEventListener("abort", this.#onPause, { once: true });
     this.#ms = ms;
     if (turn.aborted) this.#onAbort();
     else turn.addEventListener("abort", this.#onAbort, { once: true });
@@ -39,6 +46,11 @@ export class SubTaskStop {
     this.#cancel = cancel;
   }
 
+  /** From here on there may be a sub-task. */
+  sending(): void {
+    this.#isSending = true;
+  }
+
   /** The sub-task is known from here on. */
   begun(): void {
     this.#isBegun = true;
@@ -52,10 +64,10 @@ export class SubTaskStop {
 
   /** Waits for something that cannot be stopped, at most until its turn is. */
   async race<T>(work: Promise<T>): Promise<T> {
-    if (this.signal.aborted) this.check();
+    if (this.signal.aborted) throw this.#reason;
     let stopped = (): void => {};
     const abort = new Promise<never>((_, reject) => {
-      stopped = () => reject(this.#turn.reason);
+      stopped = () => reject(this.#reason);
       this.signal.addEventListener("abort", stopped, { once: true });
     });
     try {
@@ -75,7 +87,12 @@ export class SubTaskStop {
   end(): void {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#onAbort);
+    this.#pause.removeEventListener("abort", this.#onPause);
     if (this.#canceling === undefined) this.#controller.abort();
+  }
+
+  get #reason(): unknown {
+    return this.#turn.aborted ? this.#turn.reason : this.signal.reason;
   }
 
   get #isEnding(): boolean {
@@ -83,8 +100,10 @@ export class SubTaskStop {
     return aborted && reason instanceof AbortReason && ENDS.has(reason.cause);
   }
 
+  readonly #onPause = (): void => this.#controller.abort();
+
   readonly #onAbort = (): void => {
-    if (!this.#isEnding) return this.#controller.abort();
+    if (!this.#isEnding || !(this.#isSending || this.#isBegun)) return this.#controller.abort();
     this.#timer = setTimeout(() => this.#controller.abort(), this.#ms);
     if (this.#isBegun) this.#tell();
   };

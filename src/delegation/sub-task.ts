@@ -9,7 +9,8 @@ export function subTaskOf(
 ): SubTask {
   if (task === undefined) {
     const text = message === undefined ? "" : textOf(message);
-    return { agent, task: undefined, message, state: TaskState.COMPLETED, text };
+    const state = message === undefined ? TaskState.UNSPECIFIED : TaskState.COMPLETED;
+    return { agent, task: undefined, message, state, text };
   }
   const { status, artifacts } = task;
   const texts = artifacts.map(({ parts }) =>

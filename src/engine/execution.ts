@@ -261,7 +261,7 @@ export class Execution {
         const event = result.value;
         this.#accept(event);
         if (event.kind === "status") last = event.state;
-        if (last !== undefined && isTerminal(last)) break;
+        if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
         if (this.#acceptedBytes >= MAX_ROUND_BYTES) await this.#letOthersRun();
         const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
         if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
@@ -448,6 +448,11 @@ export class Execution {
 /** The draft of an event of another agent's task: both are stored, or none is. */
 function relayedDraft(draft: Draft, mark: RelayMark): Draft {
   return { ...draft, relay: storedMark(mark) };
+}
+
+/** Whether an event passes another agent's question on, which ends the turn: the answer comes as a turn of its own. */
+function isQuestionOfOther(event: AgentEvent & Relayed): boolean {
+  return event[relayMark] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }
 
 /** Whether the agent's turn is over because another agent's question was passed on, and not because anything failed. */

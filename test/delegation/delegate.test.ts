@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SubTask } from "../../src/agent/delegation.js";
-import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
+import { type AgentEvent, artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
+import { testAgent } from "../../src/testing/index.js";
 import { agentOf, Servers } from "./servers.js";
 
 const connect = connectWith(nodePlatform);
@@ -30,6 +31,29 @@ const writer = agentOf("Writer", async function* (turn) {
   yield artifact({ id: "data", data: { lines: 1 }, metadata: { kind: "count" } });
   yield completed("written");
 });
+
+/** Events of several delegations as they come. */
+async function* merged(
+  all: AsyncGenerator<AgentEvent, SubTask>[],
+  ended: (task: SubTask) => void,
+): AsyncGenerator<AgentEvent, void, undefined> {
+  const next = async (from: AsyncGenerator<AgentEvent, SubTask>) => ({ from, result: await from.next() });
+  const waiting = new Map(all.map((each) => [each, next(each)]));
+  try {
+    while (waiting.size > 0) {
+      const { from, result } = await Promise.race(waiting.values());
+      waiting.delete(from);
+      if (result.done) ended(result.value);
+      else {
+        yield result.value;
+        waiting.set(from, next(from));
+      }
+    }
+  } finally {
+    // Those that still run come to their end, too.
+    await Promise.all(waiting.values());
+  }
+}
 
 describe("turn.delegate()", () => {
   it("relays texts and artifacts as they come, and gives the sub-task as it ended", async () => {
@@ -96,6 +120,48 @@ describe("turn.delegate()", () => {
     );
     const answer = await (await clientOf(front.url)).send("go");
     expect(answer.text).toBe("at once 1 FAILED cannot");
+  });
+
+  it("ends the turn at a question, whatever its agent catches, and goes on with what ran beside it", async () => {
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const began: string[] = [];
+    const asks = agentOf("Asks", async function* (turn) {
+      began.push("asks");
+      if (turn.history.length === 0) yield inputRequired("which?");
+      else yield completed(`asked ${turn.text}`);
+    });
+    const slow = agentOf("Slow", async function* (turn) {
+      began.push("slow");
+      yield artifact({ id: "a", text: "one " });
+      await Promise.race([held, new Promise((_, reject) => turn.signal.addEventListener("abort", reject))]);
+      yield artifact({ id: "a", text: "two", append: true });
+    });
+    const seen: string[] = [];
+    const front = agentOf("Front", async function* (turn) {
+      const both = [turn.delegate("slow"), turn.delegate("asks")];
+      try {
+        yield* merged(both, (each) => seen.push(each.text));
+        yield completed("both");
+      } catch (error) {
+        seen.push(String(error));
+        yield failed("caught");
+      } finally {
+        seen.push("finally");
+      }
+    });
+    await using test = testAgent(front, { remoteAgents: { asks, slow } });
+    const asked = await test.send("go");
+    expect(asked.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    await expect.poll(() => seen).toEqual(["finally"]);
+    goOn();
+    const task = await test.send("blue", { task: asked });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([2]);
+    expect(seen.toSorted()).toEqual(["asked blue", "finally", "finally", "one two"]);
+    expect(began.toSorted()).toEqual(["asks", "asks", "slow"]);
   });
 
   it("passes a question on and the answer back, through two levels", async () => {

@@ -1,0 +1,38 @@
+import { A2AError } from "../core/error.js";
+
+/** Between two tries, at most, in milliseconds. */
+const FIRST_MS = 250;
+const MOST_MS = 10_000;
+
+const unreachable: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
+
+/**
+ * Makes a call again, with waits between, as long as the other side cannot be reached: for `outageMs` milliseconds from the first
+ * failure on, or until the signal fires.
+ */
+export async function patiently<T>(call: () => Promise<T>, outageMs: number, signal: AbortSignal): Promise<T> {
+  let since: number | undefined;
+  for (let most = FIRST_MS; ; most = Math.min(MOST_MS, 2 * most)) {
+    try {
+      return await call();
+    } catch (error) {
+      since ??= performance.now();
+      const left = outageMs - (performance.now() - since);
+      if (!(error instanceof A2AError) || !unreachable.has(error.reason) || signal.aborted || left <= 0) throw error;
+      await pause(Math.min(left, most * Math.random()), signal);
+    }
+  }
+}
+
+/** Waits, or until the signal fires. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
