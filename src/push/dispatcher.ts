@@ -1,9 +1,9 @@
 import { silentAudit } from "../core/audit.js";
 import { background } from "../core/background.js";
-import { nextRound } from "../core/rounds.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
+import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { Delivery, type DeliveryParts, type Ending } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter } from "./event-filter.js";
@@ -22,12 +22,6 @@ import { Trials } from "./trials.js";
 const SHARED_POLL_MS = 1_000;
 const POLL_MS = 30_000;
 
-/** What comes due one after the other is taken together, so many milliseconds apart at least. */
-const LEAST_WAIT_MS = 20;
-
-/** After trouble with the store it is tried again after this time, in milliseconds. */
-const TROUBLE_MS = 1_000;
-
 /**
  * How long a receiver may take when no place, or no room for bytes, is left for others, in milliseconds: hosts that took what came, and
  * then stall all together, keep nothing from others for longer.
@@ -45,28 +39,18 @@ const CUT_OFF_MS = 1_000;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #clock: ForwardClock;
-  readonly #pollMs: number;
   readonly #hosts: Hosts<Delivery>;
   readonly #trials: Trials;
   readonly #pauses = new Pauses();
   readonly #settlements: Settlements;
   readonly #life: LifeWatch;
+  readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
   /** What this process has claimed, by key, until its end is stored. */
   readonly #claimed = new Map<string, Delivery>();
   #working = 0;
   #idle: () => void = () => {};
-  #looking = false;
-  #lookAgain = false;
-  /** Whether to claim without a look at what is due before: there are news, or another process may be gone. */
-  #mustClaim = false;
-  /** Whether more may be due than there was room for. */
-  #isCrowded = false;
-  /** Whether a claim may have been made of which nothing was heard. */
-  #unheard = false;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
   #crowdTimer: NodeJS.Timeout | undefined;
   #started = false;
   #ending = false;
@@ -75,13 +59,23 @@ export class Dispatcher {
     const { store, pushes, poster, signer, limits, headers = {}, audit = silentAudit } = options;
     this.#options = options;
     this.#clock = new ForwardClock(options.now ?? Date.now);
-    this.#pollMs = options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS);
     this.#hosts = new Hosts(limits);
     this.#trials = new Trials(limits.maxDeliveries);
     this.#life = new LifeWatch(pushes, store.shared);
     const now = (): number => this.#clock.now();
     const noteTrouble = this.#noteTrouble;
     this.#settlements = new Settlements({ store, now, noteTrouble });
+    this.#claimer = new Claimer({
+      store,
+      pushes,
+      noteTrouble,
+      clock: this.#clock,
+      hosts: this.#hosts,
+      life: this.#life,
+      pollMs: options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS),
+      places: () => limits.maxDeliveries - this.#claimed.size,
+      take: (claimed, epoch) => this.#take(claimed, epoch),
+    });
     this.#parts = {
       store,
       pushes,
@@ -114,13 +108,12 @@ export class Dispatcher {
 
   /** Looks for what is due. */
   wake(): void {
-    if (this.#looking) this.#lookAgain = true;
-    else if (!this.#ending) void this.#look();
+    this.#claimer.wake();
   }
 
   #onNews(): void {
-    this.#mustClaim ||= this.#claimed.size === 0;
-    this.wake();
+    if (this.#claimed.size === 0) this.#claimer.claimNow();
+    else this.wake();
   }
 
   get status(): PushStatus {
@@ -164,82 +157,10 @@ export class Dispatcher {
 
   #stop(): void {
     this.#ending = true;
-    clearTimeout(this.#timer);
+    this.#claimer.end();
     clearInterval(this.#crowdTimer);
     this.#pauses.end();
     this.#life.end();
-  }
-
-  async #look(): Promise<void> {
-    this.#looking = true;
-    let next: number | undefined;
-    try {
-      do {
-        this.#lookAgain = false;
-        next = await this.#claimDue();
-      } while (this.#lookAgain && !this.#ending);
-    } catch (error) {
-      this.#noteTrouble(error);
-      next = this.#clock.now() + TROUBLE_MS;
-    } finally {
-      this.#looking = false;
-    }
-    this.#lookAt(next);
-  }
-
-  /** Claims what is due, as far as there is room. @returns when something is due the next time, where that is known */
-  async #claimDue(): Promise<number | undefined> {
-    const { store, pushes, limits } = this.#options;
-    const { holder, leaseMs } = pushes;
-    while (!this.#ending) {
-      const limit = limits.maxDeliveries - this.#claimed.size;
-      this.#isCrowded = limit <= 0;
-      // Whoever ends then looks again.
-      if (this.#isCrowded) return undefined;
-      // Others may take over what a process has whose signs of life do not arrive: it would keep from them what it must not send.
-      if (!this.#life.isSure) return this.#clock.now() + leaseMs / 4;
-      // An idle server claims news at once; otherwise it asks first whether there is something, which costs no write.
-      const isSure = this.#mustClaim;
-      this.#mustClaim = false;
-      if (!isSure) {
-        const next = await store.nextDelivery();
-        if (next === undefined || next > this.#clock.now()) return next;
-      }
-      const { epoch } = this.#life;
-      const again = this.#unheard;
-      this.#unheard = true;
-      const claimed = await store.claimDeliveries({
-        holder,
-        leaseMs,
-        now: this.#clock.now(),
-        limit,
-        ...(again && { again }),
-      });
-      this.#unheard = false;
-      for (const one of claimed) this.#take(one, epoch);
-      // Whatever is claimed and put back, others have their turn.
-      await nextRound();
-      if (claimed.length === 0 && !isSure) return this.#clock.now() + LEAST_WAIT_MS;
-    }
-    return undefined;
-  }
-
-  /** Looks at a time, if not before. */
-  #lookAt(time: number | undefined): void {
-    if (this.#ending) return;
-    const now = this.#clock.now();
-    const ms = Math.max(LEAST_WAIT_MS, Math.min(this.#pollMs, (time ?? Number.POSITIVE_INFINITY) - now));
-    if (this.#timerAt <= now + ms && this.#timerAt > now) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = now + ms;
-    this.#timer = background(
-      setTimeout(() => {
-        this.#timerAt = Number.POSITIVE_INFINITY;
-        // What a process holds that is gone is due to nobody before it is claimed.
-        this.#mustClaim ||= this.#options.store.shared;
-        this.wake();
-      }, ms),
-    );
   }
 
   /** Begins a delivery, lets it wait for its host, or puts it off. */
@@ -304,7 +225,7 @@ export class Dispatcher {
     this.#working++;
     let ending: Ending;
     try {
-      ending = await delivery.run(() => this.#isCrowded || host.waiting.length > 0);
+      ending = await delivery.run(() => this.#claimer.isCrowded || host.waiting.length > 0);
     } catch (error) {
       ending = this.#unreadable(delivery, error);
     }
@@ -336,7 +257,7 @@ export class Dispatcher {
     const { holder } = this.#options.pushes;
     const key = { taskId, configId };
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
-    else if (outcome.kind !== "done") this.#lookAt(outcome.at);
+    else if (outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     const said = await this.#settlements.settle({ key, holder, claim, position, outcome });
     this.#noteEnd();
     return said;
@@ -351,12 +272,12 @@ export class Dispatcher {
     this.#noteEnd();
     // A quarter of the room at a time: each look at the store may be a write.
     const { maxDeliveries } = this.#options.limits;
-    if (this.#isCrowded && this.#claimed.size <= (maxDeliveries * 3) / 4) this.wake();
+    if (this.#claimer.isCrowded && this.#claimed.size <= (maxDeliveries * 3) / 4) this.wake();
   }
 
   /** Breaks off what takes long where nothing else can begin. */
   #makeRoom(): void {
-    if (!this.#isCrowded && !this.#parts.outgoing.isCrowded) return;
+    if (!this.#claimer.isCrowded && !this.#parts.outgoing.isCrowded) return;
     for (const delivery of this.#claimed.values()) delivery.makeRoom(CROWDED_MS);
   }
 
@@ -365,11 +286,18 @@ export class Dispatcher {
     const { waiting } = host;
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       const admission = this.#askFor(next, true);
-      if (admission === "wait") return;
+      if (admission === "wait") break;
       waiting.shift();
       if (admission === "go") this.#begin(next);
       else this.#putOff(next, admission.offMs);
     }
+    this.#askForMore(host);
+  }
+
+  #askForMore(host: Host<Delivery>): void {
+    if (!host.canHaveMore) return;
+    host.hasMore = false;
+    this.wake();
   }
 
   #putOff(delivery: Delivery, offMs: number): void {

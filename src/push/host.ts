@@ -17,6 +17,11 @@ export type HostLimits = Pick<
  */
 const WAITING_SHARE = 0.375;
 
+/** How many deliveries may wait for one host. */
+export function mostWaiting({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
+  return Math.max(maxDeliveriesPerHost, Math.floor(WAITING_SHARE * maxDeliveries));
+}
+
 /** What is put off comes back after this time at the earliest, in milliseconds. */
 const LEAST_OFF_MS = 50;
 
@@ -46,6 +51,8 @@ export class Host<T> {
   readonly key: string;
   /** Deliveries that wait for one of those at work to end. */
   readonly waiting: T[] = [];
+  /** More may be due of it than there was room for. */
+  hasMore = false;
   readonly #limits: HostLimits;
   #working = 0;
   #failures = 0;
@@ -90,6 +97,21 @@ export class Host<T> {
     return this.#window > 1;
   }
 
+  /**
+   * How many more may be claimed for it: what has no room waits in the store, untouched. Undefined for one that nothing is sent to, and
+   * for one that is not proven: what is due of that is claimed, since it ages, and put off.
+   */
+  get room(): number | undefined {
+    if (!this.isProven || (this.#working === 0 && this.waiting.length === 0)) return undefined;
+    const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost) - this.#working;
+    return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
+  }
+
+  /** Whether there is room again for much of what had none. */
+  get canHaveMore(): boolean {
+    return this.hasMore && this.waiting.length <= mostWaiting(this.#limits) / 2;
+  }
+
   /** Whether nothing has to be remembered of it. */
   isForgettable(now: number): boolean {
     return this.#working === 0 && this.waiting.length === 0 && this.#failures === 0 && this.#nextSend < now;
@@ -101,7 +123,7 @@ export class Host<T> {
    * @param isFirst whether it is the first one of those that wait
    */
   admit(now: number, room: TrialRoom, isFirst = false): Admission {
-    const { maxDeliveries, maxDeliveriesPerHost } = this.#limits;
+    const { maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isProven } = this;
     if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isProven || room.canTry)) {
@@ -110,8 +132,7 @@ export class Host<T> {
       return "go";
     }
     const mayWait =
-      (isProven || (room.canWait && this.#working > 0)) &&
-      (isFirst || this.waiting.length < Math.max(maxDeliveriesPerHost, WAITING_SHARE * maxDeliveries));
+      (isProven || (room.canWait && this.#working > 0)) && (isFirst || this.waiting.length < mostWaiting(this.#limits));
     return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 

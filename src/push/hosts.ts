@@ -1,4 +1,4 @@
-import { Host, type HostLimits } from "./host.js";
+import { Host, type HostLimits, mostWaiting } from "./host.js";
 
 /** Hosts that are remembered; of more, those that have failed the longest ago are forgotten first. */
 const MAX_HOSTS = 10_000;
@@ -20,6 +20,13 @@ export class Hosts<T> {
     const host = new Host<T>(key, this.#limits);
     this.#hosts.set(key, host);
     return host;
+  }
+
+  /** How many more may be claimed for each that is busy, and for each of the others. */
+  rooms(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
+    const of = new Map<string, number>();
+    for (const [key, { room }] of this.#hosts) if (room !== undefined) of.set(key, room);
+    return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
   }
 
   /** All of which something is known. */

@@ -43,8 +43,8 @@ export interface PushStore {
   deletePushConfig(request: PushConfigKey): Promise<void>;
 
   /**
-   * Gives configurations that are due at `now`, and that no living process holds, to `holder`: the longest due first. Who lives
-   * is known as for leases (`beat`, `claimLeases`); calls of this look as well. A store that is not shared has nothing held when it is
+   * Gives configurations that are due at `now`, and that no living process holds, to `holder`: of each target the longest due first.
+   * Where more is due than it asks for, half of that is what is due the longest, and half has targets take turns. Who lives is known as for leases (`beat`, `claimLeases`); calls of this look as well. A store that is not shared has nothing held when it is
    * opened. Two holders never get the same one.
    * @returns at most `limit`, perhaps fewer although more are due: `nextDelivery` says so
    */
@@ -95,7 +95,7 @@ export interface NewPushConfig {
   readonly configId: string;
   /** What the caller makes of it: opaque here. */
   readonly bytes: Uint8Array;
-  /** Where deliveries go, so that those of one target can be put off together (`ClaimDeliveries.avoid`). */
+  /** Where deliveries go, so that no target takes what others need (`ClaimDeliveries.room`). */
   readonly target: string;
   /** How many configurations a task may have. */
   readonly maxPerTask: number;
@@ -137,8 +137,11 @@ export interface ClaimDeliveries {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly limit: number;
-  /** Targets that are not to be claimed, with the time when what is due of them is due again: it is put off to that. */
-  readonly avoid?: ReadonlyMap<string, number>;
+  /**
+   * How many of a target are claimed at the most, and of each of those that are not named. What is due of it beyond that stays as it
+   * is, and keeps nothing from other targets. Default: any number.
+   */
+  readonly room?: { readonly of: ReadonlyMap<string, number>; readonly others: number };
   /**
    * Gives all that `holder` has already as well, under a new number each, whatever the limit: for a claim of which no answer
    * came. Default false.

@@ -42,19 +42,51 @@ function claiming(contract: StoreContract): void {
     expect(await store.nextDelivery()).toBeUndefined();
   });
 
-  scenario(contract, "puts off what is due of targets that are avoided", async (store) => {
-    for (const [index, target] of ["bad", "good", "bad", "worse", "good"].entries()) {
-      await createDue(store, `${index}`, { now: index, target });
+  scenario(
+    contract,
+    "takes no more of a target than there is room for, and leaves the rest as it is",
+    async (store) => {
+      for (const [index, target] of ["full", "some", "full", "some", "other", "some", "other"].entries()) {
+        await createDue(store, `${index}`, { now: index, target });
+      }
+      const room = (full: number) => ({ of: new Map(Object.entries({ full, some: 2 })), others: 1 });
+      expect(keysOf(await store.claimDeliveries({ ...claim, room: room(0) }))).toEqual(["1 x", "3 x", "4 x"]);
+      expect(await store.nextDelivery()).toBe(0);
+      expect(keysOf(await store.claimDeliveries({ ...claim, room: room(1) }))).toEqual(["0 x", "5 x", "6 x"]);
+      expect(keysOf(await store.claimDeliveries(claim))).toEqual(["2 x"]);
+    },
+  );
+
+  scenario(contract, "has targets take turns where more is due than it takes", async (store) => {
+    for (let index = 0; index < 40; index++) await createDue(store, `${100 + index}`, { now: index, target: "much" });
+    for (const [index, target] of ["a", "z"].entries()) await createDue(store, target, { now: 1_000 + index, target });
+    for (const limit of [1, 2, 4]) {
+      const targets: string[] = [];
+      const keys: string[] = [];
+      // However small a claim is: half of them go by age, and three targets take turns at the other half.
+      while (targets.length < 12) {
+        const claimed = await store.claimDeliveries({ ...claim, limit });
+        expect(claimed).toHaveLength(limit);
+        targets.push(...claimed.map(({ target }) => target));
+        keys.push(...keysOf(claimed.filter(({ target }) => target === "much")));
+        for (const one of claimed) if (one.target !== "much") await settle(store, one, { kind: "later", at: 1_000 });
+      }
+      expect(new Set(targets)).toEqual(new Set(["much", "a", "z"]));
+      expect(keys.length).toBeGreaterThanOrEqual(6);
+      expect(keys).toEqual([...keys].sort());
     }
-    const avoid = new Map([
-      ["bad", NOW + 500],
-      ["worse", NOW + 100],
-    ]);
-    expect(keysOf(await store.claimDeliveries({ ...claim, avoid }))).toEqual(["1 x", "4 x"]);
-    expect(await store.nextDelivery()).toBe(NOW + 100);
-    // One whose time has come is not avoided any more.
-    const then = { ...claim, now: NOW + 500, avoid };
-    expect(keysOf(await store.claimDeliveries(then))).toEqual(["3 x", "0 x", "2 x"]);
+  });
+
+  scenario(contract, "finds what there is room for behind any number of what there is none for", async (store) => {
+    for (let index = 0; index < 60; index++) await createDue(store, `${100 + index}`, { now: index, target: "full" });
+    for (const taskId of ["b", "c", "later"]) {
+      await createDue(store, taskId, { now: taskId === "later" ? NOW + 1 : 1_000, target: "free" });
+    }
+    const room = { of: new Map([["full", 0]]), others: 10 };
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 1, room }))).toEqual(["b x"]);
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 5, room }))).toEqual(["c x"]);
+    expect(await store.claimDeliveries({ ...claim, limit: 5, room })).toEqual([]);
+    expect(await store.claimDeliveries({ ...claim, limit: 100 })).toHaveLength(60);
   });
 
   scenario(contract, "gives a holder what it has already when it asks for that", async (store) => {

@@ -19,7 +19,8 @@ type Step =
       readonly holder: string;
       readonly limit: number;
       readonly again: boolean;
-      readonly avoid: boolean;
+      /** How many of each target, and none of one of them. */
+      readonly room: number | undefined;
     }
   | {
       readonly do: "save" | "done" | "retry" | "later" | "dead";
@@ -188,7 +189,7 @@ function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
         holder: fc.constantFrom("me", "other"),
         limit: fc.integer({ min: 1, max: 4 }),
         again: fc.constantFrom(false, false, true),
-        avoid: fc.constantFrom(false, false, true),
+        room: fc.constantFrom(undefined, undefined, 1, 2),
       }),
     },
     {
@@ -294,26 +295,28 @@ async function claim(
   contract: StoreContract,
   store: TaskStore,
   model: Model,
-  { holder, again, avoid, ...step }: Step & { readonly do: "claim" },
+  { holder, again, limit, room: each }: Step & { readonly do: "claim" },
 ): Promise<void> {
-  // What is avoided is put off as far as a claim comes.
-  const limit = avoid ? 100 : step.limit;
   const { expect } = contract.suite;
   const { now } = model;
-  const until = now + 25;
-  const avoided = avoid ? new Map([["target-1", until]]) : undefined;
-  const claimed = await store.claimDeliveries({
-    ...{ holder, limit, again, now, leaseMs: 600_000 },
-    ...(avoided && { avoid: avoided }),
-  });
+  const room = each === undefined ? undefined : { of: new Map([["target-1", 0]]), others: each };
+  const claimed = await store.claimDeliveries({ holder, limit, again, now, leaseMs: 600_000, ...(room && { room }) });
   const held = [...model.configs.values()].filter((config) => again && config.holder === holder);
   const due = model.due().filter(({ at }) => at <= now);
-  const free = due.filter(({ target }) => avoided?.has(target) !== true);
-  const expected = free.slice(0, Math.max(0, limit - held.length));
-  // Those that are due at the same time come in any order.
+  const targets = new Map<string, Config[]>();
+  for (const config of due) targets.set(config.target, [...(targets.get(config.target) ?? []), config]);
+  const mostOf = (target: string): number => (room === undefined ? due.length : (room.of.get(target) ?? room.others));
+  const free = [...targets].flatMap(([target, all]) => all.slice(0, mostOf(target)));
   const found = claimed.map((one) => model.find(one));
   expect(new Set(found.slice(0, held.length))).toEqual(new Set(held));
-  expect(found.slice(held.length).map((config) => config?.at)).toEqual(expected.map(({ at }) => at));
+  const fresh = found.slice(held.length);
+  expect(fresh).toHaveLength(Math.max(0, Math.min(limit - held.length, free.length)));
+  // Of each target the longest due, and those that are due at the same time in any order.
+  for (const [target, all] of targets) {
+    const taken = fresh.filter((config) => config?.target === target).map((config) => config?.at);
+    expect(taken.length).toBeLessThanOrEqual(mostOf(target));
+    expect(taken).toEqual(all.slice(0, taken.length).map(({ at }) => at));
+  }
   for (const one of claimed) {
     const config = model.find(one);
     if (config === undefined) throw new Error("a configuration was claimed that is not there");
@@ -325,7 +328,6 @@ async function claim(
     Object.assign(config, { holder, claim: number });
     model.claims.unshift({ ...one, holder });
   }
-  for (const config of due) if (avoided?.has(config.target) === true) config.at = until;
 }
 
 async function settle(

@@ -26,6 +26,21 @@ export class DueList<T extends Due> {
     return this.#items.slice(0, this.#place(time, -1)).map(({ due }) => due);
   }
 
+  get isEmpty(): boolean {
+    return this.#items.length === 0;
+  }
+
+  /** The first ones that are due at a time, at most so many. */
+  due(now: number, limit: number): T[] {
+    const found: T[] = [];
+    for (let index = this.#items.length - 1; index >= 0 && found.length < limit; index--) {
+      const { at, due } = this.#items[index] as Item<T>;
+      if (at > now) break;
+      found.push(due);
+    }
+    return found;
+  }
+
   add(due: T): void {
     const item = { at: due.delivery.at, order: this.#order++, due };
     this.#orders.set(due, item.order);

@@ -1,5 +1,6 @@
 import { isTerminal } from "../../task/state.js";
 import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
+import { type DueSource, FairClaims } from "../fair-claims.js";
 import type {
   ClaimDeliveries,
   ClaimedDelivery,
@@ -41,6 +42,9 @@ export interface PushConfig {
 /** The push configurations of a store in memory. */
 export class Pushes {
   readonly #due = new DueList<PushConfig>();
+  /** The same by targets. */
+  readonly #dueOf = new Map<string, DueList<PushConfig>>();
+  readonly #fair = new FairClaims();
   readonly #held = new Map<string, Set<PushConfig>>();
   readonly #dead = new Set<PushConfig>();
   /** How many count for the limit of an owner, by `ownerKey`. */
@@ -73,8 +77,7 @@ export class Pushes {
       return;
     }
     known.bytes = bytes;
-    known.target = target;
-    this.#change(known, delivery);
+    this.#change(known, delivery, target);
   }
 
   delete(config: PushConfig): void {
@@ -89,7 +92,7 @@ export class Pushes {
     for (const config of configs?.values() ?? []) {
       if (config.delivery.state !== IDLE) continue;
       config.delivery = { ...config.delivery, state: DUE, at: now };
-      this.#due.add(config);
+      this.#enter(config);
     }
   }
 
@@ -109,26 +112,25 @@ export class Pushes {
     for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
   }
 
-  claim({ holder, now, limit, avoid, again = false }: ClaimDeliveries): ClaimedDelivery[] {
+  claim({ holder, now, limit, room, again = false }: ClaimDeliveries): ClaimedDelivery[] {
     const claimed: ClaimedDelivery[] = [];
     for (const config of again ? (this.#held.get(holder) ?? []) : []) {
       config.claim = ++this.#claims;
       claimed.push(toClaimed(config));
     }
-    while (claimed.length < limit) {
-      const config = this.#due.first;
-      if (config === undefined || config.delivery.at > now) break;
-      const until = avoid?.get(config.target) ?? now;
-      if (until > now) {
-        this.#leave(config);
-        config.delivery = { ...config.delivery, at: until };
-        this.#enter(config);
-        continue;
-      }
-      this.#moveTo(config, holder);
-      config.claim = ++this.#claims;
-      claimed.push(toClaimed(config));
-    }
+    const left = limit - claimed.length;
+    if (left <= 0) return claimed;
+    const source: DueSource<PushConfig> = {
+      first: (most) => this.#due.due(now, most),
+      of: (target, most) => this.#dueOf.get(target)?.due(now, most) ?? [],
+      targetAfter: (target) => this.#targetAfter(target),
+      take: (config) => {
+        this.#moveTo(config, holder);
+        config.claim = ++this.#claims;
+        claimed.push(toClaimed(config));
+      },
+    };
+    this.#fair.claim(source, { limit: left, ...(room && { room }) });
     return claimed;
   }
 
@@ -188,9 +190,10 @@ export class Pushes {
     for (const config of task.configs?.values() ?? []) this.delete(config);
   }
 
-  #change(config: PushConfig, delivery: Delivery): void {
+  #change(config: PushConfig, delivery: Delivery, target: string = config.target): void {
     this.#count(config, -1);
     this.#leave(config);
+    config.target = target;
     config.delivery = delivery;
     config.holder = undefined;
     this.#enter(config);
@@ -213,7 +216,7 @@ export class Pushes {
     const { delivery, holder } = config;
     if (delivery.state === DEAD) this.#dead.add(config);
     if (delivery.state !== DUE) return;
-    if (holder === undefined) return this.#due.add(config);
+    if (holder === undefined) return this.#enterDue(config);
     const held = this.#held.get(holder);
     if (held === undefined) this.#held.set(holder, new Set([config]));
     else held.add(config);
@@ -223,10 +226,33 @@ export class Pushes {
     const { delivery, holder } = config;
     if (delivery.state === DEAD) this.#dead.delete(config);
     if (delivery.state !== DUE) return;
-    if (holder === undefined) return this.#due.remove(config);
+    if (holder === undefined) return this.#leaveDue(config);
     const held = this.#held.get(holder);
     held?.delete(config);
     if (held?.size === 0) this.#held.delete(holder);
+  }
+
+  #enterDue(config: PushConfig): void {
+    this.#due.add(config);
+    const list = this.#dueOf.get(config.target) ?? new DueList<PushConfig>();
+    list.add(config);
+    this.#dueOf.set(config.target, list);
+  }
+
+  #leaveDue(config: PushConfig): void {
+    this.#due.remove(config);
+    const list = this.#dueOf.get(config.target);
+    list?.remove(config);
+    if (list?.isEmpty) this.#dueOf.delete(config.target);
+  }
+
+  /** In the order of their names, as others have them. */
+  #targetAfter(target: string | undefined): string | undefined {
+    let next: string | undefined;
+    for (const each of this.#dueOf.keys()) {
+      if ((target === undefined || each > target) && (next === undefined || each < next)) next = each;
+    }
+    return next;
   }
 }
 

@@ -4,6 +4,7 @@ import { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
+import { PushClaims } from "./push-claims.js";
 import { PushConfigs } from "./push-configs.js";
 import { Retention } from "./retention.js";
 import { Snapshots } from "./snapshots.js";
@@ -47,6 +48,7 @@ export class Committer {
     this.#counters = new Counters(db);
     const pushConfigs = new PushConfigs(db);
     this.#appender = new Appender(db, this.#counters, pushConfigs);
+    const pushClaims = new PushClaims(db);
     const leases = new Leases(db, gone);
     const snapshots = new Snapshots(db);
     this.#retention = new Retention(db, this.#counters, pushConfigs);
@@ -59,7 +61,7 @@ export class Committer {
       putPushConfig: (request) => pushConfigs.put(request),
       rewritePushConfig: (request) => pushConfigs.rewrite(request),
       deletePushConfig: (request) => pushConfigs.delete(request),
-      claimDeliveries: (request) => pushConfigs.claim(request, leases),
+      claimDeliveries: (request) => pushClaims.claim(request, leases),
       savePushPosition: (request) => pushConfigs.savePosition(request),
       settleDelivery: (request) => pushConfigs.settle(request),
       redriveDeliveries: (request) => pushConfigs.redrive(request),

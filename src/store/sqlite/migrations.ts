@@ -229,6 +229,11 @@ const ownerTotals = `
     ) GROUP BY owner;
 `;
 
+/** Version 10 finds what is due of one target, however much is due of others before it. */
+const targets = `
+  CREATE INDEX push_due_of_target ON push_config (target, at) WHERE state = 1 AND holder IS NULL;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -243,6 +248,7 @@ export const migrations: readonly Step[] = [
   interrupted,
   pushes,
   ownerTotals,
+  targets,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

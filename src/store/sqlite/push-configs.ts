@@ -1,18 +1,9 @@
 import { tooManyPushConfigs } from "../check.js";
 import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
-import type { ClaimedDelivery, DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
+import type { DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
-import type { Leases } from "./leases.js";
 import { type OwnerTotals, ownerTotalsIn } from "./owner-totals.js";
-import {
-  CLAIMED_COLUMNS,
-  type ClaimedRow,
-  type PushedTask,
-  type PushRow,
-  pushedTaskQuery,
-  pushRowQuery,
-  toClaimed,
-} from "./push-rows.js";
+import { type PushedTask, type PushRow, pushedTaskQuery, pushRowQuery } from "./push-rows.js";
 import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
 
 type Nullable = string | number | null;
@@ -24,9 +15,6 @@ const UNDELIVERED = 2;
 
 /** How many configurations one transaction makes due sooner, so that other writes need not wait long. */
 export const HASTEN_STEP = 1_000;
-
-/** How many configurations of targets that are avoided one claim puts off, so that other writes need not wait long. */
-const MAX_PUT_OFF = 1_000;
 
 /**
  * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one. Only of
@@ -50,15 +38,8 @@ export class PushConfigs {
   readonly #count: Command<[string, string, number]>;
   readonly #forget: Command<[string, string]>;
   readonly #counted: Query<[string], number>;
-  readonly #due: Query<[number, number], ClaimedRow>;
-  readonly #held: Query<[string], ClaimedRow>;
-  readonly #claim: Command<[string, number, number]>;
-  readonly #putOff: Command<[number, number]>;
-  readonly #release: Command<[string]>;
   readonly #hasten: Command<[number, number, number]>;
   readonly #hastenHeld: Command<[number, number]>;
-  /** No thread gives a number that another one gave before it. */
-  #claims = Math.floor(Math.random() * 2 ** 48);
 
   constructor(db: Database) {
     this.#row = pushRowQuery(db);
@@ -87,17 +68,6 @@ export class PushConfigs {
     );
     this.#forget = db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0");
     this.#counted = db.values(`SELECT count(*) FROM push_config WHERE task_id = ? AND state <> ${IDLE}`);
-    this.#due = db.rows(
-      `SELECT ${CLAIMED_COLUMNS} FROM push_config p INDEXED BY push_due CROSS JOIN head h ON h.task_id = p.task_id ` +
-        `WHERE p.state = ${DUE} AND p.holder IS NULL AND p.at <= ? ORDER BY p.at LIMIT ?`,
-    );
-    this.#held = db.rows(
-      `SELECT ${CLAIMED_COLUMNS} FROM push_config p INDEXED BY push_held CROSS JOIN head h ON h.task_id = p.task_id ` +
-        "WHERE p.holder = ?",
-    );
-    this.#claim = db.command("UPDATE push_config SET holder = ?, claim = ? WHERE id = ?");
-    this.#putOff = db.command("UPDATE push_config SET at = ? WHERE id = ?");
-    this.#release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
     this.#hasten = db.command(
       "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
         `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
@@ -147,33 +117,6 @@ export class PushConfigs {
     this.#delete.run(row.id);
     if (counts(row.delivery.state, row.task.finished)) this.#countMore(row.task, -1);
     this.#remark(row.task);
-  }
-
-  claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedDelivery[] {
-    const { holder, now, limit, avoid, again = false } = request;
-    for (const gone of leases.giveUp(request)) this.#release.run(gone);
-    const claimed: ClaimedDelivery[] = [];
-    const take = (row: ClaimedRow): void => {
-      const claim = this.#claims++;
-      this.#claim.run(holder, claim, row[0]);
-      claimed.push(toClaimed(row, claim));
-    };
-    if (again) for (const row of this.#held.all(holder)) take(row);
-    // What is taken or put off is not found again.
-    for (let left = MAX_PUT_OFF; claimed.length < limit && left > 0; ) {
-      const rows = this.#due.all(now, limit - claimed.length);
-      if (rows.length === 0) break;
-      for (const row of rows) {
-        const until = avoid?.get(row[5]) ?? now;
-        if (until <= now) {
-          take(row);
-          continue;
-        }
-        this.#putOff.run(until, row[0]);
-        left--;
-      }
-    }
-    return claimed;
   }
 
   savePosition(request: WriteRequest<"savePushPosition">): WriteResult<"savePushPosition"> {
