@@ -1,5 +1,6 @@
 import { silentAudit } from "../core/audit.js";
 import { background } from "../core/background.js";
+import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
@@ -48,7 +49,7 @@ export class Dispatcher {
   readonly #parts: DeliveryParts;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
   /** What this process has claimed, by key, until its end is stored. */
-  readonly #claimed = new Map<string, Delivery>();
+  readonly #claimed = new TransientMap<Delivery>();
   #working = 0;
   #idle: () => void = () => {};
   #crowdTimer: NodeJS.Timeout | undefined;
@@ -337,7 +338,8 @@ export class Dispatcher {
 }
 
 function nameOf({ taskId, configId }: PushConfigKey): string {
-  return `${taskId}\0${configId}`;
+  // The task's id last, whose end is random: `TransientMap` asks for that.
+  return `${configId}\0${taskId}`;
 }
 
 /** What is wrong with a configuration, for people. */

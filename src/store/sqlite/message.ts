@@ -1,5 +1,6 @@
 import type {
   AppendRequest,
+  DeliveryOutcome,
   Fence,
   IdempotencyKey,
   IdempotencyRecord,
@@ -8,12 +9,12 @@ import type {
   SnapshotPiece,
 } from "../task-store.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
-import type { AppendWrite, OtherWrite, Write } from "./write.js";
+import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
 /**
  * Writes on their way to the writer's thread. Strings and numbers go as one flat array, bytes as one buffer that
- * changes hands without a copy: half the cost of a message of objects, for both threads. Writes other than appends
- * and snapshots are rare and go as they are, in their place among the fields.
+ * changes hands without a copy: half the cost of a message of objects, for both threads. Writes other than appends,
+ * snapshots and ends of deliveries are rare and go as they are, in their place among the fields.
  */
 export interface Message {
   /** How many writes. */
@@ -34,9 +35,17 @@ export const PROBE = "probe";
 
 type Field = string | number | null | OtherWrite;
 
-/** Stands before the fields of an append, or of a snapshot. */
+/** All that an outcome may say. */
+interface Outcome {
+  readonly at: number;
+  readonly failure: string;
+  readonly failingSince: number;
+}
+
+/** Stands before the fields of an append, of a snapshot, or of the end of a delivery. */
 const APPEND = 0;
 const SNAPSHOT = 1;
+const SETTLEMENT = 2;
 
 /** What comes with an append, added up. */
 const HAS_SEND = 1;
@@ -113,6 +122,14 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
+  /** Adds the end of a delivery. */
+  addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
+    const { at = 0, failure = null, failingSince = null } = outcome as Partial<Outcome>;
+    this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);
+    this.#fields.push(outcome.kind, at, failure, failingSince);
+    this.#count += 1;
+  }
+
   /** Adds any other write. The caller does not change it any more. */
   addOther(write: OtherWrite): void {
     this.#fields.push(write);
@@ -161,7 +178,20 @@ class Cursor {
   next(): Write {
     const field = this.#take();
     if (typeof field === "object" && field !== null) return field;
-    return field === APPEND ? this.#append() : this.#snapshot();
+    if (field === APPEND) return this.#append();
+    return field === SNAPSHOT ? this.#snapshot() : this.#settlement();
+  }
+
+  #settlement(): OtherWrite {
+    const key = { taskId: this.#string(), configId: this.#string() };
+    const progress = { key, holder: this.#string(), claim: this.#number(), position: this.#number() };
+    const kind = this.#string() as DeliveryOutcome["kind"];
+    const at = this.#number();
+    const failure = (this.#take() as string | null) ?? undefined;
+    const failingSince = (this.#take() as number | null) ?? undefined;
+    // What an outcome of its kind does not have is undefined here, and nobody asks for it.
+    const outcome = { kind, at, failure, failingSince } as DeliveryOutcome;
+    return { method: "settleDelivery", request: { ...progress, outcome } };
   }
 
   #snapshot(): Write {

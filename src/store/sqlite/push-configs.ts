@@ -137,7 +137,7 @@ export class PushConfigs {
       return "more";
     }
     this.#change(row, delivery);
-    return "settled";
+    return undefined;
   }
 
   /** Of what nobody holds at most `HASTEN_STEP`. */
@@ -182,7 +182,8 @@ export class PushConfigs {
     this.#saveRow(row, delivery, null, null);
     const more = Number(counts(delivery.state, task.finished)) - Number(counts(row.delivery.state, task.finished));
     if (more !== 0) this.#countMore(task, more);
-    this.#remark(task);
+    // One that goes on has some, whatever is due: this one.
+    if (task.finished || task.pushed !== SOME) this.#remark(task);
   }
 
   #saveRow({ id }: PushRow, delivery: Delivery, holder: string | null, claim: number | null): void {

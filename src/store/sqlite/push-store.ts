@@ -34,7 +34,7 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
       return count;
     },
     savePushPosition: async (request) => writer.call("savePushPosition", request),
-    settleDelivery: async (request) => writer.call("settleDelivery", request),
+    settleDelivery: async (request) => writer.settle(request),
     listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),
     async redriveDeliveries({ now, keys }) {
       const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>

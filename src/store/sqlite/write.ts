@@ -32,10 +32,15 @@ export type WriteMethod =
 /** What such a method takes, as the seam says it. */
 export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[Asked<M>]>[0];
 
-/** What such a method answers, as the seam says it; but a removal is done in steps. */
+/**
+ * What such a method answers, as the seam says it; but a removal is done in steps, and of a delivery that was settled as it was
+ * asked for nothing is said, as of an append.
+ */
 export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
   ? RemovalStep
-  : Awaited<ReturnType<TaskStore[Asked<M>]>>;
+  : M extends "settleDelivery"
+    ? "more" | "lost" | undefined
+    : Awaited<ReturnType<TaskStore[Asked<M>]>>;
 
 /** What the writer does by itself is handled like a request. */
 type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;

@@ -109,6 +109,12 @@ export class WriterClient {
     return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
+  /** Ends a delivery. */
+  async settle(request: WriteRequest<"settleDelivery">): Promise<"more" | "settled" | "lost"> {
+    const settle = (message: MessageBuilder): void => message.addSettlement(request);
+    return ((await this.#write(settle, undefined)) as WriteResult<"settleDelivery">) ?? "settled";
+  }
+
   /** Does any other write. */
   call<M extends WriteMethod>(method: M, request: WriteRequest<M>): Promise<WriteResult<M>> {
     // A method and its own request, which the compiler cannot see through the parameter M.
