@@ -85,6 +85,8 @@ export class Delivery {
   readonly claimed: ClaimedDelivery;
   readonly host: Host<Delivery>;
   readonly key: PushConfigKey;
+  /** See `nameOf`. */
+  readonly name: string;
   /** Whether it is not at work any more, and its end is on the way to the store. */
   isOver = false;
   /** A claim of the same configuration that begins when this delivery has ended: what was stored is another one by now. */
@@ -116,6 +118,7 @@ export class Delivery {
     this.claimed = claimed;
     this.host = host;
     this.key = { taskId: claimed.taskId, configId: claimed.configId };
+    this.name = nameOf(claimed);
     this.#claim = claimed.claim;
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
@@ -361,4 +364,10 @@ function headersFor({ token, authentication }: TaskPushNotificationConfig): Reco
 function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {
   for (const name in more) headers.push(name, more[name] as string);
   return headers;
+}
+
+/** What a configuration is told from all others by. */
+export function nameOf({ taskId, configId }: PushConfigKey): string {
+  // The task's id last, whose end is random: `TransientMap` asks for that.
+  return `${configId}\0${taskId}`;
 }

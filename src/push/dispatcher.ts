@@ -5,7 +5,7 @@ import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
-import { Delivery, type DeliveryParts, type Ending } from "./delivery.js";
+import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter } from "./event-filter.js";
 import { ForwardClock } from "./forward-clock.js";
@@ -175,7 +175,7 @@ export class Dispatcher {
     }
     const delivery = this.#open(claimed, epoch);
     if (delivery === undefined) return;
-    this.#claimed.set(nameOf(claimed), delivery);
+    this.#claimed.set(delivery.name, delivery);
     this.#admit(delivery);
   }
 
@@ -244,7 +244,7 @@ export class Dispatcher {
   async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
     const said = await this.#settle({ ...delivery.key, claim: delivery.claim }, delivery.position, outcome);
     // Another claim may have come before this answer.
-    if (said === "more" && this.#claimed.get(nameOf(delivery.key)) === delivery) {
+    if (said === "more" && this.#claimed.get(delivery.name) === delivery) {
       delivery.isOver = false;
       this.#admit(delivery);
     } else this.#forget(delivery);
@@ -265,9 +265,8 @@ export class Dispatcher {
   }
 
   #forget(delivery: Delivery): void {
-    const name = nameOf(delivery.key);
-    if (this.#claimed.get(name) === delivery) {
-      this.#claimed.delete(name);
+    if (this.#claimed.get(delivery.name) === delivery) {
+      this.#claimed.delete(delivery.name);
       if (delivery.successor !== undefined) this.#take(delivery.successor.claimed, delivery.successor.epoch);
     }
     this.#noteEnd();
@@ -335,11 +334,6 @@ export class Dispatcher {
     if (this.#ending) return;
     logTrouble(this.#options.logger, error, {}, "the store failed at push notifications; it is tried again");
   };
-}
-
-function nameOf({ taskId, configId }: PushConfigKey): string {
-  // The task's id last, whose end is random: `TransientMap` asks for that.
-  return `${configId}\0${taskId}`;
 }
 
 /** What is wrong with a configuration, for people. */
