@@ -1,0 +1,137 @@
+// An agent that is served with the published Go library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
+//
+// Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen.
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
+)
+
+type agent struct{}
+
+func (agent) Execute(ctx context.Context, turn *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		for _, event := range events(ctx, turn) {
+			if !yield(event(), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (agent) Cancel(_ context.Context, turn *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(a2a.NewStatusUpdateEvent(turn, a2a.TaskStateCanceled, nil), nil)
+	}
+}
+
+// What is to be said, each when its time has come.
+func events(ctx context.Context, turn *a2asrv.ExecutorContext) []func() a2a.Event {
+	words := strings.Fields(turn.Message.Parts[0].Text())
+	rest := strings.Join(words[1:], " ")
+	status := func(state a2a.TaskState, text string) func() a2a.Event {
+		return func() a2a.Event {
+			if text == "" {
+				return a2a.NewStatusUpdateEvent(turn, state, nil)
+			}
+			return a2a.NewStatusUpdateEvent(turn, state, a2a.NewMessageForTask(a2a.MessageRoleAgent, turn, a2a.NewTextPart(text)))
+		}
+	}
+	artifact := func(name, text string) func() a2a.Event {
+		return func() a2a.Event {
+			event := a2a.NewArtifactEvent(turn, a2a.NewTextPart(text))
+			event.Artifact.Name = name
+			return event
+		}
+	}
+	working, completed := status(a2a.TaskStateWorking, ""), status(a2a.TaskStateCompleted, "")
+	if turn.StoredTask != nil {
+		return []func() a2a.Event{artifact("answer", strings.Join(words, " ")), completed}
+	}
+	if words[0] == "say" {
+		return []func() a2a.Event{func() a2a.Event { return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(rest)) }}
+	}
+	created := func() a2a.Event { return a2a.NewSubmittedTask(turn, turn.Message) }
+	switch words[0] {
+	case "ask":
+		return []func() a2a.Event{created, status(a2a.TaskStateInputRequired, "What do you mean?")}
+	case "fail":
+		return []func() a2a.Event{created, status(a2a.TaskStateFailed, "It did not work.")}
+	case "wait":
+		ended := func() a2a.Event { pause(ctx, words[1]); return completed() }
+		return []func() a2a.Event{created, working, ended}
+	case "stream":
+		list := []func() a2a.Event{created, working}
+		count, _ := strconv.Atoi(words[1])
+		for i := range count {
+			list = append(list, func() a2a.Event {
+				pause(ctx, words[2])
+				event := a2a.NewArtifactUpdateEvent(turn, "pieces", a2a.NewTextPart(fmt.Sprintf("%d ", i+1)))
+				event.Append = i > 0
+				event.LastChunk = i+1 == count
+				event.Artifact.Name = "pieces"
+				return event
+			})
+		}
+		return append(list, completed)
+	default:
+		return []func() a2a.Event{created, working, artifact("echo", rest), completed}
+	}
+}
+
+func pause(ctx context.Context, millis string) {
+	ms, _ := strconv.Atoi(millis)
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Duration(ms) * time.Millisecond):
+	}
+}
+
+func main() {
+	handler := a2asrv.NewHandler(agent{})
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	rpc, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	url := "http://" + web.Addr().String()
+	card := &a2a.AgentCard{
+		Name:        "Foreign",
+		Description: "Does what the first word says.",
+		Version:     "1.0.0",
+		SupportedInterfaces: []*a2a.AgentInterface{
+			a2a.NewAgentInterface(url+"/rpc", a2a.TransportProtocolJSONRPC),
+			a2a.NewAgentInterface(url+"/rest", a2a.TransportProtocolHTTPJSON),
+			a2a.NewAgentInterface(rpc.Addr().String(), a2a.TransportProtocolGRPC),
+		},
+		Capabilities:       a2a.AgentCapabilities{Streaming: true},
+		DefaultInputModes:  []string{"text/plain"},
+		DefaultOutputModes: []string{"text/plain"},
+		Skills:             []a2a.AgentSkill{{ID: "do", Name: "Do", Description: "Does it.", Tags: []string{"test"}}},
+	}
+	grpcServer := grpc.NewServer()
+	a2agrpc.NewHandler(handler).RegisterWith(grpcServer)
+	go func() { log.Fatal(grpcServer.Serve(rpc)) }()
+	mux := http.NewServeMux()
+	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
+	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
+	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
+	fmt.Println(url)
+	log.Fatal(http.Serve(web, mux))
+}
