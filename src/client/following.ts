@@ -6,7 +6,7 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, toA2AError } from "../core/error.js";
+import { A2AError, type Reason, toA2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../wire/extension-names.js";
@@ -37,6 +37,9 @@ type Next = "over" | "again" | "look" | "poll";
 
 /** Looks at a task that is to be read as it has ended, at most: some servers store an event after they have told it. */
 const LAST_LOOKS = 5;
+
+/** Errors of a subscription behind which there may be a task all the same; some servers do not find one that nobody works on. */
+const hasNoStream: ReadonlySet<Reason> = new Set(["UNSUPPORTED_OPERATION", "METHOD_NOT_FOUND", "TASK_NOT_FOUND"]);
 
 /**
  * Follows one task until it is over or waits for its client, over as many connections as that takes. After a cut it goes on exactly
@@ -193,7 +196,7 @@ export class Following {
     if (failure === undefined && !this.#isFresh && isInterrupted(this.#fold.state)) return "over";
     const cut = failure ?? new A2AError("UNAVAILABLE", "The stream ended before its task did.");
     if (this.#isSending) this.#checkRepeatable(cut);
-    else if (cut.reason === "UNSUPPORTED_OPERATION" || cut.reason === "METHOD_NOT_FOUND") return "poll";
+    else if (hasNoStream.has(cut.reason)) return "poll";
     else if (cut.reason === "INVALID_PARAMS" && this.#after !== undefined && this.#isFresh) {
       // Another history than the one that we followed, such as that of a backup.
       this.#fold.hasGap = true;

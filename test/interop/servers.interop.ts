@@ -111,6 +111,7 @@ const operations: Readonly<Record<string, (client: A2AClient) => Promise<void>>>
   "a cancel that a follower sees": async (client) => {
     const { taskId = "" } = await client.send("wait 20000", { returnImmediately: true });
     const followed = read(client.follow(taskId));
+    followed.catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 200));
     const canceled = await client.cancelTask({ id: taskId });
     expect(canceled.status?.state).toBe(TaskState.CANCELED);
@@ -158,7 +159,10 @@ const operations: Readonly<Record<string, (client: A2AClient) => Promise<void>>>
  * What a server does otherwise, as of the version that is named: `server / binding / operation`, and what is seen instead. A cell that
  * stands here has to fail; one that does not, has to pass. A star stands for all bindings.
  */
-const deviations: Readonly<Record<string, string>> = {};
+const deviations: Readonly<Record<string, string>> = {
+  "a2a-go 2.3 / * / a message to a task that is over":
+    "it says INVALID_PARAMS (specification 3.1.1: UnsupportedOperationError)",
+};
 
 interface Read {
   readonly text: string;

@@ -86,6 +86,7 @@ class SpokenJson implements Spoken {
 
   async open(request: StreamRequest, message: Message): Promise<StreamResponse> {
     for (let method: JsonMethod | undefined = this.#method; ; method = method.otherwise) {
+      if (method.hasBody) request.header.set("Content-Type", "application/json");
       const written = method.write(message, request.url);
       const answer = await this.#send(method.verb, written, request);
       if (isSuccess(answer.status) && isStream(answer)) return this.#opened(request, method, written, answer);
@@ -121,9 +122,9 @@ function isStream({ contentType }: HttpAnswer): boolean {
   return contentType.length >= 17 && /^text\/event-stream\b/i.test(contentType);
 }
 
-/** A server that knows the resource by another verb, or does not know the path at all. */
+/** A server that knows the resource by another verb, does not know the path at all, or takes its end for a part of the id. */
 function isUnknownWay({ reason }: A2AError): boolean {
-  return reason === "METHOD_NOT_ALLOWED" || reason === "METHOD_NOT_FOUND";
+  return reason === "METHOD_NOT_ALLOWED" || reason === "METHOD_NOT_FOUND" || reason === "TASK_NOT_FOUND";
 }
 
 async function* events(method: JsonMethod, written: Written, answer: HttpAnswer, max: number): AsyncGenerator<Message> {

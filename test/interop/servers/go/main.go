@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"google.golang.org/grpc"
 )
 
@@ -101,7 +102,11 @@ func pause(ctx context.Context, millis string) {
 }
 
 func main() {
-	handler := a2asrv.NewHandler(agent{})
+	// Without a caller's name its store lists nothing.
+	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{
+		Authenticator: func(context.Context) (string, error) { return "anybody", nil },
+	})
+	handler := a2asrv.NewHandler(agent{}, a2asrv.WithTaskStore(store))
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
