@@ -55,6 +55,7 @@ describe("the client in a browser's bundle", () => {
       store: memoryStore(),
       host: "127.0.0.1",
       port: 0,
+      grpcPort: 0,
     });
     const { code } = await bundled(`
       import { createClient } from "@connectrpc/connect";
