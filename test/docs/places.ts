@@ -59,6 +59,11 @@ export const places = {
     has: written("console", "js"),
     test: "test/docs/card-signing.test.ts",
   },
+  calling: {
+    page: /^(README|docs\/client)\.md$/,
+    has: written("js", "text"),
+    test: "test/docs/client.test.ts",
+  },
   receiving: {
     page: /^docs\/push-receiver\.md$/,
     has: written("console", "js"),

@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import agent from "../../examples/probe/agent.js";
+import { publicKeysOf } from "../../src/card/index.js";
+import { defaultClientLimits } from "../../src/client/limits.js";
+import { httpBearer } from "../../src/index.js";
+import { createServer, type Server } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { build } from "../e2e/support/build.js";
+import { docstrings } from "./options-page.js";
+import { blocksOf, pageText, root } from "./pages.js";
+
+// Below the package, so that its programs import it by its name.
+const folder = join(root, ".cache", "docs", "client");
+const [five, answers, printed, verified, credentials] = blocksOf("docs/client.md").map(({ text }) => text);
+
+const opened: Server[] = [];
+beforeAll(() => {
+  build();
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+}, 120_000);
+afterAll(async () => {
+  for (const server of opened) await server.close({ graceMs: 0 });
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function serve(more: object = {}): Promise<number> {
+  const server = await createServer({ agent, store: memoryStore(), port: 0, grpcPort: 0, ...more } as never);
+  opened.push(server);
+  return server.port;
+}
+
+/** What a program prints, with another port in the place of 8080. */
+async function run(name: string, text: string | undefined, port: number): Promise<string> {
+  writeFileSync(join(folder, name), (text ?? "").replaceAll("8080", `${port}`));
+  const child = spawn(process.execPath, [name], { cwd: folder });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+  await new Promise((resolve) => child.on("close", resolve));
+  return said;
+}
+
+describe("docs/client.md", { timeout: 60_000 }, () => {
+  it("shows a client of five lines, as the README does", async () => {
+    expect(
+      five
+        ?.trim()
+        .split("\n")
+        .filter((line) => line !== "").length,
+    ).toBeLessThanOrEqual(5);
+    expect(await run("stream.js", five, await serve())).toBe("1 ...2 ...3 ...");
+    expect(pageText("docs/client.md")).toContain("`1 ...2 ...3 ...`");
+    expect(pageText("README.md")).toContain(`\`\`\`js\n${five}\`\`\``);
+  });
+
+  it("shows answers, streams, conversations and errors, and what they print", async () => {
+    expect(await run("answers.js", answers, await serve())).toBe(printed);
+  });
+
+  it("shows how a signature is verified", async () => {
+    const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
+    const key = {
+      kid: "k",
+      key: { ...(await crypto.subtle.exportKey("jwk", pair.privateKey)), alg: "ES256" },
+    } as never;
+    const { keys } = await publicKeysOf([key]);
+    writeFileSync(join(folder, "trusted.json"), JSON.stringify(keys));
+    const port = await serve({ cardSigning: { keys: [key] } });
+    expect(await run("verify.js", verified, port)).toBe("Probe\n");
+    expect(await run("verify.js", verified, await serve())).toContain("has no signature that is trusted: it has none.");
+  });
+
+  it("shows credentials", async () => {
+    const check = (token: string) => (token === "a-newer-token" ? { owner: "me" } : undefined);
+    const security = { schemes: { bearer: httpBearer({ check }) } };
+    expect(await run("credentials.js", credentials, await serve({ agent: { ...agent, security } }))).toBe("hi\n");
+  });
+
+  it("has every limit with its meaning", () => {
+    const rows = [...pageText("docs/client.md").matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, name, text]) => [
+      name,
+      text,
+    ]);
+    const meanings = docstrings("src/client/limits.ts");
+    expect(rows).toEqual(Object.keys(defaultClientLimits).map((name) => [name, meanings.get(name)]));
+  });
+});
