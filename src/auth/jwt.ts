@@ -1,3 +1,4 @@
+import { notPromised } from "../core/bounded.js";
 import type { CallerInput } from "../core/caller.js";
 import { sourceOf } from "../core/source.js";
 import { TransientMap } from "../core/transient.js";
@@ -70,12 +71,12 @@ export function tokenCheck(
     const verified = await verify(token, source);
     if (verified instanceof Refusal) return verified;
     const claims = frozen(verified.claims);
-    const name = owner(claims);
+    const name = notPromised(owner(claims));
     if (typeof name !== "string" || name === "") return new Refusal("The token names no subject.");
     const caller: CallerInput = Object.freeze({
       owner: name,
       authenticated: true,
-      scopes: Object.freeze([...scopes(claims)]),
+      scopes: Object.freeze(listed(notPromised(scopes(claims)))),
       claims,
       ...(typeof claims.exp === "number" && { expiresAt: claims.exp * 1000 }),
     });
@@ -96,6 +97,12 @@ export function tokenCheck(
       return token === undefined || token.length > limits.maxCredentialLength ? undefined : memory.get(headerOf(token));
     },
   };
+}
+
+/** A text is a list of its letters to JavaScript. */
+function listed(scopes: unknown): string[] {
+  if (!Array.isArray(scopes)) throw new TypeError("scopes() of a token gives a list");
+  return [...scopes];
 }
 
 /** The header as nearly everybody writes it: a remembered one is found without taking it apart. */

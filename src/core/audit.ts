@@ -1,5 +1,6 @@
 import { type AuditEvent, type AuditOutcome, auditEvents } from "./audit-events.js";
 import { background } from "./background.js";
+import { notPromised } from "./bounded.js";
 import type { A2AError, StatusName } from "./error.js";
 import type { Limits } from "./limits.js";
 import type { Logger } from "./log.js";
@@ -147,7 +148,8 @@ export class AuditRecorder implements Audit {
 
   #write(record: AuditRecord): void {
     try {
-      this.#log.write(record);
+      // A promise that it breaks would end the process.
+      notPromised(this.#log.write(record));
     } catch {
       // What cannot be recorded must not end what goes on.
     }

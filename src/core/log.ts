@@ -1,3 +1,5 @@
+import { notPromised } from "./bounded.js";
+
 /** One line of a log: facts first, then the sentence. Any pino logger fits. */
 export interface Logger {
   /** What only somebody who looks for a fault wants to know. */
@@ -23,7 +25,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 export function guardedLogger(logger: Logger): Logger {
   const guarded = (level: Level) => (facts: object, message: string) => {
     try {
-      logger[level](facts, message);
+      notPromised(logger[level](facts, message));
     } catch {
       tell(logger, level, message);
     }

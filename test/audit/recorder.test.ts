@@ -1,6 +1,7 @@
+import assert from "node:assert";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditFacts, type AuditRecord, AuditRecorder, auditChannel } from "../../src/core/audit.js";
-import type { Logger } from "../../src/core/log.js";
+import { guardedLogger, type Logger, silentLogger } from "../../src/core/log.js";
 
 const limits = { maxAuditRecordsPerSource: 3, maxAuditRecords: 10, auditWindowMs: 1_000 };
 const denied = (address: string, more: Partial<AuditFacts> = {}): AuditFacts => ({
@@ -32,6 +33,21 @@ describe("AuditRecorder", () => {
         owner: "alice",
       },
     ]);
+  });
+
+  it("goes on where a log throws, or answers by a promise that it breaks", async () => {
+    vi.useRealTimers();
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const broken = new Error("the database is away");
+    const writes = [() => Promise.reject(broken), () => assert.fail(broken)];
+    for (const write of writes) new AuditRecorder({ write }, limits).record(denied("192.0.2.1"));
+    const logger = guardedLogger({ ...silentLogger, info: () => Promise.reject(broken) });
+    logger.info({}, "goes to a database");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
   });
 
   it("joins what one source does too often, and says at the end of the window how often it was", () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type A2AOptions, type Agent, completed, createServer, custom, type Server } from "../../src/index.js";
+import { type A2AOptions, type Agent, completed, createServer, custom, jwt, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { TestIssuer } from "../auth/issuer.js";
 
 /** What functions of an author in plain JavaScript may answer: nobody comes in by it, nothing ends by it, and nothing waits for ever. */
 
@@ -154,6 +155,29 @@ describe("ownerOf that answers with", () => {
     expect(await get("/tasks", "bob")).toBe(200);
     expect(unhandled).toEqual([]);
   });
+});
+
+describe.each(["owner", "scopes"])("%s of jwt that answers with", (name) => {
+  const odds = { ...nonsense, "a text": () => "read", ...(name === "owner" ? names : {}) };
+  const { "a text": text, ...others } = odds;
+  it.each(Object.entries(name === "owner" ? others : { ...others, "a text": text }))(
+    "%s lets nobody in",
+    async (_name, answers) => {
+      const issuer = await TestIssuer.start();
+      const asked = ({ sub }: Readonly<Record<string, unknown>>): never =>
+        (sub === "bob" ? (name === "owner" ? "bob" : ["read"]) : answers()) as never;
+      const scheme = jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents", [name]: asked });
+      await serve({ agent: { ...base, security: { schemes: { scheme }, require: [{ scheme: ["read"] }] } } });
+      const as = async (sub: string): Promise<number> => {
+        const authorization = `Bearer ${await issuer.token({ sub })}`;
+        return (await fetch(`${server.url}/tasks`, { headers: { "a2a-version": "1.0", authorization } })).status;
+      };
+      expect([401, 403, 500]).toContain(await as("eve"));
+      expect(await as("bob")).toBe(200);
+      expect(unhandled).toEqual([]);
+      await issuer.close();
+    },
+  );
 });
 
 describe("skillOf that answers with", () => {
