@@ -2,6 +2,7 @@ import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../core/audit.js";
 import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { EventFilter } from "./event-filter.js";
@@ -41,6 +42,7 @@ export interface DeliveryParts {
   readonly pauses: Pauses;
   readonly life: LifeWatch;
   readonly audit: Audit;
+  readonly logger: Logger;
   /** Headers of every notification. */
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
@@ -265,14 +267,17 @@ export class Delivery {
   }
 
   #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, now: number): Ending {
+    const failure = outcome.kind === "failed" ? outcome.reason : `the receiver answered ${outcome.status}`;
+    const facts = { ...this.key, host: this.#target.host, failure };
+    this.#parts.logger.debug(facts, "a push notification was not accepted");
     if (outcome.kind === "failed") {
       if (outcome.forbidden) this.#audit("push.target-refused");
       this.#hostFailed(now);
-      return { kind: "failed", failure: outcome.reason, retryAfterMs: 0, gone: false };
+      return { kind: "failed", failure, retryAfterMs: 0, gone: false };
     }
     const { status, retryAfterMs = 0, gone } = outcome;
     if (overloaded.has(status)) this.#hostFailed(now);
-    return { kind: "failed", failure: `the receiver answered ${status}`, retryAfterMs, gone };
+    return { kind: "failed", failure, retryAfterMs, gone };
   }
 
   #hostFailed(now: number): void {

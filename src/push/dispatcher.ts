@@ -86,6 +86,7 @@ export class Dispatcher {
       headers,
       noteTrouble,
       audit,
+      logger: options.logger,
       pauses: this.#pauses,
       life: this.#life,
       wanted: createEventFilter(options.events),

@@ -47,6 +47,9 @@ describe("a configuration that fails", () => {
       failingSince: expect.any(Number),
       givenUpAt: expect.any(Number),
     });
+    const { taskId, configId, host, failure } = dead as NonNullable<typeof dead>;
+    const [facts, message] = [{ taskId, configId, host, failure }, "a push notification was not accepted"];
+    expect(one.debugged[0]).toEqual({ facts, message });
     expect((dead?.givenUpAt ?? 0) - (dead?.failingSince ?? 0)).toBeGreaterThanOrEqual(300);
     expect(await one.control.deadLetters({ owner: "somebody else" })).toEqual([]);
     expect(await one.control.deadLetters({ after: dead as never })).toEqual([]);

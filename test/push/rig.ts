@@ -54,6 +54,8 @@ export class Rig {
   readonly dispatcher: Dispatcher;
   readonly control: PushControl;
   readonly logged: { facts: object; message: string }[] = [];
+  /** What the log has for whoever looks for a fault. */
+  readonly debugged: { facts: object; message: string }[] = [];
   readonly pushes: EnginePushes;
   /** Ends its signs of life, as if the process were stopped. */
   silent = false;
@@ -66,7 +68,8 @@ export class Rig {
   ) {
     const all = { ...quick, ...limits };
     const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
-    const logger = { debug: () => {}, info: keep, warn: keep, error: keep };
+    const note = (facts: object, message: string): void => void this.debugged.push({ facts, message });
+    const logger = { debug: note, info: keep, warn: keep, error: keep };
     const target = {
       allowHttp: true,
       ports: receivers.map(({ port }) => port),
