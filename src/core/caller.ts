@@ -54,15 +54,17 @@ export type OwnerOf = (caller: Caller) => string | undefined;
 /**
  * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
  * @throws A2AError PERMISSION_DENIED where it belongs to nobody, or to a name that cannot be one
- * @throws TypeError for scopes that are no list
+ * @throws TypeError for scopes that are no list of texts
  */
 export function withOwner(
   caller: Caller,
   ownerOf: OwnerOf | undefined,
   { maxOwnerLength }: Pick<Limits, "maxOwnerLength">,
 ): Caller {
-  // A text has includes() as well, and parts of it are no scopes.
-  if (!Array.isArray(caller.scopes)) throw new TypeError("the scopes of a caller are a list");
+  // A text has includes() as well, and parts of it are no scopes. What is no text cannot be stored with a message.
+  if (!Array.isArray(caller.scopes) || !caller.scopes.every(isText)) {
+    throw new TypeError("the scopes of a caller are a list of texts");
+  }
   const { authenticated } = caller;
   const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
   // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
@@ -73,3 +75,5 @@ export function withOwner(
   }
   return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };
 }
+
+const isText = (value: unknown): boolean => typeof value === "string";

@@ -56,6 +56,7 @@ const callers: Record<string, () => unknown> = {
   }),
   "a caller whose scopes are a text": () => ({ owner: "alice", scopes: "read and write" }),
   "a caller whose scopes are none": () => ({ owner: "alice", scopes: null }),
+  "a caller with a scope that is no text": () => ({ owner: "alice", scopes: ["read", 7] }),
   "a caller whose scopes throw": () => ({ owner: "alice", scopes: hostile }),
 };
 
@@ -84,9 +85,9 @@ afterEach(async () => {
   await server.close({ graceMs: 0 });
 });
 
-async function serve(options: Partial<A2AOptions>): Promise<void> {
+async function serve(options: Partial<A2AOptions>, authenticationTimeoutMs = 100): Promise<void> {
   const times = {
-    authenticationTimeoutMs: 100,
+    authenticationTimeoutMs,
     extendedCardTimeoutMs: 100,
     acceptTimeoutMs: 100,
     maxCalls: 1,
@@ -167,7 +168,7 @@ describe.each(["owner", "scopes"])("%s of jwt that answers with", (name) => {
       const asked = ({ sub }: Readonly<Record<string, unknown>>): never =>
         (sub === "bob" ? (name === "owner" ? "bob" : ["read"]) : answers()) as never;
       const scheme = jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents", [name]: asked });
-      await serve({ agent: { ...base, security: { schemes: { scheme }, require: [{ scheme: ["read"] }] } } });
+      await serve({ agent: { ...base, security: { schemes: { scheme }, require: [{ scheme: ["read"] }] } } }, 60_000);
       const as = async (sub: string): Promise<number> => {
         const authorization = `Bearer ${await issuer.token({ sub })}`;
         return (await fetch(`${server.url}/tasks`, { headers: { "a2a-version": "1.0", authorization } })).status;

@@ -51,6 +51,8 @@ export function dnsLookup(resolver: dns.Resolver = new dns.Resolver({ timeout: 2
 /** Looks names up, each once at a time, and waits for a bounded time. */
 export class Lookups {
   readonly #lookup: TargetLookup;
+  /** Whether the look-up is a function of the author, which may never answer. */
+  readonly #isOwn: boolean;
   readonly #timeoutMs: number;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
   readonly #waiting: (() => void)[] = [];
@@ -58,6 +60,7 @@ export class Lookups {
 
   constructor(lookup: TargetLookup | "dns" | undefined, timeoutMs: number) {
     this.#lookup = lookup === "dns" ? dnsLookup() : (lookup ?? systemLookup);
+    this.#isOwn = typeof lookup === "function";
     this.#timeoutMs = timeoutMs;
   }
 
@@ -99,7 +102,9 @@ export class Lookups {
 
   async #ask(host: string): Promise<readonly LookupAddress[]> {
     try {
-      return await this.#lookup(host);
+      // Those of the system keep their place to their end, as they keep their thread.
+      const found = this.#lookup(host);
+      return await (this.#isOwn ? this.#inTime(Promise.resolve(found)) : found);
     } catch (cause) {
       if (isAbsent(cause)) {
         throw new LookupError("ENOTFOUND", "the name does not resolve", cause);
