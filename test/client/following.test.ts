@@ -13,7 +13,9 @@ import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js
 import type { ClientCore } from "../../src/client/client.js";
 import { follow, stream } from "../../src/client/stream.js";
 import type { Update } from "../../src/client/update.js";
+import { A2AError, invalid } from "../../src/core/error.js";
 import { isTerminal } from "../../src/task/state.js";
+import { resumeParameters } from "../../src/wire/extension-names.js";
 import { log } from "../task/arbitraries.js";
 import { type Cut, LogServer } from "./log-server.js";
 
@@ -217,6 +219,63 @@ describe("stream()", () => {
     expect(server.subscriptions).toBeGreaterThan(2);
   });
 
+  it("takes new credentials once when they run out in the middle, and not for ever", async () => {
+    const breaks: Cut[] = [2, 2].map((after) => ({ after, missed: 0, how: "error" }));
+    const server = new LogServer(growing(["a", "b", "c"]), breaks, { resume: true, idempotent: true });
+    const ranOut = new A2AError("UNAUTHENTICATED", "The credentials have ended.");
+    expect((await sent(failingWith(server.core, ranOut))).text).toBe("abc");
+    expect(server.subscriptions).toBe(2);
+    const other = new LogServer(growing(["a"]), [breaks[0] as Cut], { resume: true, idempotent: true });
+    let tries = 0;
+    const refused = (): AsyncIterable<never> => {
+      tries++;
+      return failing(ranOut);
+    };
+    const core = failingWith({ ...other.core, rpc: { ...other.core.rpc, subscribeToTask: refused } }, ranOut);
+    await expect(sent(core)).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect(tries).toBe(1);
+  });
+
+  it("goes on by snapshot where the server has another history than the one that was followed", async () => {
+    const server = new LogServer(growing(["a", "b"]), [{ after: 2, missed: 0, how: "error" }], {
+      resume: true,
+      idempotent: true,
+    });
+    const { subscribeToTask } = server.core.rpc;
+    const rpc: ClientCore["rpc"] = {
+      ...server.core.rpc,
+      subscribeToTask: (request, options) => {
+        if (new Headers(options?.headers).has(resumeParameters.after)) {
+          return failing(invalid([{ field: resumeParameters.after, description: "is not there" }]));
+        }
+        return subscribeToTask(request, options);
+      },
+    };
+    expect((await sent({ ...server.core, rpc })).text).toBe("ab");
+  });
+
+  it("looks at the task again and again where there are no subscriptions", async () => {
+    const server = new LogServer(growing(["a", "b"]), [{ after: 2, missed: 9, how: "error" }], {
+      resume: false,
+      idempotent: true,
+    });
+    const unknown = new A2AError("METHOD_NOT_FOUND", "There is no such method.");
+    const core = { ...server.core, rpc: { ...server.core.rpc, subscribeToTask: () => failing(unknown) } };
+    expect((await sent(core)).text).toBe("ab");
+  });
+
+  it.each([true, false])("is over where the connection breaks behind a question (exact resume: %s)", async (resume) => {
+    const entries = growing(["a"]).map((entry): LogEntry => {
+      if (entry.event.case !== "status") return entry;
+      const value = create(TaskStatusUpdateEventSchema, { ...place, status: { state: TaskState.INPUT_REQUIRED } });
+      return { ...entry, event: { case: "status", value } };
+    });
+    const server = new LogServer(entries, [{ after: 3, missed: 0, how: "error" }], { resume, idempotent: true });
+    const { task, text } = await sent(server.core);
+    expect([task.status?.state, text]).toEqual([TaskState.INPUT_REQUIRED, "a"]);
+    expect([server.reads, server.subscriptions]).toEqual([resume ? 1 : 2, 0]);
+  });
+
   it("folds no task that is larger than it may be", async () => {
     const server = new LogServer(growing(["a".repeat(10_000), "b".repeat(10_000)]), [], {
       resume: true,
@@ -237,6 +296,28 @@ describe("follow()", () => {
     expect(text).toBe("ab");
   });
 });
+
+function failing(error: A2AError): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
+}
+
+/** A server whose connections break with this error, and not with their own. */
+function failingWith(core: ClientCore, error: A2AError): ClientCore {
+  const { sendStreamingMessage, subscribeToTask } = core.rpc;
+  const broken = async function* <T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* events;
+    } catch {
+      throw error;
+    }
+  };
+  const rpc: ClientCore["rpc"] = {
+    ...core.rpc,
+    sendStreamingMessage: (...given) => broken(sendStreamingMessage(...given)),
+    subscribeToTask: (...given) => broken(subscribeToTask(...given)),
+  };
+  return { ...core, rpc };
+}
 
 function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
