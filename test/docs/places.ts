@@ -69,6 +69,8 @@ export const places = {
     has: written("console", "js"),
     test: "test/docs/push-receiver.test.ts",
   },
+  react: { page: /^docs\/client-pages\.md$/, has: written("jsx"), test: "test/interop/react.interop.ts" },
+  aiSdk: { page: /^docs\/client-pages\.md$/, has: written("js"), test: "test/interop/ai-sdk.interop.ts" },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,

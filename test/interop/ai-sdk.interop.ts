@@ -1,3 +1,6 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import {
   AbstractChat,
   type ChatState,
@@ -7,6 +10,7 @@ import {
   type UIMessageChunk,
   uiMessageChunkSchema,
 } from "ai";
+import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { chatTransport, uiMessageStream } from "../../src/client/ai-sdk/index.js";
 import { follow, stream } from "../../src/client/stream.js";
@@ -22,6 +26,7 @@ import {
 } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { coreOver, type TestCore } from "../client/cores.js";
+import { blocksOf, root } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
 /*
@@ -197,5 +202,29 @@ describe("chatTransport()", () => {
     await sent;
     expect(chat.status).toBe("ready");
     expect(await way.reconnectToStream({ chatId: chat.id })).toBeNull();
+  });
+});
+
+describe("docs/client-pages.md", () => {
+  it("shows how a server answers its own pages", async () => {
+    const [block] = blocksOf("docs/client-pages.md").filter(({ language }) => language === "js");
+    const file = join(root, "test", "interop", ".answer.mjs");
+    const alias = { "parley-a2a/client/ai-sdk": join(root, "src/client/ai-sdk/index.ts") };
+    await build({
+      stdin: { contents: block?.text ?? "", resolveDir: root },
+      alias,
+      external: ["ai"],
+      bundle: true,
+      format: "esm",
+      outfile: file,
+    });
+    try {
+      const { answer } = await import(pathToFileURL(file).href);
+      const response: Response = answer(client(), "hello");
+      expect(response.headers.get("content-type")).toBe("text/event-stream");
+      expect(await response.text()).toContain('"delta":"That was hello."');
+    } finally {
+      rmSync(file);
+    }
   });
 });

@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { GlobalWindow } from "happy-dom";
 import { act as actIn, createElement, type ReactElement, StrictMode } from "react";
 import type { Root } from "react-dom/client";
@@ -8,6 +11,7 @@ import { follow, stream } from "../../src/client/stream.js";
 import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { coreOver, type TestCore } from "../client/cores.js";
+import { blocksOf, root as projectRoot } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
 /*
@@ -209,5 +213,31 @@ describe("useTask()", () => {
     isReleased = true;
     await shows(". You said a task ");
     await begun.return();
+  });
+});
+
+describe("docs/client-pages.md", () => {
+  it("shows a page that works", async () => {
+    const [block] = blocksOf("docs/client-pages.md").filter(({ language }) => language === "jsx");
+    const file = join(projectRoot, ".cache", "docs", "chat.mjs");
+    const hooks = join(projectRoot, "src/client/react/index.ts");
+    await build({
+      stdin: { contents: block?.text ?? "", loader: "jsx", resolveDir: projectRoot },
+      alias: { "parley-a2a/client/react": hooks },
+      external: ["react", "react/jsx-runtime"],
+      jsx: "automatic",
+      bundle: true,
+      format: "esm",
+      outfile: file,
+    });
+    const { Chat: Shown } = await import(pathToFileURL(file).href);
+    Object.assign(globalThis, { sessionStorage: storage });
+    await open(createElement(Shown, { client: client() }));
+    const { document } = window;
+    const input = document.querySelector("input") as unknown as { value: string };
+    input.value = "hello";
+    const form = document.querySelector("form") as unknown as { requestSubmit(): void };
+    await act(async () => form.requestSubmit());
+    await shows("helloYou said hello Send");
   });
 });
