@@ -27,6 +27,8 @@ export interface CuttingOptions {
 export class CuttingProxy {
   cuts = 0;
   refusals = 0;
+  /** Bytes of answers that got through. */
+  bytes = 0;
   targetPort: number;
   readonly #options: CuttingOptions;
   readonly #server: Server;
@@ -98,6 +100,7 @@ export class CuttingProxy {
     server.on("data", (bytes) => {
       const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
       left -= through.length;
+      this.bytes += through.length;
       if (!client.write(through)) server.pause();
       if (left > 0 || through.length === bytes.length) return;
       server.pause();
