@@ -1,15 +1,18 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { create } from "@bufbuild/protobuf";
 import { build } from "esbuild";
 import { GlobalWindow } from "happy-dom";
 import { act as actIn, createElement, type ReactElement, StrictMode } from "react";
 import type { Root } from "react-dom/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { conversation } from "../../src/client/conversation.js";
 import { type UsedConversation, useConversation, useTask } from "../../src/client/react/index.js";
 import { follow, stream } from "../../src/client/stream.js";
 import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";
 import { coreOver, type TestCore } from "../client/cores.js";
 import { blocksOf, root as projectRoot } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
@@ -172,6 +175,33 @@ describe("useConversation()", () => {
     await open(createElement(Chat, { of: client() }));
     await shows("[done] You said one [done] You said two ");
   });
+
+  it.each([true, false])(
+    "knows after a reload whether a message without an answer may be sent again (%s)",
+    async (may) => {
+      const extensions = may ? [{ uri: IDEMPOTENCY_EXTENSION }] : [];
+      const card = create(AgentCardSchema, { capabilities: { extensions } });
+      const keys: (string | undefined)[] = [];
+      const of = (answer: ReturnType<typeof client>["stream"]) => ({
+        ...client(),
+        card,
+        stream: (...[message, options]: Parameters<ReturnType<typeof client>["stream"]>) => {
+          keys.push(options?.idempotencyKey);
+          return answer(message, options);
+        },
+      });
+      const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+      await open(createElement(Chat, { of: of(() => silent as unknown as ReturnType<typeof stream>) }));
+      await act(async () => chat.send("hello"));
+      await shows("[streaming] ");
+      await close();
+      await open(createElement(Chat, { of: of(client().stream) }));
+      await shows(may ? "[done] You said hello " : "[failed] ");
+      if (may) expect(new Set(keys).size).toBe(1);
+      else expect(chat.turns[0]?.error?.metadata).toEqual({ arrival: "unknown" });
+      expect(keys).toHaveLength(may ? 2 : 1);
+    },
+  );
 
   it("answers a question, with the text of each turn apart", async () => {
     await open(createElement(Chat, { of: client() }));

@@ -1,5 +1,5 @@
 import type { AgentCard, Message, Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type A2AError, toA2AError } from "../../core/error.js";
+import { A2AError, toA2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { IDEMPOTENCY_EXTENSION } from "../../wire/extension-names.js";
@@ -167,7 +167,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
       this.#run(turn, this.#sending(turn, {}));
     } else {
       turn.phase = "failed";
-      turn.error = unknownArrival(toA2AError(undefined));
+      turn.error = unknownArrival(new A2AError("UNAVAILABLE", "The page was left before the agent answered."));
       this.#close(turn);
     }
   }

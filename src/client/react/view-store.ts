@@ -4,7 +4,6 @@ const FRAME_MS = 16;
 /** A value that changes, for `useSyncExternalStore`: readers hear of changes at most once a frame, of important ones at once. */
 export abstract class ViewStore<View> {
   #view: View;
-  #isStale = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
 
@@ -24,7 +23,6 @@ export abstract class ViewStore<View> {
 
   /** Something has changed a little: readers hear of it soon. */
   protected changed(): void {
-    this.#isStale = true;
     this.#timer ??= setTimeout(() => this.flush(), FRAME_MS);
   }
 
@@ -32,13 +30,7 @@ export abstract class ViewStore<View> {
   protected flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#isStale = false;
     this.#view = this.make();
     for (const listener of [...this.#listeners]) listener();
-  }
-
-  /** Readers hear of what they have not heard of yet. */
-  protected settle(): void {
-    if (this.#isStale) this.flush();
   }
 }
