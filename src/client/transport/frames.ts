@@ -53,7 +53,11 @@ export class Frames {
 
   /** What there is in one piece: joined when it is needed, so that a large message is not copied for each of its chunks. */
   #joined(): Uint8Array {
-    if (this.#parts.length > 1) this.#parts = [concat(this.#parts)];
+    if (this.#parts.length > 1) {
+      // Not a Buffer, which messages would keep for fields of bytes.
+      const { buffer, byteOffset, byteLength } = concat(this.#parts);
+      this.#parts = [new Uint8Array(buffer, byteOffset, byteLength)];
+    }
     return this.#parts[0] as Uint8Array;
   }
 }
