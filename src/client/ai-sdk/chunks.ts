@@ -1,11 +1,14 @@
-import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type Artifact, type Part, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { base64Of } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import { jsonWriter } from "../../wire/json-writer.js";
 import { artifactText, messageText } from "../text.js";
 import type { Update } from "../update.js";
+
+const writeValue = jsonWriter(ValueSchema);
 
 /** What the metadata of a message of the AI SDK says of its task. */
 export interface A2AMetadata {
@@ -240,5 +243,5 @@ function urlOf(part: Part): string | undefined {
 }
 
 function jsonOf({ content }: Part): JsonValue[] {
-  return content.case === "data" ? [toJson(ValueSchema, content.value)] : [];
+  return content.case === "data" ? [JSON.parse(writeValue(content.value))] : [];
 }

@@ -1,5 +1,7 @@
-import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
 import type { TurnPhase } from "./conversation-store.js";
 import type { TextBefore } from "./turn-text.js";
 
@@ -26,6 +28,9 @@ export interface StoredConversation {
   readonly turns: readonly StoredTurn[];
 }
 
+const readMessage = jsonReader(MessageSchema);
+const writeMessage = jsonWriter(MessageSchema);
+
 /** Of another version of this text nothing is read. */
 const VERSION = 1;
 
@@ -36,7 +41,7 @@ export function loadConversation(storage: ConversationStorage, name: string): St
     if (kept?.version !== VERSION || !Array.isArray(kept.turns)) return undefined;
     const turns = kept.turns.map((turn) => {
       const { message, ...rest } = turn as JsonObject;
-      return { ...rest, message: fromJson(MessageSchema, message as JsonValue) } as unknown as StoredTurn;
+      return { ...rest, message: readMessage(message) } as unknown as StoredTurn;
     });
     return { contextId: typeof kept.contextId === "string" ? kept.contextId : undefined, turns };
   } catch {
@@ -52,7 +57,7 @@ export function saveConversation(
 ): void {
   try {
     if (turns.length === 0) return storage.removeItem(name);
-    const kept = turns.map((turn) => ({ ...turn, message: toJson(MessageSchema, turn.message) }));
+    const kept = turns.map((turn) => ({ ...turn, message: JSON.parse(writeMessage(turn.message)) }));
     storage.setItem(name, JSON.stringify({ version: VERSION, contextId, turns: kept }));
   } catch {
     // A page without room for it goes on; only a reload loses it.
