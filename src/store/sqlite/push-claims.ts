@@ -1,9 +1,8 @@
 import { DUE } from "../deliveries.js";
 import { type DueSource, FairClaims } from "../fair-claims.js";
-import type { ClaimedDelivery } from "../push-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { Leases } from "./leases.js";
-import { CLAIMED_COLUMNS, type ClaimedRow, toClaimed } from "./push-rows.js";
+import { CLAIMED_COLUMNS, type ClaimedBatch, type ClaimedRow, toBatch } from "./push-rows.js";
 import type { WriteRequest } from "./write.js";
 
 interface Due {
@@ -48,27 +47,28 @@ export class PushClaims {
     this.#release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
   }
 
-  claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedDelivery[] {
+  claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedBatch {
     const { holder, now, limit, again = false } = request;
     for (const gone of leases.giveUp(request)) this.#release.run(gone);
-    const claimed: ClaimedDelivery[] = [];
+    const claimed: ClaimedRow[] = [];
+    const claims: number[] = [];
     const take = (row: ClaimedRow | undefined): void => {
       if (row === undefined) return;
       const claim = this.#claims++;
       this.#claim.run(holder, claim, row[0]);
-      claimed.push(toClaimed(row, claim));
+      claimed.push(row);
+      claims.push(claim);
     };
     if (again) for (const row of this.#held.all(holder)) take(row);
     const left = limit - claimed.length;
-    if (left <= 0) return claimed;
     const source: DueSource<Due> = {
       first: (most) => this.#first.all(now, most).map(toDue),
       of: (target, most) => this.#of.all(target, now, most).map(toDue),
       targetAfter: (target) => (target === undefined ? this.#firstTarget.get() : this.#nextTarget.get(target)),
       take: ({ id }) => take(this.#row.get(id)),
     };
-    this.#fair.claim(source, { ...request, limit: left });
-    return claimed;
+    if (left > 0) this.#fair.claim(source, { ...request, limit: left });
+    return toBatch(claimed, claims);
   }
 }
 

@@ -103,23 +103,68 @@ export type ClaimedRow = [
   bytes: Uint8Array,
 ];
 
-/** What a row that was claimed stands for. */
-export function toClaimed(row: ClaimedRow, claim: number): ClaimedDelivery {
-  const [, taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, bytes] = row;
-  return {
-    taskId,
-    configId,
-    tenant,
-    owner,
-    target,
-    position,
-    headPosition,
-    attempts,
-    failingSince: failingSince ?? undefined,
-    claim,
-    // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
-    bytes: new Uint8Array(bytes),
+/**
+ * Claims on their way to another thread: strings and numbers in one array, and the bytes of all in one piece, as in a `Message`.
+ */
+export interface ClaimedBatch {
+  readonly count: number;
+  readonly fields: readonly (string | number | null)[];
+  readonly bytes: Uint8Array;
+}
+
+/** Rows that were claimed, with the numbers of their claims. */
+export function toBatch(rows: readonly ClaimedRow[], claims: readonly number[]): ClaimedBatch {
+  const fields: (string | number | null)[] = [];
+  const parts: Uint8Array[] = [];
+  for (const [index, row] of rows.entries()) {
+    const [, taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, bytes] = row;
+    const claim = claims[index] as number;
+    fields.push(taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, claim);
+    fields.push(bytes.length);
+    parts.push(bytes);
+  }
+  return { count: rows.length, fields, bytes: concatenated(parts) };
+}
+
+/** In memory of its own: what crosses to another thread takes all of the memory that it is a view of with it. */
+function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let size = 0;
+  for (const part of parts) {
+    bytes.set(part, size);
+    size += part.length;
+  }
+  return bytes;
+}
+
+/** What came of `toBatch`. */
+export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelivery[] {
+  const claimed: ClaimedDelivery[] = [];
+  let field = 0;
+  let size = 0;
+  // Only `toBatch` makes these fields, so their types are known by their places.
+  const string = (): string => fields[field++] as string;
+  const number = (): number => fields[field++] as number;
+  const part = (length: number): Uint8Array => {
+    size += length;
+    return bytes.slice(size - length, size);
   };
+  for (let index = 0; index < count; index++) {
+    claimed.push({
+      taskId: string(),
+      configId: string(),
+      tenant: string(),
+      owner: string(),
+      target: string(),
+      position: number(),
+      headPosition: number(),
+      attempts: number(),
+      failingSince: (fields[field++] as number | null) ?? undefined,
+      claim: number(),
+      bytes: part(number()),
+    });
+  }
+  return claimed;
 }
 
 type DeadRow = [

@@ -1,5 +1,6 @@
 import type { DeadDelivery, PushConfigKey, PushStore } from "../task-store.js";
 import { HASTEN_STEP } from "./push-configs.js";
+import { claimedOf } from "./push-rows.js";
 import type { Reader } from "./reader.js";
 import { redriveInSteps } from "./redrive.js";
 import type { WriterClient } from "./writer-client.js";
@@ -21,7 +22,7 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
     // Where nothing is due, looking for it writes nothing.
     claimDeliveries: async (request) =>
-      reader.mayClaimDeliveries(request) ? writer.call("claimDeliveries", request) : [],
+      reader.mayClaimDeliveries(request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
     nextDelivery: async () => reader.nextDelivery(),
     async hastenDeliveries(request) {
       let count = 0;

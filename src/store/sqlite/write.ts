@@ -10,6 +10,7 @@ import type {
   TaskRow,
   TaskStore,
 } from "../task-store.js";
+import type { ClaimedBatch } from "./push-rows.js";
 import type { Segment } from "./segment.js";
 
 /** The methods besides `append` that change the file; the writer does those of a task in the order in which they were called. */
@@ -33,14 +34,16 @@ export type WriteMethod =
 export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[Asked<M>]>[0];
 
 /**
- * What such a method answers, as the seam says it; but a removal is done in steps, and of a delivery that was settled as it was
+ * What such a method answers, as the seam says it; but a removal is done in steps, claims come in one piece, and of a delivery that was settled as it was
  * asked for nothing is said, as of an append.
  */
 export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
   ? RemovalStep
   : M extends "settleDelivery"
     ? "more" | "lost" | undefined
-    : Awaited<ReturnType<TaskStore[Asked<M>]>>;
+    : M extends "claimDeliveries"
+      ? ClaimedBatch
+      : Awaited<ReturnType<TaskStore[Asked<M>]>>;
 
 /** What the writer does by itself is handled like a request. */
 type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
