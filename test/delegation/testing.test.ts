@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { createA2A } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
 import { agentOf } from "./servers.js";
 
@@ -78,5 +80,43 @@ describe("testAgent() with remoteAgents", () => {
     const task = await test.send("blue", { task: asked });
     expect(said(task)).toBe("heard took blue");
     expect(heard).toEqual(["hello", "blue"]);
+  });
+
+  it("begins no second sub-task when it dies before it hears of the first, whatever it says the second time", async () => {
+    const heard: string[] = [];
+    const other = createA2A({
+      agent: agentOf("Other", async function* (turn) {
+        heard.push(turn.text);
+        yield artifact({ id: "a", text: "done" });
+      }),
+      store: memoryStore(),
+      publicUrl: "http://other.localhost",
+      cardGrpc: "omit",
+    });
+    let isHeld = true;
+    let arrived = 0;
+    // What is sent arrives; what is answered does not, as long as the line is held.
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const answer = await other.fetch(new Request(input, init));
+      const isSend = init?.method === "POST";
+      if (isSend) arrived++;
+      if (isSend && isHeld) await new Promise((_, reject) => init.signal?.addEventListener("abort", reject));
+      return answer;
+    };
+    const asking = {
+      ...agentOf("Front", async function* (turn) {
+        const { text } = yield* turn.delegate("other", `attempt ${turn.attempt}`);
+        yield completed(text);
+      }),
+      recover: "restart" as const,
+    };
+    await using test = testAgent(asking, { remoteAgents: { other: { url: "http://other.localhost", fetch } } });
+    const task = await test.send("hello", { returnImmediately: true });
+    await expect.poll(() => arrived).toBe(1);
+    isHeld = false;
+    await test.crash();
+    expect(said(await test.settled(task))).toBe("done");
+    expect(heard).toEqual(["attempt 1"]);
+    await other.close({ graceMs: 0 });
   });
 });
