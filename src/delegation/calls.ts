@@ -62,7 +62,8 @@ class CallsOfTurn implements TurnCalls {
     const { signal } = this.#turn;
     // Loaded by servers whose agents call others, and by no other.
     const { remoteAgent } = await import("./remote-agent.js");
-    return remoteAgent(await remote.client(), { remote, signal, timeoutMs, enter: () => this.#remotes.enter() });
+    const { card } = await remote.client();
+    return remoteAgent(card, { remote, signal, timeoutMs, enter: () => this.#remotes.enter(agent) });
   }
 
   /** Names are given when it is called, in the order of the calls, and not when its first event is asked for. */
@@ -82,7 +83,7 @@ class CallsOfTurn implements TurnCalls {
     message: DelegatedContent | undefined,
     options: DelegateOptions & { readonly name: string },
   ): AsyncGenerator<AgentEvent, SubTask, undefined> {
-    const leave = this.#remotes.enter();
+    const leave = this.#remotes.enter(agent);
     try {
       this.#events ??= this.#turn.relayed();
       const { delegate } = await import("./delegate.js");

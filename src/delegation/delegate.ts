@@ -80,7 +80,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
       job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
       throw new DelegationError(agent, failure);
     }
-    course.isOver = true;
+    course.end();
     return yield* pause(job, relay, authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED);
   } finally {
     stop.end();
@@ -113,8 +113,7 @@ interface CourseParts {
 
 /** The way of one sub-task, from wherever it stands to its end or its question. */
 class Course {
-  /** Nobody has to be told that it is left: it has ended, or waits for its user. */
-  isOver = false;
+  #isOver = false;
   readonly #job: DelegationJob;
   readonly #parts: CourseParts;
   #task: Task | undefined;
@@ -128,6 +127,16 @@ class Course {
     this.#job = job;
     this.#parts = parts;
     this.#isKnown = parts.have.taskId !== "";
+  }
+
+  /** Whether nobody has to be told that it is left: it has ended, or waits for its user. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** It waits for its user. */
+  end(): void {
+    this.#isOver = true;
   }
 
   async *run(): AsyncGenerator<AgentEvent, SubTask, undefined> {
@@ -145,16 +154,16 @@ class Course {
     }
     await stop.done();
     if (this.#message !== undefined) {
-      this.isOver = true;
+      this.#isOver = true;
       return subTaskOf(agent, { message: this.#message });
     }
     const state = this.#task?.status?.state ?? TaskState.UNSPECIFIED;
     if (isInterrupted(state)) {
-      this.isOver = true;
+      this.#isOver = true;
       yield* pause(this.#job, this.#parts.relay, { kind: "status", state, content: this.#question() }, state);
     }
     if (!isTerminal(state)) throw new A2AError("UNAVAILABLE", "The stream of the sub-task ended before it did.");
-    this.isOver = true;
+    this.#isOver = true;
     const task = this.#isPartial
       ? await this.#patiently(() => client.getTask({ id: have.taskId }, this.#calling()))
       : this.#task;
@@ -233,7 +242,7 @@ class Course {
         const asks = event.kind === "status" && isInterrupted(event.state);
         if (asks) {
           // The generator may be ended at the question.
-          this.isOver = true;
+          this.#isOver = true;
           this.#job.pause.abort();
         }
         yield event;

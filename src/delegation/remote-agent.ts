@@ -1,5 +1,5 @@
 import type { CallOptions as ConnectOptions } from "@connectrpc/connect";
-import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RemoteAgent, RemoteOptions } from "../agent/delegation.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./delegate.js";
@@ -15,51 +15,59 @@ interface CallsInTurn {
   readonly enter: () => () => void;
 }
 
-/** The client of another agent, for one turn. */
-export function remoteAgent(client: SubTaskClient, calls: CallsInTurn): RemoteAgent {
+/** The client of another agent, for one turn. Each call asks for the connected one: it may be another one by then. */
+export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
   const methods = A2AService.methods.map(({ localName, methodKind }) => {
-    const method = client[localName as keyof RemoteAgent] as unknown as Method;
-    return [localName, methodKind === "unary" ? unary(method, calls) : streaming(method, calls)];
+    const methodOf: MethodOf = (client) => client[localName as keyof RemoteAgent] as unknown as Method;
+    return [localName, methodKind === "unary" ? unary(methodOf, calls) : streaming(methodOf, calls)];
   });
   return {
     ...Object.fromEntries(methods),
-    card: client.card,
+    card,
     // A send that waits for its task may take its time.
-    send: (message, options) => counted(calls, () => client.send(message, optionsIn(calls, options))),
-    stream: (message, options) => counting(calls, () => client.stream(message, optionsIn(calls, options))),
-    follow: (taskId, options) => counting(calls, () => client.follow(taskId, optionsIn(calls, options))),
+    send: (message, options) => counted(calls, (client) => client.send(message, optionsIn(calls, options))),
+    stream: (message, options) => counting(calls, (client) => client.stream(message, optionsIn(calls, options))),
+    follow: (taskId, options) => counting(calls, (client) => client.follow(taskId, optionsIn(calls, options))),
   } as RemoteAgent;
 }
 
 type Method = (request: unknown, options: ConnectOptions) => unknown;
+type MethodOf = (client: SubTaskClient) => Method;
 
-function unary(method: Method, calls: CallsInTurn): Method {
+function unary(methodOf: MethodOf, calls: CallsInTurn): Method {
   const { timeoutMs } = calls;
   return (request, options) =>
     counted(
       calls,
-      () => method(request, { timeoutMs, ...optionsIn(calls, options as RemoteOptions) }) as Promise<unknown>,
+      (client) =>
+        methodOf(client)(request, { timeoutMs, ...optionsIn(calls, options as RemoteOptions) }) as Promise<unknown>,
     );
 }
 
-function streaming(method: Method, calls: CallsInTurn): Method {
+function streaming(methodOf: MethodOf, calls: CallsInTurn): Method {
   return (request, options) =>
-    counting(calls, () => method(request, optionsIn(calls, options as RemoteOptions)) as AsyncIterable<unknown>);
+    counting(
+      calls,
+      (client) => methodOf(client)(request, optionsIn(calls, options as RemoteOptions)) as AsyncIterable<unknown>,
+    );
 }
 
-async function counted<T>(calls: CallsInTurn, call: () => Promise<T>): Promise<T> {
+async function counted<T>(calls: CallsInTurn, call: (client: SubTaskClient) => Promise<T>): Promise<T> {
   const leave = calls.enter();
   try {
-    return await call();
+    return await call(await calls.remote.client());
   } finally {
     leave();
   }
 }
 
-async function* counting<T>(calls: CallsInTurn, call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+async function* counting<T>(
+  calls: CallsInTurn,
+  call: (client: SubTaskClient) => AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
   const leave = calls.enter();
   try {
-    yield* call();
+    yield* call(await calls.remote.client());
   } finally {
     leave();
   }

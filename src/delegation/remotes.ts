@@ -40,6 +40,8 @@ export class Remotes {
   readonly #clients = new Map<string, Promise<SubTaskClient>>();
   readonly #leaving = new Set<Promise<unknown>>();
   #running = 0;
+  /** How many calls of each are under way. */
+  readonly #uses = new Map<string, number>();
   #isClosed = false;
 
   constructor(options: RemotesOptions) {
@@ -74,8 +76,8 @@ export class Remotes {
     };
   }
 
-  /** Counts a delegation, or a call, that begins. The result counts it down. @throws A2AError TOO_MANY_REQUESTS */
-  enter(): () => void {
+  /** Counts a delegation, or a call, of an agent that begins. The result counts it down. @throws A2AError TOO_MANY_REQUESTS */
+  enter(name: string): () => void {
     const { maxRemoteCalls } = this.#options.limits;
     if (this.#running >= maxRemoteCalls) {
       throw new A2AError("TOO_MANY_REQUESTS", "Too many calls of other agents are under way.", {
@@ -83,8 +85,12 @@ export class Remotes {
       });
     }
     this.#running++;
+    this.#uses.set(name, (this.#uses.get(name) ?? 0) + 1);
     return () => {
       this.#running--;
+      const uses = (this.#uses.get(name) ?? 1) - 1;
+      if (uses > 0) this.#uses.set(name, uses);
+      else this.#uses.delete(name);
     };
   }
 
@@ -124,22 +130,22 @@ export class Remotes {
     if (known !== undefined) return known;
     if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
     const made = this.#options.connect(this.#agent(name), this.#options.limits);
-    // Those that authors name by URL may be any number; the ones of the options stay.
-    if (this.#clients.size >= this.#options.limits.maxRemoteAgents) this.#forgetOldest();
     this.#clients.set(name, made);
+    this.#forgetIdle();
     made.catch(() => {
       if (this.#clients.get(name) === made) this.#clients.delete(name);
     });
     return made;
   }
 
-  /** Calls that are under way on its connections go on to their end. */
-  #forgetOldest(): void {
-    for (const [name, client] of this.#clients) {
-      if (Object.hasOwn(this.#options.agents, name)) continue;
+  /** Those that authors name by URL may be any number; the ones of the options stay, and so do those that are in use. */
+  #forgetIdle(): void {
+    const others = [...this.#clients.keys()].filter((name) => !Object.hasOwn(this.#options.agents, name));
+    const idle = others.slice(0, -1).filter((name) => !this.#uses.has(name));
+    for (const name of idle.slice(0, Math.max(0, others.length - this.#options.limits.maxRemoteAgents))) {
+      const client = this.#clients.get(name);
       this.#clients.delete(name);
-      client.then((connected) => connected.close()).catch(() => {});
-      return;
+      client?.then((connected) => connected.close()).catch(() => {});
     }
   }
 }

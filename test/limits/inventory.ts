@@ -157,6 +157,12 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxAuditRecordsPerSource: audit,
   maxAuditRecords: audit,
   auditWindowMs: audit,
+  maxDelegationDepth: { at: "work", test: "delegation/ends.test.ts" },
+  maxRemoteAgents: { at: "work", test: "delegation/limits.test.ts" },
+  maxRemoteCalls: { at: "work", test: "delegation/limits.test.ts" },
+  remoteTimeoutMs: { at: "work", test: "delegation/limits.test.ts" },
+  remoteStallMs: { at: "work", test: "delegation/outages.test.ts" },
+  maxRemoteOutageMs: { at: "work", test: "delegation/ends.test.ts" },
   shutdownGraceMs: { at: "work", test: "server/direct-calls.test.ts" },
   closeTimeoutMs: { at: "work", test: "server/closing.test.ts" },
 };

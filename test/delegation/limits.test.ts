@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { CallingTurn } from "../../src/agent/delegation.js";
+import { artifact, completed } from "../../src/agent/event.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import type { SubTaskClient } from "../../src/delegation/client.js";
+import { Remotes } from "../../src/delegation/remotes.js";
+import { createA2A } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { testAgent, textOf } from "../../src/testing/index.js";
+import { firstTurn } from "../engine/support.js";
+import { agentOf } from "./servers.js";
+
+const said = (task: Task): string => textOf(task.status?.message ?? task);
+
+const quick = agentOf("Quick", async function* () {
+  yield artifact({ id: "a", text: "done" });
+});
+
+describe("limits.maxRemoteCalls", () => {
+  it("refuses a delegation, or a call, beyond it, until another one has ended", async () => {
+    const front = agentOf("Front", async function* (turn) {
+      const client = await turn.call("quick");
+      const [first, second] = [turn.delegate("quick"), turn.delegate("quick")];
+      await first.next();
+      const refused = await second.next().catch(({ reason, metadata }) => `${reason} ${metadata.limit}`);
+      const unary = await client.listTasks({}).catch(({ reason }) => reason);
+      for (let step = await first.next(); !step.done; step = await first.next());
+      const { text } = yield* turn.delegate("quick");
+      yield completed(`${refused}, ${unary}, ${text}`);
+    });
+    await using test = testAgent(front, { remoteAgents: { quick }, limits: { maxRemoteCalls: 1 } });
+    expect(said(await test.send("go"))).toBe("TOO_MANY_REQUESTS maxRemoteCalls, TOO_MANY_REQUESTS, done");
+  });
+});
+
+describe("limits.remoteTimeoutMs", () => {
+  it("ends a call that is not answered", async () => {
+    const other = createA2A({
+      agent: quick,
+      store: memoryStore(),
+      publicUrl: "http://other.localhost",
+      cardGrpc: "omit",
+    });
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      if (init?.method === "POST") {
+        await new Promise((_, reject) => init.signal?.addEventListener("abort", () => reject(new Error("aborted"))));
+      }
+      return other.fetch(new Request(input, init));
+    };
+    const front = agentOf("Front", async function* (turn) {
+      const client = await turn.call("other");
+      const answer = await client.getTask({ id: "t" }).catch(({ reason }) => reason);
+      yield completed(String(answer));
+    });
+    const remoteAgents = { other: { url: "http://other.localhost", fetch } };
+    await using test = testAgent(front, { remoteAgents, limits: { remoteTimeoutMs: 100 } });
+    const task = await test.send("go");
+    expect([task.status?.state, said(task)]).toEqual([TaskState.COMPLETED, "DEADLINE_EXCEEDED"]);
+    await other.close({ graceMs: 0 });
+  });
+});
+
+describe("limits.maxRemoteAgents", () => {
+  it("closes the oldest client of those that agents named by a URL", async () => {
+    const connected: string[] = [];
+    const closed: string[] = [];
+    const remotes = new Remotes({
+      agents: { named: "http://named.example" },
+      limits: { ...defaultLimits, maxRemoteAgents: 2 },
+      logger: silentLogger,
+      connect: async ({ url }) => {
+        connected.push(url);
+        return { close: async () => void closed.push(url) } as SubTaskClient;
+      },
+    });
+    const turn = { request: firstTurn } as CallingTurn;
+    const urls = ["named", "http://a.example", "http://b.example", "http://c.example", "named", "http://c.example"];
+    for (const url of urls) await remotes.for(turn, url).client();
+    const all = ["http://named.example", "http://a.example", "http://b.example", "http://c.example"];
+    expect(connected).toEqual(all);
+    all.push("http://d.example");
+    await expect.poll(() => closed).toEqual(["http://a.example"]);
+    // One that is in use stays, and the next oldest goes.
+    const leave = remotes.enter("http://b.example");
+    await remotes.for(turn, "http://d.example").client();
+    await expect.poll(() => closed).toEqual(["http://a.example", "http://c.example"]);
+    leave();
+    await remotes.close();
+    expect(closed.toSorted()).toEqual(all.toSorted());
+  });
+});
