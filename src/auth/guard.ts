@@ -259,7 +259,8 @@ function merged(found: readonly CallerInput[]): Caller {
   const [first, ...others] = found as [CallerInput, ...CallerInput[]];
   if (others.length === 0) return callerOf(first);
   const scopes = [...new Set(found.flatMap((each) => each.scopes ?? []))];
-  const claims = Object.assign({}, ...found.map((each) => each.claims ?? {}).reverse()) as Caller["claims"];
+  // Not assigned, which would make a claim of the name __proto__ the prototype of all.
+  const claims = Object.fromEntries(found.flatMap((each) => Object.entries(each.claims ?? {})).reverse());
   const expiresAt = Math.min(...found.map((each) => each.expiresAt ?? Number.POSITIVE_INFINITY));
   return {
     owner: first.owner,

@@ -1,3 +1,4 @@
+import { notPromised } from "../core/bounded.js";
 import type { ClientCertificate } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { Refusal, type SecurityScheme } from "./scheme.js";
@@ -26,9 +27,10 @@ export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {})
     ),
     open: () => {
       const callerOf = (certificate: ClientCertificate): CallerInput | undefined => {
-        const name = owner === undefined ? certificate.subject : owner(certificate);
+        const name = owner === undefined ? certificate.subject : notPromised(owner(certificate));
         if (typeof name !== "string" || name === "") return undefined;
-        return { owner: name, authenticated: true, scopes: scopes?.(certificate) ?? [], claims: { certificate } };
+        const granted = scopes === undefined ? [] : (notPromised(scopes(certificate)) as readonly string[]);
+        return { owner: name, authenticated: true, scopes: granted, claims: { certificate } };
       };
       return {
         check: ({ peer: { certificate } }) =>

@@ -88,6 +88,24 @@ describe("requirements of an agent", () => {
     ]);
   });
 
+  it("let no claim of a token be where others are looked for", async () => {
+    const claims = JSON.parse('{"__proto__":{"admin":true},"site":"north"}') as Record<string, unknown>;
+    const odd = custom({
+      card: { httpAuthSecurityScheme: { scheme: "X" } },
+      authenticate: () => ({ owner: "x", claims }),
+    });
+    const seen: Readonly<Record<string, unknown>>[] = [];
+    const watch: Interceptor = (next) => (invocation) => {
+      seen.push(invocation.call.caller.claims);
+      return next(invocation);
+    };
+    const both = { schemes: { bearer, odd }, require: [{ bearer: [], odd: [] }] };
+    const { drivers } = await opened(securedAgent(both, { interceptors: [watch] }));
+    await drivers.get("rest")?.call("ListTasks", {}, { headers: withToken });
+    expect(seen).toHaveLength(1);
+    expect([seen[0]?.admin, seen[0]?.site]).toEqual([undefined, "south"]);
+  });
+
   it("name the scope that is missing, and only to known callers [SRV-AUTH-05 SRV-AUTH-06]", async () => {
     const { error, challenge } = await ask({ schemes, require: [{ bearer: ["read", "admin"] }] }, withToken);
     expect(error).toMatchObject({ reason: "PERMISSION_DENIED", message: "The caller lacks the scope admin." });

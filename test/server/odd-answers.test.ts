@@ -1,5 +1,17 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type A2AOptions, type Agent, completed, createServer, custom, jwt, type Server } from "../../src/index.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import {
+  type A2AOptions,
+  type Agent,
+  type Call,
+  completed,
+  createServer,
+  custom,
+  jwt,
+  mutualTls,
+  type Server,
+} from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { TestIssuer } from "../auth/issuer.js";
 
@@ -124,6 +136,8 @@ const plain = custom({
   authenticate: (call) => ({ owner: call.header("x-user") ?? "nobody" }),
 });
 
+const schemeParts = { limits: defaultLimits, logger: silentLogger };
+
 const unhandled: unknown[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(reason));
 
@@ -179,6 +193,22 @@ describe.each(["owner", "scopes"])("%s of jwt that answers with", (name) => {
       await issuer.close();
     },
   );
+});
+
+describe.each(["owner", "scopes"])("%s of mutualTls that answers with", (name) => {
+  it.each(Object.entries({ ...nonsense, "a text": () => "read" }))("%s lets nobody in", async (_name, answers) => {
+    const certificate = { subject: "CN=eve", names: [], fingerprint: "AB" };
+    const scheme = mutualTls({ [name]: answers });
+    const authenticate = (call: Call): never =>
+      (call.header("x-user") === "bob"
+        ? { owner: "bob", scopes: ["read"] }
+        : scheme.open(schemeParts).check({ ...call, peer: { certificate } } as unknown as Call)) as never;
+    const asked = custom({ card: { httpAuthSecurityScheme: { scheme: "Odd" } }, authenticate });
+    await serve({ agent: { ...base, security: { schemes: { asked }, require: [{ asked: ["read"] }] } } });
+    expect([401, 403, 500]).toContain(await get("/tasks", "eve"));
+    expect(await get("/tasks", "bob")).toBe(200);
+    expect(unhandled).toEqual([]);
+  });
 });
 
 describe("skillOf that answers with", () => {
