@@ -267,7 +267,8 @@ function merged(found: readonly CallerInput[]): Caller {
     authenticated: first.authenticated ?? true,
     scopes,
     claims,
-    ...(Number.isFinite(expiresAt) && { expiresAt }),
+    // What is no time is refused by whoever takes the caller.
+    ...(expiresAt !== Number.POSITIVE_INFINITY && { expiresAt }),
   };
 }
 

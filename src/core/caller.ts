@@ -54,7 +54,7 @@ export type OwnerOf = (caller: Caller) => string | undefined;
 /**
  * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
  * @throws A2AError PERMISSION_DENIED where it belongs to nobody, or to a name that cannot be one
- * @throws TypeError for scopes that are no list of texts
+ * @throws TypeError for scopes that are no list of texts, and an end that is no time
  */
 export function withOwner(
   caller: Caller,
@@ -65,7 +65,11 @@ export function withOwner(
   if (!Array.isArray(caller.scopes) || !caller.scopes.every(isText)) {
     throw new TypeError("the scopes of a caller are a list of texts");
   }
-  const { authenticated } = caller;
+  const { authenticated, expiresAt } = caller;
+  // A stream of such a caller would never end with its credentials.
+  if (expiresAt !== undefined && (typeof expiresAt !== "number" || Number.isNaN(expiresAt))) {
+    throw new TypeError("the end of a caller's credentials is a time in milliseconds");
+  }
   const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
   // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
   // in a store, or that of another owner.

@@ -69,6 +69,8 @@ const callers: Record<string, () => unknown> = {
   "a caller whose scopes are a text": () => ({ owner: "alice", scopes: "read and write" }),
   "a caller whose scopes are none": () => ({ owner: "alice", scopes: null }),
   "a caller with a scope that is no text": () => ({ owner: "alice", scopes: ["read", 7] }),
+  "a caller whose end is no time": () => ({ owner: "alice", scopes: ["read"], expiresAt: Number.NaN }),
+  "a caller whose end is a text": () => ({ owner: "alice", scopes: ["read"], expiresAt: "2999-01-01" }),
   "a caller whose scopes throw": () => ({ owner: "alice", scopes: hostile }),
 };
 
