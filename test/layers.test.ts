@@ -201,6 +201,13 @@ describe("the layers of src/", () => {
     ).toEqual([]);
   });
 
+  it("let the client write and read JSON by wire alone: what browsers get has no other", () => {
+    const wrong = files.filter(
+      (file) => layerOf(file) === "client" && /\b(?:to|from)Json(?:String)?\b/.test(withoutComments(file)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it("know of Buffer in one file of core and wire, which does without where there is none", () => {
     const wrong = files.filter(
       (file) => /^(core|wire)$/.test(layerOf(file) ?? "") && /\bBuffer\b/.test(withoutComments(file)),

@@ -1,5 +1,6 @@
-import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type SecurityScheme, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { answerReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
 import { isTexts, jsonOf } from "./tokens.js";
 
 /** A sign-in whose user is not back yet. */
@@ -19,7 +20,7 @@ export interface PendingSignIn {
 
 /** For a storage. */
 export function writePending({ scheme, ...pending }: PendingSignIn): string {
-  return JSON.stringify({ ...pending, scheme: toJson(SecuritySchemeSchema, scheme) });
+  return JSON.stringify({ ...pending, scheme: JSON.parse(jsonWriter(SecuritySchemeSchema)(scheme)) });
 }
 
 /** Undefined for what is none. */
@@ -28,7 +29,7 @@ export function readPending(text: string | null | undefined): PendingSignIn | un
   const isWhole = typeof key === "string" && typeof verifier === "string" && typeof at === "number" && isTexts(scopes);
   if (!isWhole || typeof redirectUri !== "string" || !URL.canParse(redirectUri)) return undefined;
   try {
-    const read = fromJson(SecuritySchemeSchema, scheme as JsonValue);
+    const read = answerReader(SecuritySchemeSchema)(scheme);
     return {
       key,
       scopes,
