@@ -1,9 +1,10 @@
 import { background } from "../core/background.js";
-import type { Call } from "../core/call.js";
+import { type Cancellation, neverCanceled } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
 import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 import { sourceOf } from "../core/source.js";
+import { type Throttle, tooManyFailed } from "./throttle.js";
 
 /** For each check of an address that may be under way so many calls wait. */
 const WAITING = 32;
@@ -26,43 +27,52 @@ interface Share {
  */
 export class ChecksUnderWay {
   readonly #limits: Limits;
+  readonly #throttle: Throttle;
   #shares = new Map<string, Share>();
   #most = MAX_IDLE;
   #full = 0;
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, throttle: Throttle) {
     this.#limits = limits;
-  }
-
-  /** Whether no address has as many as it may: then there is nothing to look at. */
-  get isCalm(): boolean {
-    return this.#full === 0;
+    this.#throttle = throttle;
   }
 
   /** Whether a further check of an address has to wait. */
   isFull(address: string): boolean {
+    if (this.#full === 0) return false;
     const share = this.#shares.get(sourceOf(address));
     return share !== undefined && this.#isFull(share);
   }
 
   /** Counts a check that has begun, until it is over; one that never ends for `authenticationTimeoutMs`. */
-  count(address: string, check: Promise<unknown>): void {
-    if (address === "") return;
+  count<T>(address: string, check: Promise<T>): Promise<T> {
+    if (address === "") return check;
     const share = this.#share(sourceOf(address));
     this.#begin(share);
     this.#endWith(share, check);
+    return check;
   }
 
   /**
-   * Begins a check when it is the call's turn.
+   * Begins a check of an address that is full when it has its turn.
    *
-   * @throws A2AError TOO_MANY_REQUESTS where too many wait, CANCELLED where the client leaves, UNAVAILABLE where its turn does not come
+   * @param cancellation of the call that it is for; left out where others may wait for the same check
+   * @throws A2AError TOO_MANY_REQUESTS where too many wait, or too many before it have failed; CANCELLED where the client leaves;
+   * UNAVAILABLE where its turn does not come
    */
-  async inTurn<T>(call: Call, check: () => Promise<T> | T): Promise<T> {
-    const share = this.#share(sourceOf(call.peer.address));
-    if (this.#isFull(share)) await this.#turn(share, call);
+  async inTurn<T>(
+    address: string,
+    check: () => Promise<T> | T,
+    cancellation: Cancellation = neverCanceled,
+  ): Promise<T> {
+    const share = this.#share(sourceOf(address));
+    if (this.#isFull(share)) await this.#turn(share, cancellation);
     else this.#begin(share);
-    const checked = (async () => check())();
+    const checked = (async () => {
+      const retryAfterMs = this.#throttle.retryAfterMs(address);
+      if (retryAfterMs !== undefined) throw tooManyFailed(retryAfterMs);
+      return check();
+    })();
     this.#endWith(share, checked);
     return checked;
   }
@@ -72,7 +82,7 @@ export class ChecksUnderWay {
   }
 
   /** Waits for a place, which is the call's when this resolves. */
-  #turn(share: Share, { cancellation }: Call): Promise<void> {
+  #turn(share: Share, cancellation: Cancellation): Promise<void> {
     const { maxUnverifiedPerAddress, authenticationTimeoutMs } = this.#limits;
     if (share.waiting.size >= WAITING * maxUnverifiedPerAddress) {
       const message = `${maxUnverifiedPerAddress} credentials of this address are being checked, and others wait.`;

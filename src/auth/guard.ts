@@ -2,12 +2,11 @@ import { forAudit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
-import { limitReached } from "../core/limit-reached.js";
 import { challengeText } from "./challenge.js";
 import { ChecksUnderWay } from "./checks-under-way.js";
 import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { type AgentSecurity, type Requirement, requirementOf, requirementsOf } from "./security.js";
-import { Throttle } from "./throttle.js";
+import { Throttle, tooManyFailed } from "./throttle.js";
 
 /** A scheme of a declaration, with its name there. */
 interface NamedCheck {
@@ -38,8 +37,10 @@ export class Guards {
   readonly #checks = new Map<SecurityScheme, SchemeCheck>();
 
   constructor(parts: SchemeParts) {
-    this.#parts = parts;
-    this.#shared = { throttle: new Throttle(parts.limits), underWay: new ChecksUnderWay(parts.limits) };
+    const throttle = new Throttle(parts.limits);
+    const underWay = new ChecksUnderWay(parts.limits, throttle);
+    this.#parts = { ...parts, underWay };
+    this.#shared = { throttle, underWay };
   }
 
   /** What admits calls to an agent. */
@@ -111,30 +112,26 @@ export class Guard {
   admit(call: Call): Caller | Promise<Caller> {
     const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.peer.address);
     if (retryAfterMs !== undefined) return this.#judge(call, this.#recalled(call), retryAfterMs);
-    if (!this.#underWay.isCalm && this.#underWay.isFull(call.peer.address)) return this.#admitInTurn(call);
-    return this.#look(call, true);
-  }
-
-  /** What is remembered need not be checked. The address may have failed too often by the time that its turn comes. */
-  #admitInTurn(call: Call): Caller | Promise<Caller> {
-    const recalled = this.#recalled(call);
-    if (this.#requirements.some((parts) => parts.every((part) => meets(part, recalled)))) {
-      return this.#judge(call, recalled);
+    if (this.#underWay.isFull(call.peer.address)) {
+      const recalled = this.#recalled(call);
+      if (this.#meeting(recalled) !== undefined) return this.#judge(call, recalled);
     }
-    return this.#underWay.inTurn(call, () => {
-      const retryAfterMs = this.#throttle.retryAfterMs(call.peer.address);
-      return retryAfterMs === undefined ? this.#look(call, false) : this.#judge(call, recalled, retryAfterMs);
-    });
+    if (this.#only === undefined) return this.#admit(call);
+    const { named, scopes } = this.#only;
+    const found = this.#check(call, named);
+    if (!(found instanceof Promise)) return this.#one(call, named, found, scopes);
+    return found.then((finding) => this.#one(call, named, finding, scopes));
   }
 
-  /** @param counts false where the call has its turn already */
-  #look(call: Call, counts: boolean): Caller | Promise<Caller> {
-    if (this.#only === undefined) return this.#admit(call, counts);
-    const { named, scopes } = this.#only;
-    const found = named.check.check(call);
-    if (!(found instanceof Promise)) return this.#one(call, named, found, scopes);
-    if (counts) this.#underWay.count(call.peer.address, found);
-    return found.then((finding) => this.#one(call, named, finding, scopes));
+  /** What takes time has its turn among others of its address. */
+  #check(call: Call, { check }: NamedCheck): Finding | Promise<Finding> {
+    if (check.takesTurns === true) return check.check(call);
+    const { address } = call.peer;
+    if (this.#underWay.isFull(address)) {
+      return this.#underWay.inTurn(address, () => check.check(call), call.cancellation);
+    }
+    const found = check.check(call);
+    return found instanceof Promise ? this.#underWay.count(address, found) : found;
   }
 
   #one(call: Call, named: NamedCheck, found: Finding, scopes: readonly string[]): Caller {
@@ -142,14 +139,11 @@ export class Guard {
     return this.#judge(call, new Map([[named, found]]));
   }
 
-  async #admit(call: Call, counts: boolean): Promise<Caller> {
+  async #admit(call: Call): Promise<Caller> {
     const findings = new Map<NamedCheck, Finding>();
     for (const parts of this.#requirements) {
       for (const { named } of parts) {
-        if (findings.has(named)) continue;
-        const found = named.check.check(call);
-        if (counts && found instanceof Promise) this.#underWay.count(call.peer.address, found);
-        findings.set(named, await found);
+        if (!findings.has(named)) findings.set(named, await this.#check(call, named));
       }
       // What later requirements would find is of no interest then.
       if (parts.every((part) => meets(part, findings))) break;
@@ -162,11 +156,16 @@ export class Guard {
     return new Map(this.#named.map((named) => [named, named.check.recall?.(call)]));
   }
 
+  /** The first requirement that is met. */
+  #meeting(findings: ReadonlyMap<NamedCheck, Finding>): readonly Part[] | undefined {
+    return this.#requirements.find((parts) => parts.every((part) => meets(part, findings)));
+  }
+
   #judge(call: Call, findings: ReadonlyMap<NamedCheck, Finding>, retryAfterMs?: number): Caller {
-    const met = this.#requirements.find((parts) => parts.every((part) => meets(part, findings)));
+    const met = this.#meeting(findings);
     if (met !== undefined) return merged(met.map(({ named }) => findings.get(named) as CallerInput));
     if (retryAfterMs !== undefined) {
-      throw limitReached("maxFailedAttempts", "Too many attempts to authenticate have failed.", retryAfterMs);
+      throw tooManyFailed(retryAfterMs);
     }
     const all = [...findings.values()];
     if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;

@@ -53,7 +53,7 @@ export type Verify = (token: string, source: string) => Promise<Verified | Refus
 
 /** Checks bearer tokens that have claims, and remembers the ones that are good. */
 export function tokenCheck(
-  { limits }: SchemeParts,
+  { limits, underWay }: SchemeParts,
   verify: Verify,
   { owner = ownerOf, scopes = scopesOf }: Pick<JwtOptions, "owner" | "scopes">,
 ): SchemeCheck {
@@ -63,9 +63,14 @@ export function tokenCheck(
   const verifiedOnce = (token: string, address: string): Promise<CallerInput | Refusal> => {
     const running = pending.get(token);
     if (running !== undefined) return running;
-    const caller = callerOf(token, sourceOf(address)).finally(() => pending.delete(token));
+    const caller = inTurn(address, () => callerOf(token, sourceOf(address))).finally(() => pending.delete(token));
     pending.set(token, caller);
     return caller;
+  };
+  /** Of those that wait for the same answer nobody counts but the first. */
+  const inTurn = (address: string, look: () => Promise<CallerInput | Refusal>): Promise<CallerInput | Refusal> => {
+    if (underWay === undefined) return look();
+    return underWay.isFull(address) ? underWay.inTurn(address, look) : underWay.count(address, look());
   };
   const callerOf = async (token: string, source: string): Promise<CallerInput | Refusal> => {
     const verified = await verify(token, source);
@@ -84,6 +89,7 @@ export function tokenCheck(
     return caller;
   };
   return {
+    takesTurns: true,
     check: (call) => {
       const known = memory.get(call.header("authorization") ?? "");
       if (known !== undefined) return known;

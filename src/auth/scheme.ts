@@ -4,6 +4,7 @@ import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Challenge } from "./challenge.js";
+import type { ChecksUnderWay } from "./checks-under-way.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
@@ -29,6 +30,8 @@ export interface SecurityScheme {
 export interface SchemeParts {
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Counts what is being checked of each address: for checks that say that they take their turns themselves. */
+  readonly underWay?: ChecksUnderWay;
 }
 
 /** What was found in a call: its caller; credentials that are not accepted; undefined without any of this scheme. */
@@ -45,6 +48,11 @@ export interface SchemeCheck {
    * an address has failed too often.
    */
   recall?(call: Call): CallerInput | undefined;
+  /**
+   * True where it counts in `SchemeParts.underWay` what it checks, as it knows which calls wait for the same answer. Default false: each
+   * call whose answer takes time counts.
+   */
+  readonly takesTurns?: boolean;
 }
 
 type FoundCaller = CallerInput | undefined;

@@ -1,3 +1,5 @@
+import type { A2AError } from "../core/error.js";
+import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 import { RateLimiter } from "../core/rate-limiter.js";
 import { sourceOf } from "../core/source.js";
@@ -33,4 +35,9 @@ export class Throttle {
   fail(address: string): void {
     if (address !== "") this.#failures.charge(sourceOf(address));
   }
+}
+
+/** What a call of such an address hears. */
+export function tooManyFailed(retryAfterMs: number): A2AError {
+  return limitReached("maxFailedAttempts", "Too many attempts to authenticate have failed.", retryAfterMs);
 }

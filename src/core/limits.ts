@@ -274,8 +274,9 @@ export interface Limits {
   /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
   readonly maxFailedAddresses: number;
   /**
-   * Credentials of one address (of IPv6: of one network of 64 bits) that are being checked at once, by an issuer or a function. Further
-   * calls wait for their turn, 32 times as many; beyond them they are refused. Default 32.
+   * Credentials of one address (of IPv6: of one network of 64 bits) that are being checked at once, by an issuer or a function; a
+   * token counts once, however many calls bring it. Further ones wait for their turn, 32 times as many; beyond them calls are refused.
+   * Default 32.
    */
   readonly maxUnverifiedPerAddress: number;
   /** Between two looks at the TLS files, where they are named (`tls.keyFile`), in milliseconds. Default 10 seconds. */

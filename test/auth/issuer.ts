@@ -26,6 +26,10 @@ export class TestIssuer {
   /** What it says of opaque tokens (RFC 7662), or the status that it has for them, and how often it was asked. */
   readonly opaque = new Map<string, object | number>();
   introspected = 0;
+  /** How many such questions are open, and the most that ever were; they are answered when the test lets them. */
+  open = 0;
+  mostOpen = 0;
+  whenOpened: Promise<void> | undefined;
   /** Every token that it made. */
   readonly made: string[] = [];
   readonly #server: Server;
@@ -104,7 +108,10 @@ export class TestIssuer {
 
   async #introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.introspected++;
+    this.mostOpen = Math.max(this.mostOpen, ++this.open);
     const body = new URLSearchParams(await text(request));
+    await this.whenOpened;
+    this.open--;
     const basic = `Basic ${Buffer.from("parley:client%20secret").toString("base64")}`;
     if (request.method !== "POST" || request.headers.authorization !== basic || this.mood !== "well") {
       return void response.writeHead(this.mood === "well" ? 401 : 500).end();

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AgentSecurity, oauth2 } from "../../src/index.js";
+import { type AgentSecurity, type Limits, oauth2 } from "../../src/index.js";
 import type { Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { type SecuredWorld, securedAgent } from "./world.js";
@@ -23,12 +23,13 @@ const schemes = (url: string): AgentSecurity["schemes"] => ({
   }),
 });
 
-async function start(issuerCooldownMs = 600_000): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
+async function start(
+  issuerCooldownMs = 600_000,
+  limits: Partial<Limits> = {},
+): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
   const issuer = await TestIssuer.start();
-  const world = await securedAgent(
-    { schemes: schemes(issuer.url) },
-    { limits: { issuerCooldownMs }, trustProxy: true },
-  );
+  const options = { limits: { issuerCooldownMs, ...limits }, trustProxy: true };
+  const world = await securedAgent({ schemes: schemes(issuer.url) }, options);
   open.push(issuer, world);
   for (let i = 0; i < 30; i++) {
     issuer.opaque.set(`bad-${i}`, 500);
@@ -76,6 +77,39 @@ describe("a token that the issuer fails at", () => {
     expect(await call(world, "good-2", "192.0.2.9")).toBeUndefined();
     // The issuer has answered: it is well.
     expect(await call(world, "good-1", addressOf(99))).toBeUndefined();
+  });
+});
+
+describe("an issuer that takes its time", () => {
+  async function slow(): Promise<{ issuer: TestIssuer; world: SecuredWorld; answer: () => void }> {
+    const { issuer, world } = await start(600_000, { maxUnverifiedPerAddress: 2 });
+    let answer = (): void => {};
+    issuer.whenOpened = new Promise((resolve) => {
+      answer = resolve;
+    });
+    return { issuer, world, answer };
+  }
+
+  it("is asked few questions of one address at once, and all of them in the end", async () => {
+    const { issuer, world, answer } = await slow();
+    const calls = Array.from({ length: 8 }, (_, i) => call(world, `good-${i}`));
+    const other = call(world, "good-9", "192.0.2.2");
+    await expect.poll(() => issuer.open, { timeout: 20_000 }).toBe(3);
+    answer();
+    expect(await Promise.all([...calls, other])).toEqual(Array(9).fill(undefined));
+    expect([issuer.mostOpen, issuer.introspected]).toEqual([3, 9]);
+  });
+
+  it("is asked once for a token, however many calls bring it, also where its address has others", async () => {
+    const { issuer, world, answer } = await slow();
+    const others = ["good-1", "good-2"].map((token) => call(world, token));
+    await expect.poll(() => issuer.open, { timeout: 20_000 }).toBe(2);
+    // More than may wait, each with a token of its own. They should be here before the answer.
+    const calls = Array.from({ length: 150 }, () => call(world, "good-0"));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    answer();
+    expect(new Set(await Promise.all([...calls, ...others]))).toEqual(new Set([undefined]));
+    expect(issuer.introspected).toBe(3);
   });
 });
 
