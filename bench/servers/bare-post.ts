@@ -14,6 +14,7 @@ const headers = {
   "content-type": "application/a2a+json",
   "x-a2a-notification-token": "token",
   "a2a-version": "1.0",
+  "user-agent": "parley",
   "parley-generation": "1",
   "parley-config": "c",
   "webhook-id": "evt_123456789012345678901234567",

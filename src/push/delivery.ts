@@ -43,8 +43,8 @@ export interface DeliveryParts {
   readonly life: LifeWatch;
   readonly audit: Audit;
   readonly logger: Logger;
-  /** Headers of every notification. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Headers of every notification: names and values by turns. */
+  readonly headers: readonly string[];
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counts what became of notifications. */
   readonly count: { sent: number; failed: number };
@@ -291,7 +291,7 @@ export class Delivery {
   /** Names and values by turns, as they are written. A promise where a thread signs. */
   #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
     const { signer } = this.#parts;
-    this.#headers ??= Object.entries({ ...this.#parts.headers, ...headersFor(this.#config) }).flat();
+    this.#headers ??= [...this.#parts.headers, ...headersFor(this.#config)];
     const { taskId, configId } = this.key;
     const { generation } = entry;
     const headers = [...this.#headers, "parley-generation", `${generation}`];
@@ -356,13 +356,13 @@ export class Delivery {
   }
 }
 
-function headersFor({ token, authentication }: TaskPushNotificationConfig): Record<string, string> {
-  const headers: Record<string, string> = { "content-type": "application/a2a+json" };
+function headersFor({ token, authentication }: TaskPushNotificationConfig): string[] {
+  const headers = ["content-type", "application/a2a+json"];
   if (authentication !== undefined && authentication.scheme !== "") {
     const { scheme, credentials } = authentication;
-    headers.authorization = credentials === "" ? scheme : `${scheme} ${credentials}`;
+    headers.push("authorization", credentials === "" ? scheme : `${scheme} ${credentials}`);
   }
-  if (token !== "") headers["x-a2a-notification-token"] = token;
+  if (token !== "") headers.push("x-a2a-notification-token", token);
   return headers;
 }
 

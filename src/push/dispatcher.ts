@@ -3,7 +3,7 @@ import { background } from "../core/background.js";
 import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
-import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey } from "../store/task-store.js";
+import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
@@ -83,7 +83,7 @@ export class Dispatcher {
       poster,
       signer,
       limits,
-      headers,
+      headers: Object.entries(headers).flat(),
       noteTrouble,
       audit,
       logger: options.logger,
@@ -216,8 +216,8 @@ export class Dispatcher {
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
           : failed(claimed, { failure: sentenceOf(error) }, this.#judgement());
-      const { position } = claimed;
-      void this.#settle(claimed, position, outcome);
+      const { taskId, configId, claim, position } = claimed;
+      void this.#settle({ key: { taskId, configId }, claim, position }, outcome);
       return undefined;
     }
   }
@@ -243,7 +243,8 @@ export class Dispatcher {
   }
 
   async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
-    const said = await this.#settle({ ...delivery.key, claim: delivery.claim }, delivery.position, outcome);
+    const { key, claim, position } = delivery;
+    const said = await this.#settle({ key, claim, position }, outcome);
     // Another claim may have come before this answer.
     if (said === "more" && this.#claimed.get(delivery.name) === delivery) {
       delivery.isOver = false;
@@ -252,12 +253,10 @@ export class Dispatcher {
   }
 
   async #settle(
-    { taskId, configId, claim }: PushConfigKey & { readonly claim: number },
-    position: number,
+    { key, claim, position }: Omit<DeliveryProgress, "holder">,
     outcome: DeliveryOutcome,
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
-    const key = { taskId, configId };
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
     else if (outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     const said = await this.#settlements.settle({ key, holder, claim, position, outcome });

@@ -103,7 +103,8 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   sendOn(connection: Connection): void {
     const { target, headers, body } = this.#request;
     this.#connection = connection;
-    connection.dispatch({ path: target.path, method: "POST", headers, body }, this);
+    // A connection carries one request at a time: nothing has to be kept from following it before its answer begins.
+    connection.dispatch({ path: target.path, method: "POST", headers, body, blocking: false }, this);
   }
 
   refuse(error: Error): void {
