@@ -3,6 +3,7 @@ import type { A2AService, AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/
 import type { FollowOptions, StreamOptions } from "./call-options.js";
 import type { Conversation, ConversationState } from "./conversation.js";
 import type { MessageInput } from "./message-input.js";
+import type { NotifiedTasks } from "./notified.js";
 import type { Answer, SendOnceOptions } from "./send.js";
 import type { Update } from "./update.js";
 
@@ -50,6 +51,8 @@ export interface A2AClient extends Client<typeof A2AService> {
   follow(taskId: string, options?: FollowOptions): AsyncGenerator<Update, void, undefined>;
   /** Messages that belong together. */
   conversation(state?: ConversationState): Conversation;
+  /** For a webhook that the agent reports to (`parley-a2a/push-receiver`): its notifications as what a stream would give. */
+  notified(): NotifiedTasks;
   /**
    * The card for callers that are known (specification 3.1.11).
    *

@@ -18,6 +18,7 @@ export { clientError, neverArrived } from "./errors.js";
 export type { Binding } from "./interfaces.js";
 export { type ClientLimits, defaultClientLimits } from "./limits.js";
 export type { MessageFields, MessageInput } from "./message-input.js";
+export type { Notification, NotifiedTasks } from "./notified.js";
 export type { ClientOptions } from "./options.js";
 export type {
   ClientTls,

@@ -10,6 +10,7 @@ import { conversation } from "./conversation.js";
 import { type CardSource, findCard } from "./discovery.js";
 import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
+import { notifiedTasks } from "./notified.js";
 import { type ClientOptions, checkOptions, listed } from "./options.js";
 import { parameters } from "./parameters.js";
 import type { Platform, PlatformOptions } from "./platform.js";
@@ -97,6 +98,7 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     stream: (message, call) => stream(core, message, call),
     follow: (taskId, call) => follow(core, taskId, call),
     conversation: (state) => conversation(core, state),
+    notified: () => notifiedTasks(core, limits.maxNotifiedTasks),
     extendedCard: (call) => extendedCard(core, call),
     close: async () => {
       routes.close();

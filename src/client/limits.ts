@@ -41,6 +41,8 @@ export interface ClientLimits {
    * Default 5 minutes.
    */
   readonly maxResumeMs: number;
+  /** Tasks that are kept of those a webhook hears of; the oldest is forgotten for one more, and read anew then. Default 1,000. */
+  readonly maxNotifiedTasks: number;
   /**
    * An interface that could not be reached is tried again after so long, in milliseconds, while others can; then twice as long each
    * time, up to 32 times. Default 10 seconds.
@@ -64,6 +66,7 @@ export const defaultClientLimits: ClientLimits = {
   maxRetryMs: 10_000,
   maxRetryAfterMs: 30_000,
   maxResumeMs: 300_000,
+  maxNotifiedTasks: 1_000,
   interfaceRestMs: 10_000,
 };
 
