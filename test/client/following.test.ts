@@ -150,6 +150,19 @@ describe("stream()", () => {
     expect(server.sends).toEqual([null]);
   });
 
+  it("sends again whatever the agent declares where there never was a connection", async () => {
+    const server = new LogServer(growing(["a"]), [], { resume: true, idempotent: false });
+    const { sendStreamingMessage } = server.core.rpc;
+    let tries = 0;
+    const refused = new A2AError("UNAVAILABLE", "Nobody is there.", { cause: { code: "ECONNREFUSED" } });
+    const rpc: ClientCore["rpc"] = {
+      ...server.core.rpc,
+      sendStreamingMessage: (...given) => (++tries < 3 ? failing(refused) : sendStreamingMessage(...given)),
+    };
+    expect((await sent({ ...server.core, rpc })).text).toBe("a");
+    expect([tries, server.sends.length]).toEqual([3, 1]);
+  });
+
   it("reads no event before it is asked for, and ends the call when the loop is left", async () => {
     const server = new LogServer(growing(["a", "b", "c"]), [], { resume: true, idempotent: true });
     let read = 0;
