@@ -1,15 +1,13 @@
-import type { Interceptor } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { Http2SessionManager } from "@connectrpc/connect-node";
 import buildConnector from "undici/lib/core/connect.js";
-import Agent from "undici/lib/dispatcher/agent.js";
-import Pool from "undici/lib/dispatcher/pool.js";
 import { A2AError } from "../../core/error.js";
-import { connectErrorOf } from "../errors.js";
-import type { ClientTls, Platform, PlatformOptions, TransportSettings } from "../platform.js";
+import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
-import { grpcWebTransport } from "../transport/grpc.js";
+import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
+import { Connections } from "./connections.js";
 import { grpcUrl } from "./grpc-url.js";
 import { undiciClient } from "./http.js";
+import { http2Client } from "./http2.js";
 
 /** How long it may take to have a connection (look-up, TCP and TLS), in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -29,7 +27,7 @@ const PING_MS = 30_000;
 /** What Node.js is: connections of undici for all that is HTTP/1.1, one connection of HTTP/2 to each server of gRPC. */
 export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}): Platform {
   const secure = tlsOf(tls);
-  const agent = new Agent({
+  const connections = new Connections({
     connect: buildConnector({
       ...secure,
       timeout: CONNECT_MS,
@@ -37,7 +35,6 @@ export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}):
       autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
       allowH2: false,
     }),
-    factory: (origin, settings) => new Pool(origin, settings),
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
     maxHeaderSize: MAX_HEADERS,
@@ -45,15 +42,11 @@ export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}):
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const http = undiciClient(agent);
+  const http = undiciClient(connections);
   const sessions = new Map<string, Http2SessionManager>();
   let isClosed = false;
-  const unlessClosed: Interceptor = (next) => (request) => {
-    if (isClosed) throw connectErrorOf(new A2AError("UNAVAILABLE", "The client is closed."));
-    return next(request);
-  };
-  const sessionOf = (url: string): Http2SessionManager => {
-    const { origin } = new URL(url);
+  const sessionOf = (origin: string): Http2SessionManager => {
+    if (isClosed) throw new A2AError("UNAVAILABLE", "The client is closed.");
     let session = sessions.get(origin);
     if (session === undefined) {
       session = new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, secure);
@@ -61,25 +54,17 @@ export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}):
     }
     return session;
   };
+  const http2 = http2Client(sessionOf);
   return {
     http,
     connect: (settings) => connectTransport(settings, http),
     grpcWeb: (settings) => grpcWebTransport(settings, http),
-    grpc: ({ url, interceptors, maxAnswerBytes }: TransportSettings) => {
-      const baseUrl = grpcUrl(url, plaintextGrpc);
-      return createGrpcTransport({
-        baseUrl,
-        interceptors: [...interceptors, unlessClosed],
-        sessionManager: sessionOf(baseUrl),
-        readMaxBytes: maxAnswerBytes,
-        acceptCompression: [],
-      });
-    },
+    grpc: (settings) => grpcTransport({ ...settings, url: grpcUrl(settings.url, plaintextGrpc) }, http2),
     close: async () => {
       isClosed = true;
       for (const session of sessions.values()) session.abort();
       sessions.clear();
-      await agent.destroy();
+      await connections.close();
     },
   };
 }

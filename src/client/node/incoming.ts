@@ -1,0 +1,193 @@
+import { A2AError } from "../../core/error.js";
+import { unavailable } from "../errors.js";
+import { isNever } from "../never.js";
+import type { HttpAnswer, HttpAsk } from "../platform.js";
+
+/** What waits for its reader before nothing more is read from the connection, in bytes. */
+const MAX_WAITING = 64 * 1024;
+
+/** Who wants all of a body. */
+interface WholeReader {
+  readonly maxBytes: number;
+  resolve(text: string): void;
+  reject(error: unknown): void;
+}
+
+/** Who wants the next piece of it. */
+interface PieceReader {
+  resolve(result: IteratorResult<Uint8Array>): void;
+  reject(error: unknown): void;
+}
+
+/** One answer as it comes in, whatever carries it: it is read as fast as somebody wants it. */
+export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> {
+  status = 0;
+  contentType = "";
+  protected readonly ask: HttpAsk;
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  #headers: Headers | undefined;
+  /** What has come and nobody has read yet. */
+  #waiting: Uint8Array[] = [];
+  #bytes = 0;
+  #isPaused = false;
+  #failure: unknown;
+  #whole: WholeReader | undefined;
+  #next: PieceReader | undefined;
+  /** Nothing more comes. */
+  protected isOver = false;
+
+  constructor(ask: HttpAsk, resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
+    this.ask = ask;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  protected abstract makeHeaders(): Headers;
+  protected abstract pauseReading(): void;
+  protected abstract resumeReading(): void;
+  /** Ends the exchange on the wire, whatever it is at. */
+  protected abstract abort(): void;
+
+  /** @throws the reason of a signal that is aborted already */
+  protected listen(): void {
+    const { signal } = this.ask;
+    if (signal === undefined || isNever(signal)) return;
+    signal.throwIfAborted();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  protected answered(status: number, contentType: string, encoding: string): void {
+    this.status = status;
+    this.contentType = contentType;
+    if (encoding !== "" && encoding !== "identity") {
+      this.breakOff(wrong(`The answer is in the encoding ${encoding.slice(0, 50)}, which was not asked for.`));
+    } else this.#resolve(this);
+  }
+
+  protected arrived(chunk: Uint8Array): void {
+    if (this.isOver) return;
+    this.#waiting.push(chunk);
+    this.#bytes += chunk.byteLength;
+    this.#advance();
+    if (this.#whole !== undefined || this.#bytes < MAX_WAITING || this.#isPaused) return;
+    this.#isPaused = true;
+    this.pauseReading();
+  }
+
+  /** Nothing more comes. What has come is still read. @param failure undefined: the answer is complete */
+  protected end(failure: unknown): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { signal } = this.ask;
+    if (!isNever(signal)) signal?.removeEventListener("abort", this.#onAbort);
+    if (failure !== undefined) {
+      this.#failure = this.#errorOf(failure);
+      // Nothing happens where there was an answer.
+      this.#reject(this.#failure);
+    }
+    this.#advance();
+  }
+
+  protected breakOff(reason: unknown): void {
+    if (this.isOver) return;
+    this.end(reason);
+    this.abort();
+  }
+
+  get headers(): Headers {
+    this.#headers ??= this.makeHeaders();
+    return this.#headers;
+  }
+
+  text(maxBytes: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#whole = { maxBytes, resolve, reject };
+      this.#resume();
+      this.#advance();
+    });
+  }
+
+  chunks(): AsyncIterable<Uint8Array> {
+    return { [Symbol.asyncIterator]: () => this };
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    return new Promise((resolve, reject) => {
+      this.#next = { resolve, reject };
+      this.#advance();
+    });
+  }
+
+  return(): Promise<IteratorResult<Uint8Array>> {
+    this.cancel();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  cancel(): void {
+    this.#waiting = [];
+    this.#bytes = 0;
+    if (this.isOver) return;
+    this.end(undefined);
+    this.abort();
+  }
+
+  readonly #onAbort = (): void => this.breakOff(this.ask.signal?.reason);
+
+  #errorOf(failure: unknown): unknown {
+    const { signal, url } = this.ask;
+    if (!isNever(signal) && signal?.aborted) return signal.reason;
+    return failure instanceof A2AError ? failure : unavailable(failure, hostOf(url));
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.resumeReading();
+  }
+
+  /** Gives its reader what there is for it. */
+  #advance(): void {
+    if (this.#whole !== undefined) this.#advanceWhole(this.#whole);
+    else if (this.#next !== undefined) this.#advanceNext(this.#next);
+  }
+
+  #advanceWhole({ maxBytes, resolve, reject }: WholeReader): void {
+    const isTooLong = this.#bytes > maxBytes;
+    if (!this.isOver && !isTooLong) return;
+    this.#whole = undefined;
+    if (isTooLong) reject(wrong(`The answer has more than ${maxBytes} bytes.`));
+    else if (this.#failure !== undefined) reject(this.#failure);
+    else resolve(textOf(this.#waiting, this.#bytes));
+    this.cancel();
+  }
+
+  #advanceNext({ resolve, reject }: PieceReader): void {
+    const chunk = this.#waiting.shift();
+    if (chunk === undefined && !this.isOver) return;
+    this.#next = undefined;
+    if (chunk !== undefined) {
+      this.#bytes -= chunk.byteLength;
+      if (this.#bytes < MAX_WAITING) this.#resume();
+      // Not a Buffer, which messages would keep for fields of bytes.
+      resolve({ done: false, value: new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) });
+    } else if (this.#failure !== undefined) reject(this.#failure);
+    else resolve({ done: true, value: undefined });
+  }
+}
+
+function textOf(chunks: readonly Uint8Array[], bytes: number): string {
+  const [first] = chunks;
+  if (first === undefined) return "";
+  if (chunks.length > 1) return Buffer.concat(chunks, bytes).toString();
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
+}
+
+/** The error for an answer that is not what HTTP or its limits allow. */
+export function wrong(what: string): A2AError {
+  return new A2AError("INVALID_AGENT_RESPONSE", what);
+}
+
+function hostOf(url: string): string {
+  return /^https?:\/\/([^/?#]*)/.exec(url)?.[1] ?? "the server";
+}
