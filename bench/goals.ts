@@ -47,6 +47,12 @@ export const GOALS = {
     against: "without",
     atLeast: 0.85,
   },
+  clientGrpc: client("gRPC", "bare Connect client", 0.8),
+  clientJsonRpc: client("JSON-RPC", "bare undici", 0.8),
+  clientRest: client("HTTP+JSON", "bare undici", 0.8),
+  clientGrpcPeer: client("gRPC", "@a2a-js/sdk's client", 2),
+  clientJsonRpcPeer: client("JSON-RPC", "@a2a-js/sdk's client", 2),
+  clientRestPeer: client("HTTP+JSON", "@a2a-js/sdk's client", 2),
   jsonRpcTaskSqlite: task("JSON-RPC", "SQLite FULL", 3),
   restTaskSqlite: task("REST", "SQLite FULL", 3),
   grpcTaskSqlite: task("gRPC", "SQLite FULL", 2),
@@ -184,6 +190,15 @@ function task(binding: string, store: string, atLeast: number): Goal {
   const scenario = `${binding.toLowerCase().replace("-", "")}-tasks`;
   const what = `task of four events over ${binding}, ${store}, calls/s`;
   return { scenario, what, against: PEER, atLeast };
+}
+
+function client(binding: string, against: string, atLeast: number): Goal {
+  return {
+    scenario: "clients",
+    what: `message reply through Parley's client over ${binding}, calls/s`,
+    against,
+    atLeast,
+  };
 }
 
 function growth(binding: string): Goal {

@@ -15,6 +15,7 @@ import type { Scenario, Section } from "./harness/scenario.js";
 import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
 import { attacked } from "./scenarios/attacks.js";
+import { clients } from "./scenarios/client.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
 import { foreign } from "./scenarios/foreign.js";
@@ -35,6 +36,7 @@ const SCENARIOS: readonly Scenario[] = [
   grpcReplies,
   connectReplies,
   jwtReplies,
+  clients,
   payload,
   jsonRpcTasks,
   restTasks,

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { CallsQuestion } from "../load/caller.js";
 import type {
   Answered,
   Attacked,
@@ -185,6 +186,28 @@ export class Attacker {
 
   async attack(question: AttackQuestion): Promise<Attacked> {
     return (await this.#child.ask(question)) as Attacked;
+  }
+
+  end(): Promise<void> {
+    return this.#child.end();
+  }
+}
+
+/** A client that is measured. */
+export class Caller {
+  readonly #child: Child<CallsQuestion>;
+
+  private constructor(child: Child<CallsQuestion>) {
+    this.#child = child;
+  }
+
+  static async start(args: readonly string[]): Promise<Caller> {
+    const { child } = await Child.start<CallsQuestion, unknown>("load/caller.js", args);
+    return new Caller(child);
+  }
+
+  async calls(question: CallsQuestion): Promise<{ calls: number; ms: number; cpuMs: number }> {
+    return (await this.#child.ask(question)) as { calls: number; ms: number; cpuMs: number };
   }
 
   end(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Judged } from "../goals.js";
 import type { Options } from "../options.js";
-import type { Attacker, Load, TestServer } from "./child.js";
+import type { Attacker, Caller, Load, TestServer } from "./child.js";
 
 /** How many callers wait for answers at once, in every rate. */
 export const CALLERS = 50;
@@ -34,6 +34,8 @@ export interface Bench {
   start(program: string, ...args: string[]): Promise<TestServer>;
   /** Starts somebody who attacks servers, until the scenario ends. */
   attacker(): Promise<Attacker>;
+  /** Starts a client that is measured: of which kind, over which binding, and where its server is. */
+  caller(kind: string, binding: string, url: string, grpcPort: string): Promise<Caller>;
   /** Path of a new SQLite file, on disk, removed with the scenario. */
   database(): string;
   /** A directory for other files, removed with the scenario. */

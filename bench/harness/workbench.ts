@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Options } from "../options.js";
-import { Attacker, Load, TestServer } from "./child.js";
+import { Attacker, Caller, Load, TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
 const BENCH = join(import.meta.dirname, "..");
@@ -24,7 +24,7 @@ export function build(): void {
 /** Does something with servers, files and a load generator of its own, and ends and removes them. */
 export async function withBench<T>(options: Options, work: (bench: Bench) => Promise<T>): Promise<T> {
   const load = await Load.start();
-  const servers: (TestServer | Attacker)[] = [];
+  const servers: (TestServer | Attacker | Caller)[] = [];
   const directory = mkdtempSync(join(SCRATCH, "run-"));
   let files = 0;
   const bench: Bench = {
@@ -39,6 +39,11 @@ export async function withBench<T>(options: Options, work: (bench: Bench) => Pro
       const attacker = await Attacker.start();
       servers.push(attacker);
       return attacker;
+    },
+    async caller(...args) {
+      const caller = await Caller.start(args);
+      servers.push(caller);
+      return caller;
     },
     directory,
     database: () => join(directory, `${files++}.db`),
