@@ -66,7 +66,8 @@ function factOf(detail: Readonly<Record<string, unknown>>): Facts {
   if (type.endsWith("BadRequest")) return { violations: violationsOf(detail) };
   if (type.endsWith("RetryInfo")) return retryOf(detail.retryDelay ?? detail.retry_delay);
   if (type.endsWith("ErrorInfo") || typeof detail.reason === "string") return infoOf(detail);
-  return { metadata: textsOf(detail) };
+  // Of another type: nobody knows what its members mean.
+  return type === "" ? { metadata: textsOf(detail) } : {};
 }
 
 function infoOf({ reason, domain, metadata }: Readonly<Record<string, unknown>>): Facts {
