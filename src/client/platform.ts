@@ -23,8 +23,10 @@ export interface HttpAnswer {
   chunks(): AsyncIterable<Uint8Array>;
   /** Nobody wants the body. */
   cancel(): void;
-  /** Behind the body, where the client has them: that of gRPC. */
+  /** Behind the body, where the client has them: that of gRPC. Made when they are first asked for. */
   readonly trailers?: Headers | undefined;
+  /** One of the headers or trailers by its lower-case name, without making all of them, where the client can. */
+  field?(of: "headers" | "trailers", name: string): string | undefined;
 }
 
 /** Asks over HTTP. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */

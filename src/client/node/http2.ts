@@ -1,79 +1,152 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import type { Http2SessionManager } from "@connectrpc/connect-node";
+import { A2AError } from "../../core/error.js";
 import type { HttpClient } from "../platform.js";
 import { split } from "./http.js";
 import { Incoming } from "./incoming.js";
 
-/** Asks over HTTP/2, on the connection that there is to a server. Answers have their trailers. */
-export function http2Client(sessionOf: (origin: string) => Http2SessionManager): HttpClient {
+/** Calls that one connection carries at once; servers allow a hundred at least, and let more of them wait. */
+const MAX_CALLS = 100;
+
+/** One connection, and the calls that are under way on it. */
+interface Session {
+  readonly manager: Http2SessionManager;
+  calls: number;
+}
+
+/** Connections to servers of HTTP/2: one for each, and another one when there are many calls. */
+export class Sessions {
+  readonly #connect: (origin: string) => Http2SessionManager;
+  readonly #servers = new Map<string, Session[]>();
+  #isClosed = false;
+
+  constructor(connect: (origin: string) => Http2SessionManager) {
+    this.#connect = connect;
+  }
+
+  /** One for a call, which counts itself there. @throws A2AError with reason UNAVAILABLE when all is closed */
+  to(origin: string): Session {
+    if (this.#isClosed) throw new A2AError("UNAVAILABLE", "The client is closed.");
+    let sessions = this.#servers.get(origin);
+    if (sessions === undefined) {
+      sessions = [];
+      this.#servers.set(origin, sessions);
+    }
+    let session = sessions.find(({ calls }) => calls < MAX_CALLS);
+    if (session === undefined) {
+      session = { manager: this.#connect(origin), calls: 0 };
+      sessions.push(session);
+    }
+    return session;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { manager } of [...this.#servers.values()].flat()) manager.abort();
+    this.#servers.clear();
+  }
+}
+
+/** Asks over HTTP/2. Answers have their trailers. */
+export function http2Client(sessions: Sessions): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
     new Promise((resolve, reject) => {
       const exchange = new Exchange(ask, resolve, reject);
       try {
         const [origin, path] = split(ask.url, origins);
-        void exchange.begin(sessionOf(origin), path);
+        exchange.begin(sessions.to(origin), path);
       } catch (error) {
         exchange.fail(error);
       }
     });
 }
 
+/** Where a stream has its exchange, so that listeners are the same for all. */
+const exchangeKey: unique symbol = Symbol("exchange");
+
+type Stream = ClientHttp2Stream & { [exchangeKey]?: Exchange };
+
 /** One request and its answer, on a stream of HTTP/2. */
 class Exchange extends Incoming {
-  #session: Http2SessionManager | undefined;
-  #stream: ClientHttp2Stream | undefined;
+  #session: Session | undefined;
+  #stream: Stream | undefined;
   #fields: IncomingHttpHeaders = {};
-  #trailers: IncomingHttpHeaders | undefined;
+  #trailing: IncomingHttpHeaders | undefined;
+  #trailers: Headers | undefined;
   #isEnded = false;
 
-  async begin(session: Http2SessionManager, path: string): Promise<void> {
-    try {
-      this.listen();
-      const { method, headers, body } = this.ask;
-      this.#session = session;
-      const stream = await session.request(method, path, Object.fromEntries(headers), {});
-      this.#stream = stream;
-      // Also of one that nobody wants any more: an error without a listener ends the process.
-      stream.on("error", (error) => this.fail(error));
-      if (this.isOver) return this.abort();
-      stream.on("response", (fields) => this.#onResponse(fields));
-      stream.on("data", (chunk: Uint8Array) => {
-        session.notifyResponseByteRead(stream);
-        this.arrived(chunk);
-      });
-      stream.on("trailers", (fields) => {
-        this.#trailers = fields;
-      });
-      stream.on("end", () => {
-        this.#isEnded = true;
-      });
-      stream.on("close", () => this.#onClose(stream));
-      stream.end(body);
-    } catch (error) {
-      this.fail(error);
-    }
+  begin(session: Session, path: string): void {
+    this.listen();
+    this.#session = session;
+    session.calls++;
+    const fields: Record<string, string> = {};
+    for (const [name, value] of this.ask.headers) fields[name] = value;
+    session.manager.request(this.ask.method, path, fields, {}).then(this.#onStream, this.#onFailure);
   }
 
   fail(error: unknown): void {
     this.end(error);
   }
 
+  protected override end(failure: unknown): void {
+    if (this.#session !== undefined) this.#session.calls--;
+    this.#session = undefined;
+    super.end(failure);
+  }
+
   get trailers(): Headers | undefined {
-    return this.#trailers === undefined ? undefined : headersOf(this.#trailers);
+    if (this.#trailing !== undefined) this.#trailers ??= headersOf(this.#trailing);
+    return this.#trailers;
   }
 
-  #onResponse(fields: IncomingHttpHeaders): void {
+  field(of: "headers" | "trailers", name: string): string | undefined {
+    const value = (of === "headers" ? this.#fields : this.#trailing)?.[name];
+    return value === undefined ? undefined : first(value);
+  }
+
+  readonly #onFailure = (error: unknown): void => this.end(error);
+
+  readonly #onStream = (stream: Stream): void => {
+    this.#stream = stream;
+    stream[exchangeKey] = this;
+    // Also of one that nobody wants any more: an error without a listener ends the process.
+    stream.on("error", onError);
+    if (this.isOver) {
+      this.abort();
+      return;
+    }
+    stream.on("response", onResponse);
+    stream.on("data", onData);
+    stream.on("trailers", onTrailers);
+    stream.on("end", onEnd);
+    stream.on("close", onClose);
+    stream.end(this.ask.body);
+  };
+
+  responded(fields: IncomingHttpHeaders): void {
     this.#fields = fields;
-    if (this.#stream !== undefined) this.#session?.notifyResponseByteRead(this.#stream);
-    const status = Number(fields[":status"]);
-    this.answered(status, fields["content-type"] ?? "", first(fields["content-encoding"]));
+    this.answered(Number(fields[":status"]), fields["content-type"] ?? "", first(fields["content-encoding"]));
   }
 
-  #onClose({ rstCode }: ClientHttp2Stream): void {
-    const isWhole = this.#isEnded && (rstCode === 0 || rstCode === undefined);
+  override arrived(chunk: Uint8Array): void {
+    super.arrived(chunk);
+  }
+
+  trailed(fields: IncomingHttpHeaders): void {
+    this.#trailing = fields;
+  }
+
+  ended(): void {
+    this.#isEnded = true;
+    // With the trailers everything was said.
+    if (this.#trailing !== undefined) this.end(undefined);
+  }
+
+  closed(code: number | undefined): void {
     // Servers may end a call before they have read all of the request (NO_ERROR), and then everything was said.
-    this.end(isWhole ? undefined : Object.assign(new Error(`stream closed (${rstCode})`), { code: "ECONNRESET" }));
+    const isWhole = this.#isEnded && (code === 0 || code === undefined);
+    this.end(isWhole ? undefined : Object.assign(new Error(`stream closed (${code})`), { code: "ECONNRESET" }));
   }
 
   protected makeHeaders(): Headers {
@@ -92,6 +165,30 @@ class Exchange extends Incoming {
     // NGHTTP2_CANCEL
     this.#stream?.close(8);
   }
+}
+
+function onError(this: Stream, error: unknown): void {
+  this[exchangeKey]?.fail(error);
+}
+
+function onResponse(this: Stream, fields: IncomingHttpHeaders): void {
+  this[exchangeKey]?.responded(fields);
+}
+
+function onData(this: Stream, chunk: Uint8Array): void {
+  this[exchangeKey]?.arrived(chunk);
+}
+
+function onTrailers(this: Stream, fields: IncomingHttpHeaders): void {
+  this[exchangeKey]?.trailed(fields);
+}
+
+function onEnd(this: Stream): void {
+  this[exchangeKey]?.ended();
+}
+
+function onClose(this: Stream): void {
+  this[exchangeKey]?.closed(this.rstCode);
 }
 
 function headersOf(fields: IncomingHttpHeaders): Headers {

@@ -1,13 +1,12 @@
 import { Http2SessionManager } from "@connectrpc/connect-node";
 import buildConnector from "undici/lib/core/connect.js";
-import { A2AError } from "../../core/error.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
 import { Connections } from "./connections.js";
 import { grpcUrl } from "./grpc-url.js";
 import { undiciClient } from "./http.js";
-import { http2Client } from "./http2.js";
+import { http2Client, Sessions } from "./http2.js";
 
 /** How long it may take to have a connection (look-up, TCP and TLS), in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -43,27 +42,15 @@ export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}):
     bodyTimeout: 0,
   });
   const http = undiciClient(connections);
-  const sessions = new Map<string, Http2SessionManager>();
-  let isClosed = false;
-  const sessionOf = (origin: string): Http2SessionManager => {
-    if (isClosed) throw new A2AError("UNAVAILABLE", "The client is closed.");
-    let session = sessions.get(origin);
-    if (session === undefined) {
-      session = new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, secure);
-      sessions.set(origin, session);
-    }
-    return session;
-  };
-  const http2 = http2Client(sessionOf);
+  const sessions = new Sessions((origin) => new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, secure));
+  const http2 = http2Client(sessions);
   return {
     http,
     connect: (settings) => connectTransport(settings, http),
     grpcWeb: (settings) => grpcWebTransport(settings, http),
     grpc: (settings) => grpcTransport({ ...settings, url: grpcUrl(settings.url, plaintextGrpc) }, http2),
     close: async () => {
-      isClosed = true;
-      for (const session of sessions.values()) session.abort();
-      sessions.clear();
+      sessions.close();
       await connections.close();
     },
   };

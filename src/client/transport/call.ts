@@ -20,6 +20,7 @@ import {
 } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { clientError, connectErrorOf } from "../errors.js";
+import type { HttpAnswer } from "../platform.js";
 import { Life } from "./life.js";
 
 /** How one method goes over a wire. */
@@ -168,12 +169,12 @@ export class Answered implements UnaryResponse {
   readonly service: UnaryResponse["service"];
   readonly method: UnaryResponse["method"];
   readonly message: Message;
-  readonly #from: { readonly headers: Headers };
+  readonly #from: Pick<HttpAnswer, "headers" | "trailers">;
   #trailer: Headers | undefined;
 
   constructor(
     { service, method }: UnaryRequest,
-    from: { readonly headers: Headers },
+    from: Pick<HttpAnswer, "headers" | "trailers">,
     message: Message,
     trailer?: Headers,
   ) {
@@ -189,7 +190,7 @@ export class Answered implements UnaryResponse {
   }
 
   get trailer(): Headers {
-    this.#trailer ??= new Headers();
+    this.#trailer ??= this.#from.trailers ?? new Headers();
     return this.#trailer;
   }
 }

@@ -20,10 +20,10 @@ export interface FramedProtocol {
    * What the end says.
    *
    * @param end the envelope of it, undefined where the body ended without one
-   * @returns the trailers
+   * @returns the trailers; undefined: they are those of the answer
    * @throws A2AError for an error, and UNAVAILABLE where the answer was cut off
    */
-  ended(end: Frame | undefined, answer: HttpAnswer): Headers;
+  ended(end: Frame | undefined, answer: HttpAnswer): Headers | undefined;
 }
 
 /** The transport of such a protocol, in binary. */
@@ -78,16 +78,30 @@ export class FramedMethod implements Spoken {
 
   async ask(request: UnaryRequest): Promise<UnaryResponse> {
     const answer = await this.#send(request, request.message);
+    try {
+      return await this.#only(request, answer);
+    } catch (error) {
+      answer.cancel();
+      throw error;
+    }
+  }
+
+  /** The one message of an answer, which is read to its end, so that the connection can be used again. */
+  async #only(request: UnaryRequest, answer: HttpAnswer): Promise<UnaryResponse> {
+    const frames = new Frames(this.#settings.maxAnswerBytes);
+    const chunks = answer.chunks()[Symbol.asyncIterator]();
     let message: Message | undefined;
     let end: Frame | undefined;
-    for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
-      if (this.#protocol.isEnd(frame)) {
-        end = frame;
-        break;
+    for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
+      frames.push(chunk.value);
+      for (let frame = frames.take(); frame !== undefined; frame = frames.take()) {
+        if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
+        if (this.#protocol.isEnd(frame)) end = frame;
+        else if (message === undefined) message = this.#read(frame);
+        else throw badAnswer("There is more than one message in the answer.");
       }
-      if (message !== undefined) throw badAnswer("There is more than one message in the answer.");
-      message = this.#read(frame);
     }
+    if (frames.isCut) throw cutOff();
     const trailer = this.#protocol.ended(end, answer);
     if (message === undefined) throw badAnswer("There is no message in the answer.");
     return new Answered(request, answer, message, trailer);
@@ -104,13 +118,12 @@ export class FramedMethod implements Spoken {
     try {
       let end: Frame | undefined;
       for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
-        if (this.#protocol.isEnd(frame)) {
-          end = frame;
-          break;
-        }
-        yield this.#read(frame);
+        if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
+        if (this.#protocol.isEnd(frame)) end = frame;
+        else yield this.#read(frame);
       }
-      for (const [name, value] of this.#protocol.ended(end, answer)) trailer.set(name, value);
+      const said = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
+      for (const [name, value] of said) trailer.set(name, value);
     } catch (error) {
       throw connectErrorFor(error);
     }

@@ -21,7 +21,9 @@ const STATUS = "grpc-status";
 const TRAILERS = 0x80;
 
 /** Where there are no messages the status may be in the headers (`Trailers-Only`). */
-function checkHead({ headers }: HttpAnswer): void {
+function checkHead(answer: HttpAnswer): void {
+  if (answer.field !== undefined && answer.field("headers", STATUS) === undefined) return;
+  const { headers } = answer;
   const error = headers.has(STATUS) ? errorInTrailers(headers, headers) : undefined;
   if (error !== undefined) throw error;
 }
@@ -46,7 +48,8 @@ const grpc: FramedProtocol = {
   },
   checkHead,
   isEnd: () => false,
-  ended: (_, answer: HttpAnswer) => judged(answer.trailers, answer),
+  ended: (_, answer: HttpAnswer) =>
+    answer.field?.("trailers", STATUS) === "0" ? undefined : judged(answer.trailers, answer),
 };
 
 /** Trailers with a status of OK. */
