@@ -38,14 +38,14 @@ const builtins = {
 
 /**
  * What a browser need not load. Descriptors are in base64, which no compression makes smaller than the text that it stands for, so they
- * are written as that; the file of options that only generators read is left out; and the library's JSON gives way to that of wire/,
- * which is all that is used of JSON here.
+ * are written as that; the file of options that only generators read is left out; the library's JSON gives way to that of wire/,
+ * which is all that is used of JSON here; and what is fast, or knows sockets, to what is small (`*-web.ts`).
  */
 const lean = {
   name: "lean",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/library-json\.js$/ }, ({ resolveDir }) => ({
-      path: join(resolveDir, "library-json-web.ts"),
+    onResolve({ filter: /\/(?:library-json|binary-writer|socket-failure)\.js$/ }, ({ resolveDir, path }) => ({
+      path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
     }));
     onLoad({ filter: /[\\/]gen[\\/].*_pb\.ts$/ }, ({ path }) => ({
       loader: "ts",
@@ -56,6 +56,13 @@ const lean = {
           const text = JSON.stringify(Buffer.from(base64, "base64").toString("latin1"));
           return `fileDesc(/* @__PURE__ */ btoa(${text})`;
         }),
+    }));
+    // As the compiler writes them, enums that nobody uses cannot be left out.
+    onLoad({ filter: /[\\/]descriptor_pb\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(
+        /export var (\w+);\s*\(function \(\1\) \{([\s\S]*?)\}\)\(\1 \|\| \(\1 = \{\}\)\);/g,
+        "export var $1 = /* @__PURE__ */ (function ($1) {$2 return $1; })({});",
+      ),
     }));
     onLoad({ filter: /@bufbuild[\\/]protobuf[\\/].*[\\/](?:to|from)-json\.js$/ }, ({ path }) => ({
       contents: [...readFileSync(path, "utf8").matchAll(/^export function (\w+)/gm)]

@@ -1,6 +1,10 @@
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import * as sockets from "../../src/core/socket-failure.js";
+import * as webSockets from "../../src/core/socket-failure-web.js";
+import * as binary from "../../src/wire/binary-writer.js";
+import * as webBinary from "../../src/wire/binary-writer-web.js";
 import { isLeftToLibrary } from "../../src/wire/field-rules.js";
 import * as library from "../../src/wire/library-json.js";
 import * as web from "../../src/wire/library-json-web.js";
@@ -33,5 +37,20 @@ describe("JSON without that of protobuf-es", () => {
     expect(web.structOf(json)).toEqual(library.structOf(json));
     expect(() => web.structOf([])).toThrow("must be an object");
     expect(() => web.structOf({ not: Number.NaN })).toThrow("must be a finite number");
+  });
+});
+
+describe("what stands for other files in browsers", () => {
+  it("has their names, and writes the same bytes", () => {
+    expect(Object.keys(webBinary)).toEqual(Object.keys(binary));
+    expect(Object.keys(webSockets)).toEqual(Object.keys(sockets));
+    const metadata = { text: "ü", list: [1, null, { a: true }] };
+    const parts = [{ content: { case: "raw" as const, value: new Uint8Array(300) } }];
+    const message = create(SendMessageRequestSchema, { message: { messageId: "m", role: 1, parts, metadata } });
+    const sorts = ["binaryWriter", "envelopeWriter"] as const;
+    for (const sort of sorts) {
+      const [ours, theirs] = [binary, webBinary].map((from) => from[sort](SendMessageRequestSchema)(message));
+      expect(new Uint8Array(theirs ?? [])).toEqual(new Uint8Array(ours ?? []));
+    }
   });
 });
