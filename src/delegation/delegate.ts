@@ -1,4 +1,5 @@
-import { type Message, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { create } from "@bufbuild/protobuf";
+import { type Message, Role, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../agent/abort.js";
 import {
   type CallingTurn,
@@ -103,6 +104,9 @@ async function* pause(
   throw new TurnPaused();
 }
 
+/** The generation of a task that was created, and no more. */
+const CREATED = 1;
+
 /** What a course is made of, besides its job. */
 interface CourseParts {
   readonly place: RelayPlace;
@@ -146,11 +150,11 @@ class Course {
     stop.canCancel(() => client.cancelTask({ id: have.taskId }, { headers: remote.headers() }));
     if (have.taskId !== "") stop.begun();
     try {
-      yield* this.#relay(await this.#updates(client));
+      yield* this.#relay(client, await this.#updates(client));
     } catch (error) {
       const other = this.#otherWay(error);
       if (other === undefined) throw error;
-      yield* this.#relay(other(client));
+      yield* this.#relay(client, other(client));
     }
     await stop.done();
     if (this.#message !== undefined) {
@@ -198,9 +202,11 @@ class Course {
   }
 
   #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {
-    const { taskId, generation } = this.#parts.have;
-    this.#isPartial = generation > 0;
-    return client.goOn(taskId, generation, this.#calling());
+    const { taskId, generation, last } = this.#parts.have;
+    // Of a sub-task of which our task has nothing, all is told that came behind its creation.
+    const after = last === undefined ? CREATED : generation;
+    this.#isPartial = after > 0;
+    return client.goOn(taskId, after, this.#calling());
   }
 
   #calling(): { signal: AbortSignal; headers: Headers } {
@@ -229,8 +235,17 @@ class Course {
     return (client) => this.#follow(client);
   }
 
-  async *#relay(updates: AsyncIterable<RemoteUpdate>): AsyncGenerator<AgentEvent, void, undefined> {
+  async *#relay(
+    client: SubTaskClient,
+    updates: AsyncIterable<RemoteUpdate>,
+  ): AsyncGenerator<AgentEvent, void, undefined> {
     for await (const update of updates) {
+      if (this.#hasBegunBefore(update)) {
+        this.#isKnown = true;
+        yield* this.#parts.relay.begin(create(TaskSchema, { id: update.task?.id ?? "" }), CREATED);
+        this.#parts.stop.begun();
+        return yield* this.#relay(client, this.#follow(client));
+      }
       if (update.kind === "message" && update.message !== undefined) {
         this.#message = update.message;
         yield this.#parts.relay.answer(update.message);
@@ -251,13 +266,18 @@ class Course {
     }
   }
 
+  /** A send that came twice, as the first one was not heard of again: its answer is the task as it stands, which was told in pieces. */
+  #hasBegunBefore({ kind, generation = 0 }: RemoteUpdate): boolean {
+    return kind === "task" && !this.#isKnown && this.#parts.have.last === undefined && generation > CREATED;
+  }
+
   #eventsOf({ kind, task, event, generation }: RemoteUpdate): AgentEvent[] {
     const { relay, stop } = this.#parts;
     const events: AgentEvent[] = [];
     if (!this.#isKnown && task !== undefined) {
       this.#isKnown = true;
       const isWhole = kind === "task" || kind === "snapshot";
-      events.push(...(isWhole ? relay.begin(task, generation) : relay.begin({ ...task, artifacts: [], history: [] })));
+      events.push(...(isWhole ? relay.begin(task, generation) : relay.begin(create(TaskSchema, { id: task.id }))));
       stop.begun();
       if (isWhole) return events;
     }

@@ -82,12 +82,17 @@ describe("testAgent() with remoteAgents", () => {
     expect(heard).toEqual(["hello", "blue"]);
   });
 
-  it("begins no second sub-task when it dies before it hears of the first, whatever it says the second time", async () => {
+  it.each([
+    ["says the same", () => "the work"],
+    ["says something else", (attempt: number) => `attempt ${attempt}`],
+  ])("begins no second sub-task when it dies before it hears of the first, and %s the second time", async (_, says) => {
     const heard: string[] = [];
     const other = createA2A({
       agent: agentOf("Other", async function* (turn) {
         heard.push(turn.text);
-        yield artifact({ id: "a", text: "done" });
+        yield working("at it");
+        yield artifact({ id: "a", text: "do" });
+        yield artifact({ id: "a", text: "ne", append: true });
       }),
       store: memoryStore(),
       publicUrl: "http://other.localhost",
@@ -105,7 +110,7 @@ describe("testAgent() with remoteAgents", () => {
     };
     const asking = {
       ...agentOf("Front", async function* (turn) {
-        const { text } = yield* turn.delegate("other", `attempt ${turn.attempt}`);
+        const { text } = yield* turn.delegate("other", says(turn.attempt));
         yield completed(text);
       }),
       recover: "restart" as const,
@@ -115,8 +120,18 @@ describe("testAgent() with remoteAgents", () => {
     await expect.poll(() => arrived).toBe(1);
     isHeld = false;
     await test.crash();
-    expect(said(await test.settled(task))).toBe("done");
-    expect(heard).toEqual(["attempt 1"]);
+    const ended = await test.settled(task);
+    expect(said(ended)).toBe("done");
+    expect(ended.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([["do", "ne"]]);
+    expect(ended.history.map(textOf)).toEqual(["hello", "at it"]);
+    // Piece by piece, as they came, and not as the sub-task stood when it was found again.
+    const pieces: unknown[] = [];
+    const resume = { extensions: ["urn:parley:ext:resume:v1"], headers: { "parley-after-generation": "1" } };
+    for await (const { payload } of test.subscribe(task, resume)) {
+      if (payload.case === "artifactUpdate") pieces.push(payload.value.artifact?.parts.length);
+    }
+    expect(pieces).toEqual([1, 1]);
+    expect(heard).toEqual([says(1)]);
     await other.close({ graceMs: 0 });
   });
 });
