@@ -107,9 +107,9 @@ export class Host<T> {
     return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
   }
 
-  /** Whether there is room again for much of what had none. */
+  /** Whether there is room again for what had none: so much that a claim is worth it, and while enough waits here for as long as that takes. */
   get canHaveMore(): boolean {
-    return this.hasMore && this.waiting.length <= mostWaiting(this.#limits) / 2;
+    return this.hasMore && this.waiting.length <= mostWaiting(this.#limits) * (2 / 3);
   }
 
   /** Whether nothing has to be remembered of it. */
