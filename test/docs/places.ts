@@ -71,6 +71,11 @@ export const places = {
   },
   react: { page: /^docs\/client-pages\.md$/, has: written("jsx"), test: "test/interop/react.interop.ts" },
   aiSdk: { page: /^docs\/client-pages\.md$/, has: written("js"), test: "test/interop/ai-sdk.interop.ts" },
+  credentials: {
+    page: /^docs\/client-credentials\.md$/,
+    has: written("js"),
+    test: "test/docs/client-credentials.test.ts",
+  },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,

@@ -1,7 +1,11 @@
 import { inspect } from "node:util";
 import { exportJWK, generateKeyPair } from "jose";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AClient } from "../../src/client/client.js";
 import type { Credential } from "../../src/client/credential.js";
+import { connect } from "../../src/client/index.js";
+import { bindings } from "../../src/client/interfaces.js";
 import {
   authorizationCode,
   clientCredentials,
@@ -13,6 +17,7 @@ import { overFetch } from "../../src/client/oauth/issuer-fetch.js";
 import {
   A2AError,
   type Agent,
+  artifact,
   completed,
   type OAuth2Options,
   oauth2,
@@ -69,6 +74,15 @@ const long: Agent["execute"] = async function* ({ taskId }) {
   yield completed();
 };
 
+/** Those of `counting` take eight seconds. */
+const counting: Agent["execute"] = async function* () {
+  for (let i = 0; i < 50; i++) {
+    yield artifact({ name: "numbers", text: `${i} `, append: true });
+    await new Promise((resolve) => setTimeout(resolve, 160));
+  }
+  yield completed();
+};
+
 let issuer: OidcIssuer;
 let world: SecuredWorld;
 const url = (): string => world.address.url;
@@ -99,6 +113,7 @@ beforeAll(async () => {
       oidc: agentOf(openIdConnect(named)),
       admin: agentOf(openIdConnect(named), "admin"),
       long: { ...agentOf(openIdConnect(named)), execute: long },
+      counting: { ...agentOf(openIdConnect(named)), execute: counting },
     },
     limits: { expiredStreamGraceMs: 0, issuerCooldownMs: 1, credentialMemoryMs: 1 },
   });
@@ -439,5 +454,62 @@ describe.each(bindingNames)("tokens that run out over %s", (binding) => {
     expect(await sent).toMatchObject({ tries: 1, message: { task: { status: { state: "TASK_STATE_COMPLETED" } } } });
     // And the credential has another one for the next call.
     expect((await ask(binding, "machine", credential)).owner).toBe("by-basic by-basic");
+  });
+});
+
+describe.each(bindings)("a client over %s", (binding) => {
+  const opened: A2AClient[] = [];
+  afterEach(async () => {
+    for (const client of opened.splice(0)) await client.close();
+  });
+  const clientOf = async (tenant: string, options: Partial<OAuthOptions> = {}): Promise<A2AClient> => {
+    const credentials = clientCredentials({ ...secretOf("by-basic"), ...local, ...options });
+    const client = await connect(`${url()}/${tenant}`, { credentials, bindings: [binding] });
+    opened.push(client);
+    return client;
+  };
+
+  it("sends, with a token that it got by itself", async () => {
+    const client = await clientOf("machine");
+    expect(inspect(await client.send("turn"), { depth: 30 })).toContain("by-basic");
+  });
+
+  it("goes on with a stream whose token has run out, and misses nothing", async () => {
+    const client = await clientOf("counting");
+    issuer.tokenSeconds = 3;
+    const before = issuer.count("/token");
+    let text = "";
+    for await (const update of client.stream("count")) text += update.text;
+    issuer.tokenSeconds = 600;
+    expect(text).toBe(Array.from({ length: 50 }, (_, i) => `${i} `).join(""));
+    // The stream was longer than two tokens.
+    expect(issuer.count("/token") - before).toBeGreaterThan(2);
+  });
+
+  it("waits for an answer for longer than its token lasts", async () => {
+    const client = await clientOf("counting");
+    issuer.tokenSeconds = 3;
+    const { state } = await client.send("count");
+    issuer.tokenSeconds = 600;
+    expect(state).toBe(TaskState.COMPLETED);
+    expect((await client.listTasks({})).totalSize).toBeGreaterThan(0);
+  });
+
+  it("calls once more when the server takes its token no more", async () => {
+    const client = await clientOf("machine");
+    await client.send("turn");
+    await issuer.rotate({ keepOld: false });
+    // The server has the old keys until a token names a new one.
+    await (await clientOf("machine")).send("turn");
+    const before = issuer.count("/token");
+    expect(inspect(await client.send("turn"), { depth: 30 })).toContain("by-basic");
+    expect(issuer.count("/token") - before).toBe(1);
+  });
+
+  it("says what is wrong when it gets no token", async () => {
+    const client = await clientOf("machine", { clientSecret: "wrong-wrong" });
+    const failure: unknown = await client.send("turn").catch((error: unknown) => error);
+    expect(failure).toMatchObject({ reason: "UNAUTHENTICATED", message: expect.stringContaining("invalid_client") });
+    expect(inspect(failure, { depth: 20, showHidden: true })).not.toContain("wrong-wrong");
   });
 });

@@ -55,6 +55,13 @@ interface Flight {
   waiting: number;
 }
 
+/** The host of an interface, of which gRPC's may be named without a scheme (specification 4.4.6). */
+function hostOf(url: string): string {
+  const whole = /^https?:/i.test(url) ? url : `https://${url}`;
+  if (!URL.canParse(whole)) throw new A2AError("INVALID_PARAMS", "The agent's URL is none.");
+  return new URL(whole).hostname;
+}
+
 /** Keeps the tokens of a credential: fetched once for all calls that need one, and renewed before they end. */
 export class TokenKeeper {
   readonly limits: OAuthLimits;
@@ -123,7 +130,7 @@ export class TokenKeeper {
   keyOf({ scheme, url }: Pick<CredentialContext, "scheme" | "url">): string {
     const { clientId, resource = "", audience = "" } = this.#options;
     const { name } = placeOf(scheme, this.#options);
-    return JSON.stringify([this.#flow.name, clientId, name, new URL(url).hostname, resource, audience]);
+    return JSON.stringify([this.#flow.name, clientId, name, hostOf(url), resource, audience]);
   }
 
   /** All scopes that an agent needs. */

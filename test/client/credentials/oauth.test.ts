@@ -497,6 +497,15 @@ describe("a sign-in", () => {
     expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
   });
 
+  it.each(["agent.example:443", "https://agent.example", "http://agent.example:8080/a"])(
+    "is for the host of the interface %s",
+    async (url) => {
+      const credential = page(new Map());
+      await credential.finish(answerTo(await credential.begin({ ...agent(), interface: { url } })));
+      expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
+    },
+  );
+
   it("asks next time for the scopes that the agent lacked", async () => {
     const credential = page(new Map());
     await credential.finish(answerTo(await credential.begin(agent())));
