@@ -106,6 +106,7 @@ export class OidcIssuer {
       clients: this.#clients,
       jwks: { keys: [...this.#keys] },
       cookies: { keys: ["only for tests"] },
+      clientBasedCORS: () => true,
       scopes: ["openid", "offline_access"],
       findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
       interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
