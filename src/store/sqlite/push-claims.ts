@@ -34,7 +34,7 @@ export class PushClaims {
     );
     const ofTarget = `FROM push_config INDEXED BY push_due_of_target WHERE ${IS_DUE}`;
     this.#of = db.rows(`SELECT id, target ${ofTarget} AND target = ? AND at <= ? ORDER BY at LIMIT ?`);
-    this.#firstTarget = db.values(`SELECT target ${ofTarget} ORDER BY target LIMIT 1`);
+    this.#firstTarget = db.values(`SELECT target ${ofTarget} AND target >= '' ORDER BY target LIMIT 1`);
     this.#nextTarget = db.values(`SELECT target ${ofTarget} AND target > ? ORDER BY target LIMIT 1`);
     this.#row = db.rows(
       `SELECT ${CLAIMED_COLUMNS} FROM push_config p CROSS JOIN head h ON h.task_id = p.task_id WHERE p.id = ?`,
