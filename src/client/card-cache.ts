@@ -17,17 +17,23 @@ export interface KeptCard {
 export class CardCache {
   readonly #kept = new Map<string, KeptCard>();
 
+  /** What was kept under a key, fresh or not. */
   get(key: string): KeptCard | undefined {
     return this.#kept.get(key);
   }
 
-  /** @param most cards that are kept; the oldest is forgotten for one more. */
+  /**
+   * Keeps a card, as the newest.
+   *
+   * @param most cards that are kept; the oldest is forgotten for one more
+   */
   keep(key: string, card: KeptCard, most: number): void {
     this.#kept.delete(key);
     makeRoom(this.#kept, most);
     this.#kept.set(key, card);
   }
 
+  /** Forgets one card. */
   forget(key: string): void {
     this.#kept.delete(key);
   }

@@ -46,7 +46,9 @@ export interface TransportSettings {
 export interface Platform {
   /** What JSON-RPC, HTTP+JSON, Connect and gRPC-Web are made of (`transport/`). */
   readonly http: HttpClient;
+  /** Makes the transport of Connect. */
   readonly connect: (settings: TransportSettings) => Transport;
+  /** Makes the transport of gRPC-Web. */
   readonly grpcWeb: (settings: TransportSettings) => Transport;
   /** Undefined where there is no gRPC: in browsers and at the edge. */
   readonly grpc: ((settings: TransportSettings) => Transport) | undefined;

@@ -10,7 +10,9 @@ import { type A2AMetadata, type UIChunk, uiMessageStream } from "./chunks.js";
 
 /** What the transport needs of a client. */
 export interface ChatClient {
+  /** As of `A2AClient`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
+  /** As of `A2AClient`. */
   follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
 }
 
@@ -26,10 +28,13 @@ export interface UIMessageLike {
 export interface AgentChatTransport {
   /** A stream that is gone on with begins anew. */
   readonly resumeStreamIsReplay: true;
+  /** Sends the last message of the user, and gives what the agent says. */
   sendMessages(options: SendMessages): Promise<ReadableStream<UIChunk>>;
+  /** What the chat's last task goes on to say; null where none is known. */
   reconnectToStream(options: { readonly chatId: string }): Promise<ReadableStream<UIChunk> | null>;
 }
 
+/** A chat whose last message is to be sent. */
 export interface SendMessages {
   readonly chatId: string;
   readonly messages: readonly UIMessageLike[];

@@ -3,8 +3,11 @@
  * most key-value stores.
  */
 export interface OAuthStorage {
+  /** What is kept under a key; null or undefined where nothing is. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
+  /** Keeps a text; a promise is waited for. */
   set(key: string, value: string): unknown;
+  /** Forgets it; a promise is waited for. */
   delete(key: string): unknown;
   /**
    * Does work while nobody else does who uses the same key: most refresh tokens may be used once. Needed where several processes, or tabs, share
@@ -47,8 +50,11 @@ export function webStorage(storage: WebStorage, prefix = "parley-a2a "): OAuthSt
 
 /** What is used of the storage of a page. */
 export interface WebStorage {
+  /** What is kept under a name, or null. */
   getItem(key: string): string | null;
+  /** Keeps a text. */
   setItem(key: string, value: string): void;
+  /** Forgets it. */
   removeItem(key: string): void;
 }
 

@@ -14,8 +14,11 @@ import { ViewStore } from "./view-store.js";
 /** What the hooks need of a client. */
 export interface ConversationClient {
   readonly card?: AgentCard;
+  /** As of `A2AClient`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
+  /** As of `A2AClient`. */
   follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
+  /** As of `A2AClient`. */
   cancelTask(request: { id: string }): Promise<unknown>;
 }
 
@@ -37,6 +40,7 @@ export interface Turn {
   readonly error: A2AError | undefined;
 }
 
+/** How far a turn is: on its way, answered, stopped by the user, or ended by an error. */
 export type TurnPhase = "streaming" | "done" | "stopped" | "failed";
 
 /** A conversation as a page shows it. */

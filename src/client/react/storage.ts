@@ -7,8 +7,11 @@ import type { TextBefore } from "./turn-text.js";
 
 /** Where a conversation is kept over reloads: `sessionStorage`, `localStorage`, or anything like them. */
 export interface ConversationStorage {
+  /** What is kept under a name, or null. */
   getItem(key: string): string | null;
+  /** Keeps a text. May throw where there is no room. */
   setItem(key: string, value: string): void;
+  /** Forgets it. */
   removeItem(key: string): void;
 }
 
