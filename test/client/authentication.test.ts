@@ -128,7 +128,7 @@ describe("credentials", () => {
 
   it("go with no request for a card", async () => {
     const server = await serveCards((_, response) => response.end(JSON.stringify(cardJson(schemes))));
-    await connect(server.url, { credentials: showing });
+    await connect(server.url, { credentials: showing, card: { cache: false } });
     expect(server.got[0]?.headers).not.toHaveProperty("x-secret");
   });
 
