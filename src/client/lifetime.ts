@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { pause } from "../core/pause.js";
 import type { CallOptions } from "./call-options.js";
 
 /** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
@@ -38,17 +39,7 @@ export class Lifetime {
 
   /** Waits, or until it is over. */
   async pause(ms: number): Promise<void> {
-    if (this.isOver) return;
-    const { signal } = this.#controller;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal.addEventListener("abort", done, { once: true });
-    });
+    if (!this.isOver) await pause(ms, this.#controller.signal);
   }
 
   /** Lets go of the caller's signal and of the timer. */

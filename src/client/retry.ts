@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { pause as wait } from "../core/pause.js";
 import type { ClientLimits } from "./limits.js";
 
 /** Doubling more often than this reaches every limit. */
@@ -26,19 +27,9 @@ export function isPassing({ reason }: A2AError): boolean {
 }
 
 /** Waits. @throws A2AError with reason CANCELLED as soon as the caller gives up */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(givenUp(signal));
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(givenUp(signal));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await wait(ms, signal);
+  if (signal?.aborted === true) throw givenUp(signal);
 }
 
 /** The error of a call that its caller gave up, with the reason of the signal as `cause`: a deadline where that is one. */

@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { pause } from "../core/pause.js";
 
 /** Between two tries, at most, in milliseconds. */
 const FIRST_MS = 250;
@@ -22,17 +23,4 @@ export async function patiently<T>(call: () => Promise<T>, outageMs: number, sig
       await pause(Math.min(left, most * Math.random()), signal);
     }
   }
-}
-
-/** Waits, or until the signal fires. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }
