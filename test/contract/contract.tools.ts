@@ -22,20 +22,24 @@ import {
   MethodOptionsSchema,
 } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { file_a2a_v1_a2a } from "../../gen/a2a/v1/a2a_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import facts from "./facts.json" with { type: "json" };
+import earlierFacts from "./facts-v0.3.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const protoFile = "lf/a2a/v1/a2a.proto";
+const contracts = [
+  { protoFile: "lf/a2a/v1/a2a.proto", facts, generated: file_lf_a2a_v1_a2a },
+  { protoFile: "a2a/v1/a2a.proto", facts: earlierFacts, generated: file_a2a_v1_a2a },
+];
 
 // What buf makes of the sources on disk. The generated code is only looked at in the last test.
 const registry = compile();
-const file = registry.getFile(protoFile);
-if (!file) {
-  throw new Error(`${protoFile} is not in the image that buf built`);
-}
 
-describe(protoFile, () => {
+describe.each(contracts)("$protoFile", ({ protoFile, facts, generated }) => {
+  const file = registry.getFile(protoFile);
+  if (!file) throw new Error(`${protoFile} is not in the image that buf built`);
+
   it("keeps its syntax, package, imports and file options", () => {
     const { syntax, package: packageName, dependency } = file.proto;
     expect({
@@ -79,12 +83,12 @@ describe(protoFile, () => {
   });
 
   it("is what the committed code was generated from", () => {
-    expect(descriptorJson(file_lf_a2a_v1_a2a)).toEqual(descriptorJson(file));
+    expect(descriptorJson(generated)).toEqual(descriptorJson(file));
   });
 });
 
 function compile() {
-  const image = execFileSync("buf", ["build", "--path", "proto/lf", "-o", "-#format=binpb"], {
+  const image = execFileSync("buf", ["build", "--path", "proto/lf", "--path", "proto/a2a", "-o", "-#format=binpb"], {
     cwd: root,
     maxBuffer: 64 * 1024 * 1024,
   });
@@ -165,8 +169,7 @@ function presence(field: DescField): string {
 
 // Within the package, type names are written as the proto file writes them.
 function localName(typeName: string): string {
-  const prefix = `${facts.package}.`;
-  return typeName.startsWith(prefix) ? typeName.slice(prefix.length) : typeName;
+  return typeName.replace(/^(?:lf\.)?a2a\.v1\./, "");
 }
 
 type OptionsSchema = typeof FileOptionsSchema | typeof MethodOptionsSchema | typeof FieldOptionsSchema;
