@@ -1,0 +1,93 @@
+import { isJsonObject } from "../../wire/json-struct.js";
+import { type CardJson, copied, isSet, mapItems } from "../card-json.js";
+
+const sharedMembers = ["name", "description", "version", "documentationUrl"];
+const skillMembers = ["id", "name", "description", "tags", "examples"];
+
+/** The text that stood for plain text in the schema of 0.1. */
+const PLAIN = "text";
+
+const modes = (given: unknown): unknown => mapItems(given, (mode) => (mode === PLAIN ? "text/plain" : mode));
+
+/** The JSON of a card of 0.1 as one of 1.0. What is not of the form that it should have is passed on as it is. */
+export function cardFromV01(card: CardJson): CardJson {
+  const { url, provider, capabilities, authentication, skills } = card;
+  return {
+    description: "",
+    ...copied(card, sharedMembers),
+    supportedInterfaces: isSet(url) ? [{ url, protocolBinding: "JSONRPC", protocolVersion: "0.1" }] : [],
+    ...(isSet(provider) && { provider: isJsonObject(provider) ? { ...provider, url: provider.url ?? "" } : provider }),
+    capabilities: isJsonObject(capabilities) ? copied(capabilities, ["streaming", "pushNotifications"]) : {},
+    defaultInputModes: modes(card.defaultInputModes ?? [PLAIN]),
+    defaultOutputModes: modes(card.defaultOutputModes ?? [PLAIN]),
+    skills: mapItems(skills ?? [], skillFromV01),
+    ...(isJsonObject(authentication) && securityFromV01(authentication)),
+  };
+}
+
+function skillFromV01(skill: unknown): unknown {
+  if (!isJsonObject(skill)) return skill;
+  const { inputModes, outputModes } = skill;
+  return {
+    description: "",
+    tags: [],
+    ...copied(skill, skillMembers),
+    ...(isSet(inputModes) && { inputModes: modes(inputModes) }),
+    ...(isSet(outputModes) && { outputModes: modes(outputModes) }),
+  };
+}
+
+/** Each scheme is an alternative: 0.1 could not say that several are needed. */
+function securityFromV01({ schemes, credentials }: CardJson): CardJson {
+  // Some published cards have one name in place of the list.
+  const names = (Array.isArray(schemes) ? schemes : [schemes]).filter((name) => typeof name === "string");
+  const hints = hintsOf(credentials);
+  const isOpen = (name: string): boolean => /^(?:none|public)$/i.test(name);
+  const needed = names.filter((name) => !isOpen(name));
+  return {
+    securitySchemes: Object.fromEntries(needed.map((name) => [name, schemeFromV01(name, hints)])),
+    securityRequirements: names.map((name) => ({ schemes: isOpen(name) ? {} : { [name]: { list: [] } } })),
+  };
+}
+
+/** A scheme by its name; one that is not known is a scheme that nobody can satisfy. */
+function schemeFromV01(name: string, hints: CardJson): CardJson {
+  const bearer = { httpAuthSecurityScheme: { scheme: "bearer" } };
+  switch (name.toLowerCase().replace(/[-_ ]/g, "")) {
+    case "bearer":
+      return bearer;
+    case "basic":
+      return { httpAuthSecurityScheme: { scheme: "basic" } };
+    case "apikey":
+      return {
+        apiKeySecurityScheme: { location: textOr(hints.in, "header"), name: textOr(hints.name, "X-API-Key") },
+      };
+    case "oauth2":
+      return flowFromV01(hints) ?? bearer;
+    default:
+      return {};
+  }
+}
+
+function flowFromV01(hints: CardJson): CardJson | undefined {
+  const flow = copied(hints, ["authorizationUrl", "tokenUrl", "refreshUrl"]);
+  if (typeof flow.tokenUrl !== "string") return undefined;
+  const isCode = typeof flow.authorizationUrl === "string";
+  const scopes = isJsonObject(hints.scopes) ? hints.scopes : {};
+  return {
+    oauth2SecurityScheme: { flows: { [isCode ? "authorizationCode" : "clientCredentials"]: { ...flow, scopes } } },
+  };
+}
+
+/** What is no secret of the credentials: a text of JSON, which says where a key goes or tokens come from. */
+function hintsOf(credentials: unknown): CardJson {
+  if (isJsonObject(credentials)) return credentials;
+  try {
+    const hints: unknown = JSON.parse(typeof credentials === "string" ? credentials : "{}");
+    return isJsonObject(hints) ? hints : {};
+  } catch {
+    return {};
+  }
+}
+
+const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
