@@ -1,0 +1,83 @@
+import { fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+import { Client, type ClientReadableStream, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
+import type { Request } from "./case.js";
+
+/** What a call has brought: its status by name, and the messages in proto3 JSON. */
+export interface GrpcOutcome {
+  readonly status: string;
+  readonly messages: readonly JsonValue[];
+  readonly isStream: boolean;
+}
+
+export interface GrpcHooks {
+  /** Runs once the stream is open. */
+  readonly opened: () => Promise<void>;
+  /** Leaves when so many messages are here. */
+  readonly leaveAfter: number | undefined;
+  /** Milliseconds until the call counts as hanging. */
+  readonly patience: number;
+}
+
+/** Calls the service of 0.3 with grpc-js. */
+export class GrpcClient {
+  readonly #client: Client;
+
+  constructor(address: string) {
+    this.#client = new Client(address, credentials.createInsecure());
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async call({ path, headers, body }: Request, hooks: GrpcHooks): Promise<GrpcOutcome> {
+    const desc = A2AService.methods.find(({ name }) => path.endsWith(`/${name}`));
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    // A method that the service does not have is called with nothing.
+    const bytes = desc === undefined ? new Uint8Array() : toBinary(desc.input, fromJson(desc.input, body ?? {}));
+    const isStream = desc?.methodKind === "server_streaming";
+    const call = this.#client.makeServerStreamRequest<Buffer, Buffer>(
+      path,
+      (value) => value,
+      (value) => value,
+      Buffer.from(bytes),
+      metadata,
+      { deadline: Date.now() + hooks.patience },
+    );
+    const messages: JsonValue[] = [];
+    const code = await read(call, hooks, (value) => {
+      if (desc !== undefined) messages.push(toJson(desc.output, fromBinary(desc.output, value)));
+      return messages.length;
+    });
+    return { status: status[code] ?? `${code}`, messages, isStream };
+  }
+}
+
+/** Reads to the end, or until enough is here. Unary calls are read in the same way: on the wire they are streams of one message. */
+async function read(
+  call: ClientReadableStream<Buffer>,
+  { opened, leaveAfter }: GrpcHooks,
+  take: (value: Buffer) => number,
+): Promise<number> {
+  let during: Promise<void> | undefined;
+  call.on("metadata", () => {
+    during ??= opened();
+    // Who waits for it comes later.
+    during.catch(() => {});
+  });
+  try {
+    for await (const value of call as AsyncIterable<Buffer>) {
+      if (take(value) === leaveAfter) break;
+    }
+    await during;
+    return status.OK;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    return (error as ServiceError).code;
+  } finally {
+    call.on("error", () => {});
+    call.cancel();
+  }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Answer } from "../../support/http.js";
+import { readSse } from "../../support/sse.js";
+import type { Case, Expectation, Pattern, Request, Step, WebhookRequest } from "./case.js";
+import { eventFaults, faults } from "./pattern.js";
+import { Variables } from "./variables.js";
+import { extension, token, type World } from "./world.js";
+
+/** Milliseconds until an answer counts as hanging. */
+const patience = 20_000;
+
+/** What a step has brought. */
+interface Outcome {
+  readonly status: JsonValue;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: JsonValue | undefined;
+  readonly events?: readonly JsonValue[];
+  /** Whether the server ended the stream. */
+  readonly ended?: boolean;
+}
+
+/** Runs a case over real sockets. @throws Error that says what differs */
+export async function runCase({ given = [], ...step }: Case, world: World): Promise<void> {
+  const hook = `/hook/${randomUUID()}`;
+  const variables = new Variables({
+    rpc: "/",
+    rest: "",
+    webhook: world.webhook.urlOf(hook),
+    token,
+    extension,
+  });
+  for (const [i, one] of given.entries()) await runStep(one, { world, variables, hook, name: `given ${i}` });
+  await runStep(step, { world, variables, hook, name: "request" });
+}
+
+interface Run {
+  readonly world: World;
+  readonly variables: Variables;
+  /** Path of the case's receiver. */
+  readonly hook: string;
+  readonly name: string;
+}
+
+async function runStep(step: Step, run: Run): Promise<void> {
+  const { variables, name } = run;
+  const request = variables.fillAll(step.request as unknown as JsonValue) as unknown as Request;
+  const during = async (): Promise<void> => {
+    for (const [i, one] of (step.expect.during ?? []).entries()) {
+      await runStep(one, { ...run, name: `${name}, during ${i}` });
+    }
+  };
+  const outcome = await perform(request, step.expect, { world: run.world, during });
+  const expectation = variables.fillAll(step.expect as unknown as JsonValue) as unknown as Expectation;
+  fail(name, expectationFaults(expectation, outcome), outcome);
+  if (step.capture !== undefined) variables.capture(JSON.parse(JSON.stringify(outcome)) as JsonValue, step.capture);
+  const wanted = expectation.webhook?.eventually;
+  if (wanted !== undefined) await judgeWebhook(wanted, run);
+}
+
+function fail(name: string, found: readonly string[], outcome: unknown): void {
+  if (found.length > 0)
+    throw new Error(`${name}: ${found.join("\n")}\ngot: ${JSON.stringify(outcome)?.slice(0, 3_000)}`);
+}
+
+async function judgeWebhook(wanted: WebhookRequest, { world, hook, name }: Run): Promise<void> {
+  const pattern = { ...wanted } as { [name: string]: Pattern };
+  const found = await world.webhook.eventually(hook, (each) => faults(each as never, pattern).length === 0);
+  if (found.some((each) => faults(each as never, pattern).length === 0)) return;
+  fail(name, [`no request to the webhook is ${JSON.stringify(wanted)}`], found);
+}
+
+interface Surroundings {
+  readonly world: World;
+  readonly during: () => Promise<void>;
+}
+
+async function perform(request: Request, expect: Expectation, { world, during }: Surroundings): Promise<Outcome> {
+  const looked = expect.firstEvent === undefined ? expect.events?.length : 1;
+  const leaveAfter = expect.thenDisconnect === true || expect.firstEvent !== undefined ? looked : undefined;
+  if (request.method === "GRPC") {
+    const { status, messages, isStream } = await world.grpc.call(request, { opened: during, leaveAfter, patience });
+    if (isStream) return { status, headers: {}, events: messages, ended: status !== "DEADLINE_EXCEEDED" };
+    return { status, headers: {}, body: messages[0] };
+  }
+  const leave = new AbortController();
+  const timer = setTimeout(() => leave.abort(), patience);
+  try {
+    const { method, path, headers, body, rawBody } = request;
+    const answer = await world.http.exchange({
+      method,
+      // As clients do: the path of the extended card of 0.2 has `..` in it.
+      url: new URL(path, world.url).href,
+      headers,
+      body: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
+      signal: leave.signal,
+    });
+    const { status } = answer;
+    if (!answer.headers["content-type"]?.startsWith("text/event-stream")) {
+      return { status, headers: answer.headers, body: jsonOf(await answer.text()) };
+    }
+    // A rejection is met below.
+    const done = during();
+    done.catch(() => {});
+    const { events, ended } = await eventsOf(answer, leaveAfter);
+    await done;
+    return { status, headers: answer.headers, events, ended };
+  } finally {
+    clearTimeout(timer);
+    leave.abort();
+  }
+}
+
+async function eventsOf(
+  { body }: Answer,
+  leaveAfter: number | undefined,
+): Promise<{ events: JsonValue[]; ended: boolean }> {
+  const events: JsonValue[] = [];
+  try {
+    for await (const { data } of readSse(body)) {
+      events.push(JSON.parse(data) as JsonValue);
+      if (events.length === leaveAfter) return { events, ended: false };
+    }
+    return { events, ended: true };
+  } catch (error) {
+    // The time is up, or the server broke off: what came is looked at.
+    if (error instanceof SyntaxError) throw error;
+    return { events, ended: false };
+  }
+}
+
+function jsonOf(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where an outcome is not as expected. */
+export function expectationFaults(expect: Expectation, outcome: Outcome): string[] {
+  const found: string[] = [];
+  const { status, headers, body, events, firstEvent, lastEvent, closed, anyOf, thenDisconnect } = expect;
+  if (status !== undefined) found.push(...faults(outcome.status, status, "status"));
+  if (headers !== undefined) found.push(...faults(outcome.headers as JsonValue, headers as Pattern, "headers"));
+  if (body !== undefined) found.push(...faults(outcome.body, body, "body"));
+  const isStream = events !== undefined || firstEvent !== undefined || lastEvent !== undefined;
+  if (isStream && outcome.events === undefined) return [...found, "the answer is no stream"];
+  if (events !== undefined) found.push(...eventFaults(outcome.events ?? [], events));
+  if (firstEvent !== undefined) found.push(...faults(outcome.events?.[0], firstEvent, "first event"));
+  if (lastEvent !== undefined) found.push(...faults(outcome.events?.at(-1), lastEvent, "last event"));
+  if ((closed === true || lastEvent !== undefined || events !== undefined) && thenDisconnect !== true) {
+    if (isStream && outcome.ended !== true) found.push("the server did not end the stream");
+  }
+  if (anyOf !== undefined) {
+    const each = anyOf.map((one) => expectationFaults(one, outcome));
+    if (!each.some((one) => one.length === 0)) found.push(`none of the alternatives: ${each.flat().join("; ")}`);
+  }
+  return found;
+}
