@@ -1,0 +1,28 @@
+import { TaskState, type TaskStatusUpdateEvent } from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+const lastKey: unique symbol = Symbol("last");
+
+interface Marked {
+  [lastKey]?: boolean;
+}
+
+/** States in which a stream of a version before 1.0 ends: the task is over, or waits for its client. */
+const endings: ReadonlySet<TaskState> = new Set([
+  TaskState.COMPLETED,
+  TaskState.FAILED,
+  TaskState.CANCELED,
+  TaskState.REJECTED,
+  TaskState.INPUT_REQUIRED,
+  TaskState.AUTH_REQUIRED,
+]);
+
+/** Whether a status event is the last one of its stream, which versions before 1.0 say in the event (`final`). */
+export function isLast(event: TaskStatusUpdateEvent): boolean {
+  return (event as Marked)[lastKey] ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
+}
+
+/** Notes that an event is the last one, or is not, whatever its state. For events of one's own: others are shared by readers. */
+export function markLast(event: TaskStatusUpdateEvent, last = true): TaskStatusUpdateEvent {
+  (event as Marked)[lastKey] = last;
+  return event;
+}

@@ -1,0 +1,108 @@
+import { create } from "@bufbuild/protobuf";
+import * as earlier from "../../../gen/a2a/v1/a2a_pb.js";
+import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../../core/error.js";
+import { type Pair, pair } from "./convert.js";
+
+/** What cards of 0.3 say that they are of, and what 1.0 calls it. */
+const FULL_VERSION = "0.3.0";
+const VERSION = "0.3";
+
+/** Cards and what they consist of: the same things in both contracts, but for the ways to the agent and for security. */
+export const cardPairs: readonly Pair[] = [
+  pair(earlier.AgentCardSchema, native.AgentCardSchema, {
+    renamed: { security: "securityRequirements" },
+    onlyEarlier: [
+      "protocolVersion",
+      "url",
+      "preferredTransport",
+      "additionalInterfaces",
+      "supportsAuthenticatedExtendedCard",
+      "signatures",
+    ],
+    // What a signature is for is the document of its own version.
+    onlyNative: ["supportedInterfaces", "signatures"],
+    up: cardUp,
+    down: cardDown,
+  }),
+  pair(earlier.AgentProviderSchema, native.AgentProviderSchema),
+  pair(earlier.AgentCapabilitiesSchema, native.AgentCapabilitiesSchema, { onlyNative: ["extendedAgentCard"] }),
+  pair(earlier.AgentExtensionSchema, native.AgentExtensionSchema),
+  pair(earlier.AgentSkillSchema, native.AgentSkillSchema, { renamed: { security: "securityRequirements" } }),
+  pair(earlier.SecuritySchema, native.SecurityRequirementSchema),
+  pair(earlier.StringListSchema, native.StringListSchema),
+  pair(earlier.SecuritySchemeSchema, native.SecuritySchemeSchema),
+  pair(earlier.APIKeySecuritySchemeSchema, native.APIKeySecuritySchemeSchema, {
+    up: (_, made) => {
+      if (!["query", "header", "cookie"].includes(made.location)) made.location = "header";
+    },
+  }),
+  pair(earlier.HTTPAuthSecuritySchemeSchema, native.HTTPAuthSecuritySchemeSchema),
+  pair(earlier.OAuth2SecuritySchemeSchema, native.OAuth2SecuritySchemeSchema),
+  pair(earlier.OpenIdConnectSecuritySchemeSchema, native.OpenIdConnectSecuritySchemeSchema),
+  pair(earlier.MutualTlsSecuritySchemeSchema, native.MutualTlsSecuritySchemeSchema),
+  pair(earlier.OAuthFlowsSchema, native.OAuthFlowsSchema, { onlyNative: ["deviceCode"] }),
+  pair(earlier.AuthorizationCodeOAuthFlowSchema, native.AuthorizationCodeOAuthFlowSchema, {
+    onlyNative: ["pkceRequired"],
+  }),
+  pair(earlier.ClientCredentialsOAuthFlowSchema, native.ClientCredentialsOAuthFlowSchema),
+  pair(earlier.ImplicitOAuthFlowSchema, native.ImplicitOAuthFlowSchema),
+  pair(earlier.PasswordOAuthFlowSchema, native.PasswordOAuthFlowSchema),
+];
+
+function cardUp(card: earlier.AgentCard, made: native.AgentCard): void {
+  const { url, preferredTransport, additionalInterfaces, protocolVersion } = card;
+  const [major = "0", minor = "3"] = (protocolVersion || VERSION).split(".");
+  const main = { url, transport: preferredTransport || "JSONRPC" };
+  const others = additionalInterfaces.filter((each) => each.url !== main.url || each.transport !== main.transport);
+  made.supportedInterfaces = [main, ...others].map((each) =>
+    create(native.AgentInterfaceSchema, {
+      url: each.url,
+      protocolBinding: each.transport,
+      protocolVersion: `${major}.${minor}`,
+    }),
+  );
+  made.capabilities ??= create(native.AgentCapabilitiesSchema);
+  made.capabilities.extendedAgentCard = card.supportsAuthenticatedExtendedCard;
+}
+
+/** @throws A2AError VERSION_NOT_SUPPORTED where the card has no way to the agent, or no security, that 0.3 can say */
+function cardDown(card: native.AgentCard, made: earlier.AgentCard): void {
+  const [main, ...others] = card.supportedInterfaces
+    .filter(({ protocolVersion, tenant }) => tenant === "" && isOurs(protocolVersion))
+    .map(({ url, protocolBinding }) => create(earlier.AgentInterfaceSchema, { url, transport: protocolBinding }));
+  if (main === undefined) throw unsayable("no interface for A2A 0.3");
+  made.protocolVersion = FULL_VERSION;
+  made.url = main.url;
+  made.preferredTransport = main.transport;
+  made.additionalInterfaces = others;
+  made.supportsAuthenticatedExtendedCard = card.capabilities?.extendedAgentCard === true;
+  dropDeviceCode(card, made);
+}
+
+function isOurs(version: string): boolean {
+  return version === "" || version === VERSION || version.startsWith(`${VERSION}.`);
+}
+
+/**
+ * Leaves out the schemes whose only flow 0.3 does not have, and each alternative that needs one. A list that had alternatives must
+ * not become empty by that: it would read as "no authentication".
+ */
+function dropDeviceCode(card: native.AgentCard, made: earlier.AgentCard): void {
+  const dropped = Object.entries(card.securitySchemes)
+    .filter(
+      ([, { scheme }]) => scheme.case === "oauth2SecurityScheme" && scheme.value.flows?.flow.case === "deviceCode",
+    )
+    .map(([name]) => name);
+  if (dropped.length === 0) return;
+  for (const name of dropped) delete made.securitySchemes[name];
+  for (const holder of [made, ...made.skills]) {
+    const left = holder.security.filter(({ schemes }) => !dropped.some((name) => Object.hasOwn(schemes, name)));
+    if (left.length === 0 && holder.security.length > 0) throw unsayable("no security that A2A 0.3 knows");
+    holder.security = left;
+  }
+}
+
+function unsayable(what: string): A2AError {
+  return new A2AError("VERSION_NOT_SUPPORTED", `The card of this agent has ${what}.`);
+}

@@ -1,0 +1,136 @@
+import { create, type DescField, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { accessTo, type FieldAccess } from "../../wire/field-access.js";
+
+/** Makes a message of one contract of one of the other. What it returns is a message of its own. */
+export type Convert = (message: Message) => Message;
+
+/** A type of one contract and its like in the other. */
+export interface Pair {
+  readonly earlier: DescMessage;
+  readonly native: DescMessage;
+  /** Fields that have another name: the earlier one's, then the native one's, as properties. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields of the earlier type that no field stands for, or not one alone: `up` and `down` see to them. */
+  readonly onlyEarlier?: readonly string[];
+  /** The same of the native type. */
+  readonly onlyNative?: readonly string[];
+  /** What a table cannot say, after the fields: from the earlier message to the native one. */
+  readonly up?: (earlier: never, native: never) => void;
+  /** The same, from the native message to the earlier one. */
+  readonly down?: (native: never, earlier: never) => void;
+}
+
+/** A pair whose functions are checked against its types. */
+export function pair<Earlier extends DescMessage, Native extends DescMessage>(
+  earlier: Earlier,
+  native: Native,
+  rest: Omit<Pair, "earlier" | "native" | "up" | "down"> & {
+    readonly up?: (earlier: MessageShape<Earlier>, native: MessageShape<Native>) => void;
+    readonly down?: (native: MessageShape<Native>, earlier: MessageShape<Earlier>) => void;
+  } = {},
+): Pair {
+  return { earlier, native, ...rest } as Pair;
+}
+
+/** Which of the two contracts a converter writes. */
+export type Direction = "up" | "down";
+
+/**
+ * Converters between two contracts, compiled from a table of pairs: fields of the same name are taken over, messages in them are
+ * converted by their own pair. A type is compiled when it is first needed.
+ *
+ * @throws TypeError for a field that has no like, and that no pair names as such: nothing is lost unseen
+ */
+export class Converters {
+  readonly #pairs: readonly Pair[];
+  readonly #compiled: Readonly<Record<Direction, Map<DescMessage, Convert>>> = { up: new Map(), down: new Map() };
+
+  constructor(pairs: readonly Pair[]) {
+    this.#pairs = pairs;
+  }
+
+  /**
+   * What converts a message to a type.
+   *
+   * @param to a type of the contract that is written; the one that is read follows from it, but for a type of several likes
+   * @param from the type that is read
+   */
+  to(direction: Direction, to: DescMessage, from?: DescMessage): Convert {
+    const known = this.#compiled[direction].get(to);
+    if (known !== undefined && from === undefined) return known;
+    const [target, source] = direction === "up" ? (["native", "earlier"] as const) : (["earlier", "native"] as const);
+    const found = this.#pairs.find(
+      (each) =>
+        each[target].typeName === to.typeName && (from === undefined || each[source].typeName === from.typeName),
+    );
+    if (found === undefined) throw new TypeError(`${to.typeName} has no like in the other contract`);
+    const convert = this.#compile(direction, found);
+    if (from === undefined) this.#compiled[direction].set(to, convert);
+    return convert;
+  }
+
+  #compile(direction: Direction, found: Pair): Convert {
+    const isUp = direction === "up";
+    const [source, target] = isUp ? [found.earlier, found.native] : [found.native, found.earlier];
+    const names = isUp ? found.renamed : reversed(found.renamed);
+    const left = new Set(isUp ? found.onlyEarlier : found.onlyNative);
+    const steps = source.fields
+      .filter(({ localName }) => !left.has(localName))
+      .map((field) => {
+        const name = names?.[field.localName] ?? field.localName;
+        const like = target.fields.find(({ localName }) => localName === name);
+        if (like === undefined)
+          throw new TypeError(`${source.typeName}.${field.name} has no like in ${target.typeName}`);
+        return this.#step(direction, field, like);
+      });
+    const rest = (isUp ? found.up : found.down) as ((from: Message, to: Message) => void) | undefined;
+    return (message) => {
+      const made = create(target);
+      for (const step of steps) step(message, made);
+      rest?.(message, made);
+      return made;
+    };
+  }
+
+  #step(direction: Direction, field: DescField, like: DescField): (from: Message, to: Message) => void {
+    const { get }: FieldAccess = accessTo(field);
+    const { set }: FieldAccess = accessTo(like);
+    const value = this.#value(direction, field, like);
+    return (from, to) => {
+      const found = get(from);
+      if (found !== undefined) set(to, value === undefined ? found : value(found));
+    };
+  }
+
+  /** What becomes of a value; undefined for one that both hold alike, and that nobody changes. */
+  #value(direction: Direction, field: DescField, like: DescField): ((value: unknown) => unknown) | undefined {
+    const convert = this.#item(direction, field, like);
+    switch (field.fieldKind) {
+      case "list":
+        return (list) => (convert === undefined ? [...(list as unknown[])] : (list as Message[]).map(convert));
+      case "map":
+        return (map) =>
+          convert === undefined
+            ? { ...(map as object) }
+            : Object.fromEntries(
+                Object.entries(map as Record<string, Message>).map(([key, item]) => [key, convert(item)]),
+              );
+      default:
+        return convert as ((value: unknown) => unknown) | undefined;
+    }
+  }
+
+  #item(direction: Direction, { message: from }: DescField, { message: to }: DescField): Convert | undefined {
+    if (from === undefined || to === undefined || from.typeName === to.typeName) return undefined;
+    let convert: Convert | undefined;
+    return (message) => {
+      // The first time, since a pair is compiled when it is needed. A type may have several likes.
+      convert ??= this.to(direction, to, from);
+      return convert(message);
+    };
+  }
+}
+
+function reversed(names: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([earlier, native]) => [native, earlier]));
+}

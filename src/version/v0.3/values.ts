@@ -1,0 +1,52 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { isJsonObject, readValue, setOwn } from "../../wire/json-struct.js";
+import { Violations } from "../../wire/violations.js";
+
+/** Says, as part metadata, that the data is not the object that it seems to be: a convention of the bridges that are in use. */
+const COMPAT = "data_part_compat";
+
+/** The JSON that a value stands for; nothing for one without a kind. */
+export function jsonOf({ kind }: Value): JsonValue {
+  switch (kind.case) {
+    case "structValue": {
+      const json: JsonObject = {};
+      for (const [name, value] of Object.entries(kind.value.fields)) setOwn(json, name, jsonOf(value));
+      return json;
+    }
+    case "listValue":
+      return kind.value.values.map(jsonOf);
+    case "stringValue":
+    case "numberValue":
+    case "boolValue":
+      return kind.value;
+    default:
+      return null;
+  }
+}
+
+/** JSON as a value; undefined for what no message could say, such as a number that is not finite. */
+export function valueFrom(json: JsonValue): Value | undefined {
+  // With tolerance: what is wrong with the values of a request is found when all of it is checked.
+  return readValue(json, new Violations("answer"));
+}
+
+/** The data of a part and its metadata, as 0.3 has them. */
+export interface ObjectData {
+  readonly data: JsonObject;
+  readonly metadata: JsonObject | undefined;
+}
+
+/** Data as an object, which is all that 0.3 knows. */
+export function asObject(json: JsonValue, metadata: JsonObject | undefined): ObjectData {
+  if (isJsonObject(json)) return { data: json as JsonObject, metadata };
+  return { data: { value: json }, metadata: { ...metadata, [COMPAT]: true } };
+}
+
+/** The reverse: only what says so was no object. */
+export function fromObject({ data, metadata }: ObjectData): { data: JsonValue; metadata: JsonObject | undefined } {
+  const { value, ...others } = data;
+  if (metadata?.[COMPAT] !== true || value === undefined || Object.keys(others).length > 0) return { data, metadata };
+  const { [COMPAT]: _, ...rest } = metadata;
+  return { data: value, metadata: Object.keys(rest).length === 0 ? undefined : rest };
+}
