@@ -7,6 +7,8 @@ import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
+import { servedIn } from "../version/load.js";
+import type { Mismatch } from "../version/mismatch-log.js";
 import type { ProtocolVersion } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
 
@@ -24,6 +26,10 @@ export interface BindingOptions {
   readonly logger: Logger;
   /** Told of requests that were refused before they were a call, where HTTP's answers do not say so; undefined: no one asks. */
   readonly refused?: RefusalLog | undefined;
+  /** Told of calls whose version does not fit. */
+  readonly mismatched?:
+    | ((from: Pick<HttpRequest, "peer" | "header">, mismatch: Omit<Mismatch, "address">) => void)
+    | undefined;
 }
 
 /**
@@ -41,23 +47,26 @@ export interface HttpBinding<M = unknown> {
 }
 
 /** What a binding needs that serves a version by a descriptor alone, as gRPC and Connect do. */
-export interface ServiceBindingOptions extends Omit<BindingOptions, "versions"> {
+export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" | "mismatched"> {
   readonly service: DescService;
   /** Name of the version that the package of the service stands for (specification 3.6.2). */
   readonly version: string;
 }
 
-/** Options for the service that stands for a version. */
+/** Options for the service that stands for a version of a name, and what answers its calls. */
 export function optionsIn(
+  version: string,
+  service: DescService,
+  { invoke, limits, arrivals, logger, refused }: BindingOptions,
+): ServiceBindingOptions {
+  return { service, version, invoke, limits, arrivals, logger, refused };
+}
+
+/** The same for a version beside that of the service: its calls are translated. */
+export function optionsOf(
   version: ProtocolVersion,
   service: DescService,
   options: BindingOptions,
 ): ServiceBindingOptions {
-  const { invoke, limits, arrivals, logger, refused } = options;
-  return { service, version: version.name, invoke: serveIn(version, invoke), limits, arrivals, logger, refused };
-}
-
-/** What answers the calls of a version. */
-export function serveIn({ translate }: ProtocolVersion, invoke: Invoke): Invoke {
-  return translate === undefined ? invoke : translate(invoke);
+  return optionsIn(version.name, service, { ...options, invoke: servedIn(version, options.invoke) });
 }

@@ -5,12 +5,12 @@ import {
   type AgentInterface,
   AgentInterfaceSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ProtocolVersion } from "../version/version.js";
+import type { SpokenOver } from "../version/version.js";
 import { servedVersions, type Versions } from "../version/versions.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 
-/** Bindings behind the one HTTP URL, in the order of a card, the preferred one first, and what a version has to have for each. */
-const httpBindings: readonly (readonly [string, keyof ProtocolVersion])[] = [
+/** Bindings behind the one HTTP URL, in the order of a card, the preferred one first, by their names in it and in a version. */
+const httpBindings: readonly (readonly [string, SpokenOver])[] = [
   ["JSONRPC", "jsonRpc"],
   ["HTTP+JSON", "rest"],
   [CONNECT_BINDING, "connect"],
@@ -32,15 +32,25 @@ export interface Endpoints {
  * gRPC cannot use one, and clients that take the first interface that they know would fail.
  */
 export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVersions): AgentInterface[] {
-  return versions.all.flatMap((version) => interfacesIn(version, endpoints));
+  const { native, others } = versions;
+  const everywhere = {
+    name: native.name,
+    interfaces: [...httpBindings.map(([, binding]) => binding), "grpc"],
+  } as const;
+  return [everywhere, ...others].flatMap((version) => interfacesIn(version, endpoints));
 }
 
-function interfacesIn(version: ProtocolVersion, { url, grpc, tenant }: Endpoints): AgentInterface[] {
+interface Declared {
+  readonly name: string;
+  readonly interfaces: readonly SpokenOver[];
+}
+
+function interfacesIn({ name, interfaces }: Declared, { url, grpc, tenant }: Endpoints): AgentInterface[] {
   const at = (url: string, protocolBinding: string): AgentInterface =>
-    create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: version.name, tenant });
-  const spoken = httpBindings.filter(([, dialect]) => version[dialect] !== undefined);
+    create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: name, tenant });
+  const spoken = httpBindings.filter(([, binding]) => interfaces.includes(binding));
   const overHttp = url === undefined ? [] : spoken.map(([binding]) => at(url, binding));
-  if (grpc === undefined || version.grpc === undefined) return overHttp;
+  if (grpc === undefined || !interfaces.includes("grpc")) return overHttp;
   return grpc.includes("://") ? [...overHttp, at(grpc, "GRPC")] : [at(grpc, "GRPC"), ...overHttp];
 }
 

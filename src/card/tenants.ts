@@ -3,12 +3,12 @@ import type { Route } from "../wire/routes.js";
 
 /**
  * Values that no tenant may have, because the path of a request would be read as something else: the literal first
- * segments of the routes of every version, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
- * RFC 8615 reserves.
+ * segments of the service's own routes, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
+ * RFC 8615 reserves. Where paths of another version begin as those of a tenant do, `A2A-Version` tells them apart.
  */
 export const reservedTenants: ReadonlySet<string> = new Set([
   ".well-known",
-  ...servedVersions.all.flatMap(({ rest }) => rest?.endpoints ?? []).flatMap((route) => firstLiteral(route) ?? []),
+  ...servedVersions.native.rest.endpoints.flatMap((route) => firstLiteral(route) ?? []),
 ]);
 
 function firstLiteral({ template: { segments, customVerb } }: Route): string | undefined {

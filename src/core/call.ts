@@ -73,6 +73,8 @@ export class Call {
   traceParent = "";
   /** Who calls: authentication interceptor. */
   caller: Caller = anonymous;
+  /** Version of the protocol that the call is one of, as `Major.Minor`; empty before it is known: version interceptor. */
+  version = "";
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
   /** Extensions in force for this call: extensions interceptor. */

@@ -291,6 +291,11 @@ export interface Limits {
   /** For how long they are counted before the joined ones are written, in milliseconds. Default 10 seconds. */
   readonly auditWindowMs: number;
   /**
+   * Warnings in one minute about calls that name a version of the protocol that is not spoken here, or are made as another version has
+   * them; further ones are counted, and said with the next. Default 10.
+   */
+  readonly maxVersionWarnings: number;
+  /**
    * From how many agents to the next work may be handed on (`turn.call`, `turn.delegate`), so that agents that call each other in a
    * circle come to an end. Default 8.
    */
@@ -424,6 +429,7 @@ export const defaultLimits: Limits = {
   maxAuditRecordsPerSource: 10,
   maxAuditRecords: 500,
   auditWindowMs: 10_000,
+  maxVersionWarnings: 10,
   maxDelegationDepth: 8,
   maxRemoteAgents: 256,
   maxRemoteCalls: 10_000,

@@ -58,6 +58,16 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   return { status: 200, headers, body: new EventsBody(request, iterator, first, stream) };
 }
 
+/** An answer of JSON as the one event of a stream that ends with it. */
+export function singleEvent({
+  body,
+  headers = [],
+  ...response
+}: HttpResponse & { readonly body: string }): HttpResponse {
+  const { type: _json, ...rest } = response;
+  return { ...rest, headers: [...headers, ...streamHeaders], body: sseFrame(onOneLine(body)) };
+}
+
 function raceCancellation<T>(request: HttpRequest, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const forget = request.onCancel(() => reject(new A2AError("CANCELLED", "The client went away.")));

@@ -1,7 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { optionsIn, type ServiceBindingOptions } from "../binding/binding.js";
+import { optionsIn, optionsOf, type ServiceBindingOptions } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
@@ -59,7 +59,7 @@ export function composeNode(
   { secureHeaders = {}, infrastructure, health = false }: ListenerParts = {},
 ): NodeComponents {
   const { logger, versions } = settings;
-  const { native } = versions;
+  const { native, others } = versions;
   const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
     secureHeaders,
     push: pushModules,
@@ -67,8 +67,7 @@ export function composeNode(
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });
-  const [, ...others] = versions.all;
-  const ownGrpc = optionsIn(native, native.grpc, binding);
+  const ownGrpc = optionsIn(native.name, native.grpc, binding);
   const route = healthRoute(lifecycle);
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
@@ -78,7 +77,7 @@ export function composeNode(
     grpc: () => createGrpcBinding({ ...ownGrpc, encrypted: settings.tls !== undefined }),
     grpcServices: [
       ownGrpc,
-      ...others.flatMap((version) => (version.grpc === undefined ? [] : optionsIn(version, version.grpc, binding))),
+      ...others.flatMap((version) => (version.grpc === undefined ? [] : optionsOf(version, version.grpc, binding))),
     ],
     arrivals: binding.arrivals,
     refused: binding.refused,

@@ -11,6 +11,7 @@ import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
 import { chain } from "../service/invoke.js";
+import { MismatchLog } from "../version/mismatch-log.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import { cardAt } from "./card-route.js";
 import { composeHttp, type HttpComponents, type RuntimeParts } from "./compose-http.js";
@@ -72,6 +73,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     ...proxies.originOf(call),
     mount: call.mount ?? settings.basePath,
   });
+  const mismatches = new MismatchLog(logger, limits.maxVersionWarnings);
   const serve = createInvoke({
     ...settings.service,
     agents,
@@ -80,6 +82,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     logger,
     audit: settings.audit,
     versions,
+    mismatches,
     interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     push: pushConfigurationsOf(settings, modules),
@@ -91,7 +94,9 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const refused = settings.accessLog ? refusalLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
-  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused };
+  const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
+    mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
+  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused, mismatched };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,

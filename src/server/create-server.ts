@@ -84,10 +84,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
  */
 export async function openServer(settings: Settings): Promise<Server> {
   // Like `/readyz`, the health service reports when calls are served.
-  const { native, all } = settings.versions;
+  const { native, others } = settings.versions;
   const infrastructure = new InternalServices({
     service: native.grpc,
-    others: all.slice(1).flatMap(({ grpc }) => grpc ?? []),
+    others: others.flatMap(({ grpc }) => grpc ?? []),
     reflection: settings.reflection,
   });
   infrastructure.setServing(false);

@@ -3,6 +3,8 @@ import proxyAddr from "proxy-addr";
 import { unknownNames } from "../core/unknown-names.js";
 import { isHost } from "../http/request-origin.js";
 import { pushFaults } from "../push/option-checks.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+import { servedVersions } from "../version/versions.js";
 import { shown } from "./option-kinds.js";
 import { authorityFaults, tlsFaults } from "./tls.js";
 import { readTls, type TlsPaths } from "./tls-reload.js";
@@ -80,6 +82,19 @@ export function trustProxy(name: string, given: unknown): string[] {
   } catch (error) {
     return [`${name}: ${(error as Error).message}`];
   }
+}
+
+export function versions(name: string, given: unknown): string[] {
+  if (!Array.isArray(given))
+    return [`${name} is ${shown(given)}, not a list of versions such as "${PROTOCOL_VERSION}"`];
+  const { names } = servedVersions;
+  const unknown = given.filter((each) => !names.includes(each));
+  return [
+    ...unknown.map(
+      (each) => `${name}: ${shown(each)} is no version that is spoken here, which are ${names.join(", ")}`,
+    ),
+    ...(given.includes(PROTOCOL_VERSION) ? [] : [`${name} has no "${PROTOCOL_VERSION}", which cannot be switched off`]),
+  ];
 }
 
 export function allowedHosts(name: string, given: unknown): string[] {

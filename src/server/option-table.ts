@@ -1,6 +1,7 @@
 import { cardSigningFaults } from "../card/signing/faults.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { unknownNames } from "../core/unknown-names.js";
+import { servedVersions } from "../version/versions.js";
 import * as checks from "./option-checks.js";
 import {
   choice,
@@ -91,6 +92,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   authenticator: { kind: codeOnly(checks.authenticator) },
   ownerOf: { kind: codeOnly(checks.aFunction) },
   interceptors: { kind: codeOnly(checks.interceptors) },
+  versions: {
+    kind: list("<names>", checks.versions),
+    help: "versions of the protocol that are spoken, separated by commas",
+    otherwise: servedVersions.text,
+  },
   strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
   idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },
   retentionMs: {

@@ -57,7 +57,14 @@ export interface A2AOptions extends AgentsInput {
    * Each has the form `(next) => (invocation) => next(invocation)`, with code before or after. Default: none.
    */
   readonly interceptors?: readonly Interceptor[];
-  /** Refuses calls that name no protocol version. Default false: package, method or path imply one. */
+  /**
+   * Versions of the protocol that are spoken, by their names in `A2A-Version`. 1.0 has to be one of them. Default: all that there are.
+   */
+  readonly versions?: readonly string[];
+  /**
+   * Refuses calls of 1.0 that name no protocol version. Default false: package, method or path imply one. Calls of versions before
+   * `A2A-Version` name none, and are answered either way.
+   */
   readonly strictVersion?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
@@ -228,7 +235,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       ...given({ authenticator: all.authenticator, interceptors: all.interceptors, ownerOf: all.ownerOf }),
     },
     agents,
-    versions: servedVersions,
+    versions: all.versions === undefined ? servedVersions : servedVersions.only(all.versions),
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),

@@ -33,7 +33,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...callerRate(limits),
     callerLimits(limits),
     ...boundedInterceptors(options),
-    version(strictVersion, versions),
+    version(strictVersion, versions, options.mismatches),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
     ...authentication.last,

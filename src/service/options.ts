@@ -8,6 +8,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushConfigurations } from "../push/configurations.js";
+import type { MismatchLog } from "../version/mismatch-log.js";
 import type { Versions } from "../version/versions.js";
 import type { Interceptor } from "./invoke.js";
 
@@ -31,6 +32,8 @@ export interface ServiceOptions {
   readonly strictVersion?: boolean;
   /** Versions of the protocol that calls may name. */
   readonly versions: Versions;
+  /** Told of calls whose version does not fit; undefined: no one asks. */
+  readonly mismatches?: Pick<MismatchLog, "note"> | undefined;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
   /** The interfaces of an agent's card, with the addresses that this caller can reach, for the extended card. */

@@ -21,6 +21,11 @@ export interface JsonRpcMethod {
   readonly write: (result: Message) => string;
   /** The same of a large one, in pieces. */
   readonly pieces: (result: Message) => Iterable<Uint8Array | string>;
+  /**
+   * Of a stream: an error before its first event is the one event of a stream, not an answer of JSON, since its clients read nothing
+   * else. Errors that HTTP itself has to hear of are none of these.
+   */
+  readonly errsAsEvent?: boolean;
 }
 
 /** How a version is spoken over JSON-RPC 2.0. */
@@ -28,6 +33,10 @@ export interface JsonRpcDialect {
   readonly methods: readonly JsonRpcMethod[];
   /** The response object of a call that failed. */
   readonly error: (id: RequestId, error: A2AError) => string;
+  /** Whether requests without `jsonrpc` are answered, and those without an id, with null in its place: clients of its time leave them out. */
+  readonly isLenient?: boolean;
+  /** Whether an array of requests is none. */
+  readonly hasNoBatches?: boolean;
 }
 
 /** The dialect of a service whose methods go by their names (specification 9). */

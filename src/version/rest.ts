@@ -1,5 +1,5 @@
 import { create, type DescField, type DescService, type Message } from "@bufbuild/protobuf";
-import type { A2AError } from "../core/error.js";
+import type { A2AError, Reason } from "../core/error.js";
 import { accessTo, type FieldAccess } from "../wire/field-access.js";
 import type { Leaf } from "../wire/json-leaf.js";
 import { collectingReader } from "../wire/json-reader.js";
@@ -24,6 +24,8 @@ export interface Endpoint extends Route {
   readonly write: (answer: Message) => string;
   /** The same of a large one, in pieces. */
   readonly pieces: (answer: Message) => Iterable<Uint8Array | string>;
+  /** Status of an answer that is no stream. Default 200. With 204 the answer has no body. */
+  readonly status?: number;
 }
 
 /** How a version is spoken over HTTP+JSON. */
@@ -33,6 +35,10 @@ export interface RestDialect {
   readonly mediaType: string;
   /** The body of an error. */
   readonly error: (error: A2AError) => string;
+  /** Statuses of errors, where they are others than those of the table (`core/error.ts`). */
+  readonly statuses?: Readonly<Partial<Record<Reason, number>>>;
+  /** The error of a body that is no JSON, where it is not that of other invalid requests. */
+  readonly malformed?: Reason;
 }
 
 /** The dialect of a service that follows from its `google.api.http` rules (specification 11). */

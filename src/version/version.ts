@@ -13,26 +13,54 @@ export interface Asked {
 /** Answers calls: a message, or, where the descriptor says server streaming, messages. An `Invoke` is one. */
 export type Serve = (asked: Asked) => Promise<Message | AsyncIterable<Message>>;
 
-/** A version of the protocol, and how each binding speaks it. A binding that has nothing here does not speak it. */
-export interface ProtocolVersion {
-  /** `Major.Minor`, as cards and `A2A-Version` name it (specification 3.6). */
-  readonly name: string;
+/** How a version is spoken: codecs and behaviour. Of versions beside the service's own it is loaded with the first call of one. */
+export interface Dialects {
   readonly jsonRpc?: JsonRpcDialect;
   readonly rest?: RestDialect;
-  /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
-  readonly grpc?: DescService;
-  /** The same for Connect and gRPC-Web. */
-  readonly connect?: DescService;
   /**
    * Makes what answers calls of this version out of the service: its requests become those of the service, and answers
-   * come back. Applied once, when a binding is made; it runs around everything, so that each call is authenticated, counted and
+   * come back. Applied once, when a binding first needs it; it runs around everything, so that each call is authenticated, counted and
    * checked as those of the service are. Errors pass as they are, and the dialects write them.
    *
-   * What it answers is always a message of its own: those of a stream are shared with readers of other versions, and keep the
-   * JSON that they were written in. `carryMarks` takes over what is noted on them. Undefined: calls are those of the service.
+   * What it answers is the service's message as it is, or one of its own: those of a stream are shared with readers of other
+   * versions, and keep the JSON that they were written in. `carryMarks` takes over what is noted on them. Undefined: calls are
+   * those of the service.
    */
   readonly translate?: (service: Serve) => Serve;
 }
 
+/** Bindings that a version can be spoken over. */
+export type SpokenOver = "jsonRpc" | "rest" | "grpc" | "connect";
+
+/**
+ * A version beside that of the service, by what is known of it before anybody calls it: small tables by which its calls are
+ * recognised, and where the rest is loaded from.
+ */
+export interface ProtocolVersion {
+  /** `Major.Minor`, as cards and `A2A-Version` name it (specification 3.6). */
+  readonly name: string;
+  /** The bindings of its interfaces in a card. */
+  readonly interfaces: readonly SpokenOver[];
+  /**
+   * Whether it is one of those from before `A2A-Version`: its calls name no version, and an empty value stands for them as well
+   * (specification 3.6.2).
+   */
+  readonly isUnnamed?: boolean;
+  /** Names of its methods over JSON-RPC, with the name of what they are called in the service. */
+  readonly methods?: Readonly<Record<string, string>>;
+  /** What its paths over HTTP+JSON begin with. A request that names no version is one of its own there. */
+  readonly paths?: readonly string[];
+  /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
+  readonly grpc?: DescService;
+  /** The same for Connect and gRPC-Web. */
+  readonly connect?: DescService;
+  /** Loads how it is spoken. Called for the first call, and again after it has failed. */
+  readonly load: () => Promise<Dialects>;
+}
+
 /** The version that the service itself speaks, which every binding has. */
-export type NativeVersion = Required<Omit<ProtocolVersion, "translate">>;
+export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
+  readonly name: string;
+  readonly grpc: DescService;
+  readonly connect: DescService;
+}

@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
+import { v03 } from "./v0.3/index.js";
 import { v1 } from "./v1.js";
 import type { NativeVersion, ProtocolVersion } from "./version.js";
 
@@ -10,22 +11,44 @@ import type { NativeVersion, ProtocolVersion } from "./version.js";
 export class Versions {
   /** The version of the service itself. */
   readonly native: NativeVersion;
-  /** All of them, the native one first: the order of cards, and of who is preferred where a call names none. */
-  readonly all: readonly ProtocolVersion[];
+  /** The versions beside it, those that are preferred where a call of several is recognised first. */
+  readonly others: readonly ProtocolVersion[];
+  /** Those that are known, and switched off. */
+  readonly off: readonly ProtocolVersion[];
+  /** The native one first: the order of cards. */
   readonly names: readonly string[];
   /** The same, as errors show them. */
   readonly text: string;
+  readonly #byName: ReadonlyMap<string, ProtocolVersion>;
 
   /** @throws TypeError for a name that is no `Major.Minor`, or that two of them have. */
-  constructor(native: NativeVersion, ...others: readonly ProtocolVersion[]) {
+  constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {
     this.native = native;
-    this.all = [native, ...others];
-    this.names = this.all.map(({ name }) => name);
+    this.others = others;
+    this.off = off;
+    this.names = [native, ...others].map(({ name }) => name);
     this.text = this.names.join(", ");
+    this.#byName = new Map(others.map((version) => [version.name, version]));
     for (const [i, name] of this.names.entries()) {
       if (parseVersion(name) !== name) throw new TypeError(`"${name}" is no version: it has to be Major.Minor`);
       if (this.names.indexOf(name) !== i) throw new TypeError(`version ${name} is registered twice`);
     }
+  }
+
+  /** The same with some of the versions alone; the native one is always among them. */
+  only(names: readonly string[]): Versions {
+    const isOn = ({ name }: ProtocolVersion): boolean => names.includes(name);
+    const all = [...this.others, ...this.off];
+    return new Versions(
+      this.native,
+      all.filter(isOn),
+      all.filter((version) => !isOn(version)),
+    );
+  }
+
+  /** A version beside the native one, by its name. */
+  other(name: string): ProtocolVersion | undefined {
+    return this.#byName.get(name);
   }
 
   /**
@@ -35,6 +58,26 @@ export class Versions {
   named(value: string): string | undefined {
     const name = parseVersion(value);
     return name !== undefined && this.names.includes(name) ? name : undefined;
+  }
+
+  /**
+   * The version of a call.
+   *
+   * @param asked the value of `A2A-Version`, or undefined
+   * @param made the version that package, method or path of the call belong to, where the binding can tell
+   * @throws A2AError VERSION_NOT_SUPPORTED for a version that is not spoken here, and for a call that is made as another
+   * version has it than it says.
+   */
+  versionOf(asked: string | undefined, made: string | undefined): string {
+    if (asked === undefined && made !== undefined) return made;
+    const value = asked ?? "";
+    const spoken = made ?? this.native.name;
+    const named = this.named(value);
+    // Whoever spoke a version from before the header leaves it empty, if it is there at all.
+    if (value.trim() === "" && this.other(spoken)?.isUnnamed === true) return spoken;
+    if (named === undefined) throw this.unsupported(value);
+    if (named !== spoken && this.names.includes(spoken)) throw this.contradicted(value, spoken);
+    return named;
   }
 
   /** The error for a version that is not spoken here; it names those that are. */
@@ -59,5 +102,5 @@ function shownOf(asked: string): string {
   return asked.trim().slice(0, 32) || EMPTY_VERSION;
 }
 
-/** What every server speaks. An older or newer version is added here. */
-export const servedVersions: Versions = new Versions(v1);
+/** What every server speaks, where its options do not say otherwise. An older or newer version is added here. */
+export const servedVersions: Versions = new Versions(v1, [], [v03]);

@@ -16,6 +16,8 @@ export interface RpcRequest {
 export interface RpcFault {
   readonly id: RequestId;
   readonly fault: string;
+  /** What it is but for its version of JSON-RPC, where it names none. */
+  readonly unversioned?: RpcRequest;
 }
 
 /** Reads a request object (JSON-RPC 2.0, section 4; specification 9.3). */
@@ -24,7 +26,11 @@ export function parseRequest(json: unknown): RpcRequest | RpcFault {
   const { jsonrpc, id, method, params } = json;
   if (!isRequestId(id)) return { id: null, fault: "id must be a string, null, or a number without loss of precision" };
   const known = id ?? null;
-  if (jsonrpc !== "2.0") return { id: known, fault: 'jsonrpc must be "2.0"' };
+  if (jsonrpc !== "2.0") {
+    const fault = { id: known, fault: 'jsonrpc must be "2.0"' };
+    if (jsonrpc !== undefined || typeof method !== "string") return fault;
+    return { ...fault, unversioned: { id, method, params } };
+  }
   if (typeof method !== "string") return { id: known, fault: "method must be a string" };
   return { id, method, params };
 }

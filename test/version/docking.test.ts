@@ -14,6 +14,7 @@ import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { composeNode, type NodeComponents } from "../../src/server/compose-node.js";
 import { type A2AOptions, resolveOptions } from "../../src/server/options.js";
+import type { Interceptor } from "../../src/service/invoke.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { v1 } from "../../src/version/v1.js";
 import { Versions } from "../../src/version/versions.js";
@@ -33,7 +34,7 @@ afterEach(async () => {
 });
 
 /** A server of two versions; nothing of it knows the second but the registry. */
-function serve(options: Partial<A2AOptions> = {}, versions: Versions = new Versions(v1, toy)): NodeComponents {
+function serve(options: Partial<A2AOptions> = {}, versions: Versions = new Versions(v1, [toy])): NodeComponents {
   const settings = resolveOptions({ agent, store: memoryStore(), ...options }, false);
   const components = composeNode({ ...settings, versions });
   opened.push(components);
@@ -69,6 +70,82 @@ async function task(served: NodeComponents): Promise<string> {
 }
 
 describe("another version of the protocol, registered beside 1.0", () => {
+  it("is loaded with the first call of it, whatever binding that comes over, and no earlier", async () => {
+    for (const path of ["/", "/toy/talk", "/toy.v0.Toy/Talk"]) {
+      const calls: string[] = [];
+      const load = () => {
+        calls.push(path);
+        return toy.load();
+      };
+      const served = serve({}, new Versions(v1, [{ ...toy, load }]));
+      await send(served, { body: call("SendMessage", { message }) });
+      await send(served, { body: call("nobody/has", {}) });
+      await send(served, { path: "/tasks" });
+      expect(calls).toEqual([]);
+      const body = path === "/" ? call("toy/talk", { text: "hi" }) : { text: "hi" };
+      for (let i = 0; i < 2; i++) expect((await send(served, { path, body })).status).toBe(200);
+      expect(calls).toEqual([path]);
+    }
+  });
+
+  it("is tried again by the next call where it cannot be loaded, and the cause stays in the log", async () => {
+    let attempts = 0;
+    const load = () => (attempts++ === 0 ? Promise.reject(new Error("no such chunk")) : toy.load());
+    const served = serve({}, new Versions(v1, [{ ...toy, load }]));
+    const talk = () => send(served, { body: call("toy/talk", { text: "hi" }) });
+    const failed = await talk();
+    expect(failed.json.error).toMatchObject({ code: -32603, message: "Internal error." });
+    expect((await talk()).json.result.toy).toMatchObject({ state: "completed" });
+    attempts = 0;
+    const rest = serve({}, new Versions(v1, [{ ...toy, load }]));
+    expect((await send(rest, { path: "/toy/talk", body: { text: "hi" } })).status).toBe(500);
+    expect((await send(rest, { path: "/toy/talk", body: { text: "hi" } })).status).toBe(200);
+  });
+
+  it("is what interceptors see as the version of the call", async () => {
+    const seen: string[] = [];
+    const note: Interceptor = (next) => async (invocation) => {
+      const answer = await next(invocation);
+      seen.push(invocation.call.version);
+      return answer;
+    };
+    const served = serve({ interceptors: [note] });
+    await send(served, { body: call("toy/talk", { text: "hi" }) });
+    await send(served, { body: call("SendMessage", { message }) });
+    await send(served, { path: "/message:send", body: { message }, version: "1.0.3" });
+    await send(served, { path: "/toy.v0.Toy/Talk", body: { text: "hi" } });
+    expect(seen).toEqual(["0.9", "1.0", "1.0", "0.9"]);
+  });
+
+  it("leaves one line for each call whose version does not fit, and few where there are many", async () => {
+    const lines: [object, string][] = [];
+    const logger = { ...silentLogger, warn: (facts: object, text: string) => void lines.push([facts, text]) };
+    const served = serve({ logger, audit: false, limits: { maxVersionWarnings: 3 } });
+    lines.length = 0;
+    await send(served, { body: call("SendMessage", { message }), version: "7.1" });
+    await send(served, { body: call("toy/talk", { text: "hi" }), version: "1.0" });
+    await send(served, { path: "/toy.v0.Toy/Talk", version: "1.0", body: { text: "hi" } });
+    const why = (text: string): string => `A call's version does not fit: ${text}`;
+    expect(lines).toEqual([
+      [
+        { binding: "jsonrpc", asked: "SendMessage", version: "7.1", peer: expect.any(String) },
+        why("A2A version 7.1 is not supported; supported: 1.0, 0.9."),
+      ],
+      [
+        { binding: "jsonrpc", asked: "toy/talk", version: "1.0", peer: expect.any(String) },
+        why(
+          'Method not found: "toy/talk" is a method of A2A 0.9, and the call names version 1.0 (header A2A-Version).',
+        ),
+      ],
+      [
+        { binding: "connect", asked: "SendMessage", version: "1.0", peer: expect.any(String) },
+        why("The call names A2A version 1.0, but this is how one of 0.9 is made."),
+      ],
+    ]);
+    for (let i = 0; i < 9; i++) await send(served, { body: call("SendMessage", { message }), version: "7.1" });
+    expect(lines).toHaveLength(3);
+  });
+
   it("is served over JSON-RPC by its own method names, params, results and errors", async () => {
     const served = serve();
     const talked = await send(served, { body: call("toy/talk", { text: "hi" }) });

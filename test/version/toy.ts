@@ -26,7 +26,7 @@ import {
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
 import { carryMarks } from "../../src/version/translate.js";
-import type { Asked, ProtocolVersion, Serve } from "../../src/version/version.js";
+import type { Asked, Dialects, ProtocolVersion, Serve } from "../../src/version/version.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
 
 /**
@@ -132,8 +132,7 @@ async function* heardEvents(events: AsyncIterable<StreamResponse>): AsyncGenerat
   if (last !== undefined) yield heard(last, { id, state: TaskState.UNSPECIFIED, final: true });
 }
 
-export const toy: ProtocolVersion = {
-  name: "0.9",
+const dialects: Dialects = {
   jsonRpc: {
     methods: jsonRpcOf(Toy).methods.map(rpc),
     error: (id, { reason, row }) =>
@@ -148,7 +147,21 @@ export const toy: ProtocolVersion = {
     mediaType: "application/json",
     error: ({ reason }) => JSON.stringify({ toy: reason }),
   },
+  translate,
+};
+
+/** How often it was loaded. */
+export const loads = { count: 0 };
+
+export const toy: ProtocolVersion = {
+  name: "0.9",
+  interfaces: ["jsonRpc", "rest", "connect", "grpc"],
+  methods: { "toy/talk": "SendMessage", "toy/listen": "SendStreamingMessage", GetTask: "GetTask" },
+  paths: ["/toy/"],
   grpc: Toy,
   connect: Toy,
-  translate,
+  load: async () => {
+    loads.count++;
+    return dialects;
+  },
 };

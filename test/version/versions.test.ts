@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { v1 } from "../../src/version/v1.js";
+import type { ProtocolVersion } from "../../src/version/version.js";
 import { servedVersions, Versions } from "../../src/version/versions.js";
 
 const src = fileURLToPath(new URL("../../src", import.meta.url));
+
+const row = (name: string): ProtocolVersion => ({ name, interfaces: ["jsonRpc"], load: async () => ({}) });
 
 describe("Versions", () => {
   it("know a version with and without a patch number, and an empty value as 0.3", () => {
@@ -18,12 +21,12 @@ describe("Versions", () => {
       undefined,
       undefined,
     ]);
-    expect(new Versions(v1, { name: "0.3" }).named("")).toBe("0.3");
+    expect(new Versions(v1, [row("0.3")]).named("")).toBe("0.3");
   });
 
   it("take no name that cannot be asked for, and none twice", () => {
-    for (const name of ["1", "1.0.0", "", "v2.0"]) expect(() => new Versions(v1, { name })).toThrow("Major.Minor");
-    expect(() => new Versions(v1, { name: "1.0" })).toThrow("registered twice");
+    for (const name of ["1", "1.0.0", "", "v2.0"]) expect(() => new Versions(v1, [row(name)])).toThrow("Major.Minor");
+    expect(() => new Versions(v1, [row("1.0")])).toThrow("registered twice");
   });
 });
 

@@ -21,7 +21,7 @@ import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
-import { type BindingOptions, type HttpBinding, optionsIn, type ServiceBindingOptions } from "../binding.js";
+import { type BindingOptions, type HttpBinding, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { copyHeaders, startOf } from "./call.js";
@@ -68,10 +68,11 @@ export function createConnectBinding(
   options: BindingOptions,
   { compressions = [], more }: ConnectOptions = {},
 ): ConnectBinding {
-  const served = options.versions.all.flatMap((version) => {
-    const { connect } = version;
-    return connect === undefined ? [] : [optionsIn(version, connect, options)];
-  });
+  const { native, others } = options.versions;
+  const served = [
+    optionsIn(native.name, native.connect, options),
+    ...others.flatMap((version) => (version.connect === undefined ? [] : optionsOf(version, version.connect, options))),
+  ];
   const routes = (router: ConnectRouter): void => {
     for (const each of served) {
       for (const method of each.service.methods) {

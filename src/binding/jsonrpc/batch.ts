@@ -64,8 +64,8 @@ export class Batch implements BodySource {
   }
 
   /** The answer, as a whole or to be written member by member; undefined when there is none. */
-  answer(json: readonly unknown[]): Promise<HttpResponse | undefined> {
-    const members = json.map((one, place): Placed => ({ ...this.#calls.member(one), place }));
+  answer(batch: readonly Member[]): Promise<HttpResponse | undefined> {
+    const members = batch.map((member, place): Placed => ({ ...member, place }));
     const reads = members.filter(({ isRead }) => isRead)[Symbol.iterator]();
     const others = members.filter(({ isRead }) => !isRead);
     return new Promise((resolve, reject) => {

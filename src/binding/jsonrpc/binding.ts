@@ -26,7 +26,7 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
     handle: async (request) => (await answer(request, new Calls(request, methods, options), options)) ?? nothing,
     refuse: (request, error) => {
       request.discard();
-      return { ...failed(methods.errorShape(request), null, error), status: error.row.http };
+      return { ...failed(methods.dialect(request).error, null, error), status: error.row.http };
     },
   };
 }
@@ -45,7 +45,7 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
   request.discard();
   const thrown = new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
   const error = failureOf(thrown, { client: request, logger, binding: "jsonrpc" });
-  return failed(methods.errorShape(request), null, error);
+  return failed(methods.dialect(request).error, null, error);
 }
 
 /** The answer; undefined when there is nothing to say. */
@@ -81,5 +81,7 @@ async function answerBatch(
   if (json.length > maxBatch) {
     return invalidRequest(calls.errorShape, null, `a batch has at most ${maxBatch} members`);
   }
-  return new Batch(request, calls, options).answer(json);
+  const members = await calls.members(json);
+  if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");
+  return new Batch(request, calls, options).answer(members);
 }

@@ -3,12 +3,19 @@ import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import { JSON_TYPE } from "../../http/media-type.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
-import { callOf, type HttpRequest } from "../../http/request.js";
+import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
-import { eventsResponse } from "../../http/sse.js";
+import { eventsResponse, singleEvent } from "../../http/sse.js";
 import { onOneLine } from "../../wire/json-text.js";
-import { parseRequest, type RequestId, type RpcRequest, resultPrefix } from "../../wire/jsonrpc-envelope.js";
+import {
+  parseRequest,
+  type RequestId,
+  type RpcFault,
+  type RpcRequest,
+  resultPrefix,
+} from "../../wire/jsonrpc-envelope.js";
 import { cachedText } from "../../wire/serialization-cache.js";
+import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
@@ -25,37 +32,54 @@ export interface Member {
   readonly run: () => Promise<RpcResponse | undefined>;
 }
 
+/** A request object with the method that it asks for, or the answer where there is none to run. */
+type Resolved =
+  | { readonly request: RpcRequest; readonly method: RpcMethod }
+  | { readonly answer: RpcResponse | undefined };
+
 /** Answers the request objects of one HTTP request. */
 export class Calls {
   readonly #request: HttpRequest;
   readonly #methods: Methods;
   readonly #options: BindingOptions;
-  /** How errors are written that belong to no method. */
-  readonly errorShape: ErrorShape;
 
   constructor(request: HttpRequest, methods: Methods, options: BindingOptions) {
     this.#request = request;
     this.#methods = methods;
     this.#options = options;
-    this.errorShape = methods.errorShape(request);
+  }
+
+  /** How errors are written that belong to no method. */
+  get errorShape(): ErrorShape {
+    return this.#methods.dialect(this.#request).error;
   }
 
   /** The answer to a request object that came alone; undefined when there is none. */
   alone(json: unknown): Promise<HttpResponse | undefined> {
-    const asked = this.#resolve(json);
-    if (!("method" in asked)) return Promise.resolve(asked.answer);
-    const { request, method } = asked;
+    const resolved = this.#resolve(json);
+    return resolved instanceof Promise ? resolved.then((each) => this.#alone(each)) : this.#alone(resolved);
+  }
+
+  #alone(resolved: Resolved): Promise<HttpResponse | undefined> {
+    if (!("method" in resolved)) return Promise.resolve(resolved.answer);
+    const { request, method } = resolved;
     if (!method.isStream) return this.#run(request, method);
     if (request.id === undefined)
       return Promise.resolve(invalidRequest(method.error, null, "a stream needs an id to answer to"));
     return this.#stream(request.id, request, method);
   }
 
+  /** The members of a batch; undefined where a version does not have batches that one of them is a call of. */
+  async members(batch: readonly unknown[]): Promise<readonly Member[] | undefined> {
+    const all = await Promise.all(batch.map((json) => this.#resolve(json)));
+    const fit = all.every((each) => !("method" in each) || each.method.dialect.hasNoBatches !== true);
+    return fit ? all.map((each) => this.#member(each)) : undefined;
+  }
+
   /** A member of a batch. A batch has one answer, so that none of its members can stream. */
-  member(json: unknown): Member {
-    const asked = this.#resolve(json);
-    if (!("method" in asked)) return { id: null, isRead: false, run: async () => asked.answer };
-    const { request, method } = asked;
+  #member(resolved: Resolved): Member {
+    if (!("method" in resolved)) return { id: null, isRead: false, run: async () => resolved.answer };
+    const { request, method } = resolved;
     const id = request.id ?? null;
     // Nobody waits for a notification, and none is left out.
     const isRead = method.isRead && request.id !== undefined;
@@ -66,14 +90,31 @@ export class Calls {
   }
 
   /** The method that is asked for, or the answer where there is none to run. */
-  #resolve(json: unknown): { request: RpcRequest; method: RpcMethod } | { answer: RpcResponse | undefined } {
+  #resolve(json: unknown): Resolved | Promise<Resolved> {
     const request = parseRequest(json);
+    const name = "fault" in request ? request.unversioned?.method : request.method;
+    const method = name === undefined ? undefined : this.#methods.find(name, this.#request);
+    return method instanceof Promise
+      ? method.then((each) => this.#resolved(request, each))
+      : this.#resolved(request, method);
+  }
+
+  #resolved(parsed: RpcRequest | RpcFault, method: RpcMethod | undefined): Resolved {
+    const isLenient = method?.dialect.isLenient === true;
+    const request = isLenient && "fault" in parsed ? (parsed.unversioned ?? parsed) : parsed;
     if ("fault" in request) return { answer: invalidRequest(this.errorShape, request.id, request.fault) };
-    const method = this.#methods.find(request.method, this.#request);
-    if (method !== undefined) return { request, method };
-    if (request.id === undefined) return { answer: undefined };
+    if (method !== undefined) return { request: isLenient ? { ...request, id: request.id ?? null } : request, method };
     const unknown = this.#methods.unknown(request.method, this.#request);
-    return { answer: failed(this.errorShape, request.id, unknown) };
+    if (unknown.metadata.supportedVersions !== undefined) this.#mismatched(request.method, unknown);
+    if (request.id === undefined) return { answer: undefined };
+    // Whoever speaks none of the versions here reads the form that says which ones are.
+    const shape = unknown.reason === "VERSION_NOT_SUPPORTED" ? this.#methods.native.error : this.errorShape;
+    return { answer: failed(shape, request.id, unknown) };
+  }
+
+  #mismatched(asked: string, { message: why }: A2AError): void {
+    const version = serviceParameter(this.#request, VERSION_PARAMETER);
+    this.#options.mismatched?.(this.#request, { binding: BINDING, asked, version, why });
   }
 
   /** Runs a unary method. Nobody waits for a notification: it has no answer. */
@@ -134,8 +175,9 @@ export class Calls {
       });
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
-      const response = failed(method.error, id, error, call);
-      return hasCalled ? response : refused(response, error, method.desc.name);
+      const failure = failed(method.error, id, error, call);
+      const response = hasCalled ? failure : refused(failure, error, method.desc.name);
+      return method.errsAsEvent === true && response.status === 200 ? singleEvent(response) : response;
     }
   }
 

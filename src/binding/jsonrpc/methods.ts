@@ -1,12 +1,12 @@
 import type { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
-import { methodNotFound } from "../../version/earlier-versions.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
+import { PerVersion } from "../../version/load.js";
+import { methodNotFound, versionWithMethod } from "../../version/recognition.js";
 import type { ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { serveIn } from "../binding.js";
 
 /** How an error is written. */
 export type ErrorShape = JsonRpcDialect["error"];
@@ -16,62 +16,89 @@ export interface RpcMethod extends JsonRpcMethod {
   /** Name of the version. */
   readonly version: string;
   readonly invoke: Invoke;
+  readonly dialect: JsonRpcDialect;
   readonly error: ErrorShape;
+}
+
+/** What one version has: its methods by their names. */
+interface Spoken {
+  readonly methods: ReadonlyMap<string, RpcMethod>;
+  readonly dialect: JsonRpcDialect;
 }
 
 /** The methods of all versions that are spoken over JSON-RPC. */
 export class Methods {
   readonly #versions: Versions;
-  /** By name; where several versions have one of that name, that of the first. */
-  readonly #all: ReadonlyMap<string, RpcMethod>;
-  /** The same of each version; undefined where there is one alone, and nothing to choose from. */
-  readonly #ofVersion: ReadonlyMap<string, ReadonlyMap<string, RpcMethod>> | undefined;
+  readonly #native: ReadonlyMap<string, RpcMethod>;
+  readonly #others: PerVersion<Spoken>;
+  /** Whether there is another version to choose. */
+  readonly #isAlone: boolean;
 
   constructor(versions: Versions, invoke: Invoke) {
-    const spoken = versions.all.map((version) => methodsIn(version, invoke));
+    const { native, others } = versions;
     this.#versions = versions;
-    this.#all = byName(spoken.toReversed().flat());
-    if (spoken.length > 1) {
-      this.#ofVersion = new Map(versions.all.map(({ name }, i) => [name, byName(spoken[i] ?? [])]));
-    }
+    this.#isAlone = others.length === 0;
+    this.#native = methodsIn(native.name, native.jsonRpc, invoke);
+    this.#others = new PerVersion(({ jsonRpc = nothing(native.jsonRpc), translate }, { name }) => {
+      const serve = translate === undefined ? invoke : translate(invoke);
+      return { methods: methodsIn(name, jsonRpc, serve), dialect: jsonRpc };
+    });
   }
 
-  /** The method that a request asks for: of the version that it names, else of the first that has one of that name. */
-  find(name: string, request: HttpRequest): RpcMethod | undefined {
-    const method = this.#all.get(name);
-    if (this.#ofVersion === undefined) return method;
+  /**
+   * The method that a request asks for: of the version that it names, else of the service's own version, else of the first that has one
+   * of that name. A promise where that version is called for the first time.
+   */
+  find(name: string, request: HttpRequest): RpcMethod | undefined | Promise<RpcMethod | undefined> {
+    const method = this.#native.get(name);
+    if (this.#isAlone) return method;
     const asked = serviceParameter(request, VERSION_PARAMETER);
-    if (asked === undefined || asked === method?.version) return method;
+    const { native } = this.#versions;
+    if (method !== undefined && (asked === undefined || asked === "" || asked === native.name)) return method;
+    const version = this.#versionOf(name, asked);
+    if (version === undefined) return method;
+    const spoken = this.#others.get(version);
+    return spoken instanceof Promise ? spoken.then(({ methods }) => methods.get(name)) : spoken.methods.get(name);
+  }
+
+  /** The version beside the native one that a method is to be looked up in; undefined for the native one. */
+  #versionOf(name: string, asked: string | undefined): ProtocolVersion | undefined {
+    const { others } = this.#versions;
+    const isUnnamed = asked === undefined || asked.trim() === "";
+    if (isUnnamed) return this.#native.has(name) ? undefined : versionWithMethod(name, others);
     const named = this.#versions.named(asked);
-    return named === undefined ? method : this.#ofVersion.get(named)?.get(name);
+    return named === undefined ? undefined : this.#versions.other(named);
+  }
+
+  /** How the service's own version is spoken. */
+  get native(): JsonRpcDialect {
+    return this.#versions.native.jsonRpc;
   }
 
   /** The error for a method that is not there. One that only another version has is better explained by the version. */
   unknown(name: string, request: HttpRequest): A2AError {
-    const version = serviceParameter(request, VERSION_PARAMETER);
-    if (version !== undefined && this.#versions.named(version) === undefined)
-      return this.#versions.unsupported(version);
-    return methodNotFound(name, this.#versions);
+    const asked = serviceParameter(request, VERSION_PARAMETER);
+    const isNamed = asked !== undefined && (asked.trim() !== "" || versionWithMethod(name, this.#versions.off));
+    if (isNamed && this.#versions.named(asked) === undefined) return this.#versions.unsupported(asked);
+    return methodNotFound(name, asked?.trim() === "" ? undefined : asked, this.#versions);
   }
 
-  /** How errors are written that belong to no method: as the version has it that the request names, else the native one. */
-  errorShape(request: HttpRequest): ErrorShape {
-    const { native, all } = this.#versions;
-    const asked = this.#ofVersion && serviceParameter(request, VERSION_PARAMETER);
-    if (asked === undefined) return native.jsonRpc.error;
-    const named = this.#versions.named(asked);
-    return (all.find(({ name }) => name === named)?.jsonRpc ?? native.jsonRpc).error;
+  /** How errors are written that belong to no method: as the version has it that the request names, if it was ever called. */
+  dialect(request: HttpRequest): JsonRpcDialect {
+    const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);
+    const named = asked === undefined || asked.trim() === "" ? undefined : this.#versions.named(asked);
+    const other = named === undefined ? undefined : this.#versions.other(named);
+    const spoken = other === undefined ? undefined : this.#others.get(other);
+    return spoken === undefined || spoken instanceof Promise ? this.native : spoken.dialect;
   }
 }
 
-function methodsIn(version: ProtocolVersion, invoke: Invoke): RpcMethod[] {
-  const { name, jsonRpc } = version;
-  if (jsonRpc === undefined) return [];
-  const { methods, error } = jsonRpc;
-  const serve = serveIn(version, invoke);
-  return methods.map((method) => ({ ...method, version: name, invoke: serve, error }));
+function methodsIn(version: string, dialect: JsonRpcDialect, invoke: Invoke): ReadonlyMap<string, RpcMethod> {
+  const { methods, error } = dialect;
+  return new Map(methods.map((method) => [method.name, { ...method, version, invoke, dialect, error }]));
 }
 
-function byName(methods: readonly RpcMethod[]): ReadonlyMap<string, RpcMethod> {
-  return new Map(methods.map((method) => [method.name, method]));
+/** Of a version that has no JSON-RPC. */
+function nothing({ error }: JsonRpcDialect): JsonRpcDialect {
+  return { methods: [], error };
 }

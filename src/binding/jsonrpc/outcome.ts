@@ -16,6 +16,9 @@ export interface RpcResponse extends HttpResponse {
   readonly isError?: boolean;
 }
 
+/** That of an error, which is small. */
+export type RpcError = RpcResponse & { readonly body: string };
+
 /** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 
@@ -23,7 +26,7 @@ const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 export const BINDING = "jsonrpc";
 
 /** The response object of what failed, as its version writes it: a call, or, without one, what never became a call. */
-export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcResponse {
+export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcError {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
   const [body, headers] = [shape(id, error), errorHeaders(error, call)];
@@ -32,13 +35,13 @@ export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?:
 }
 
 /** The response object of an error, where no call was made of the request object. */
-export function refused(response: RpcResponse, error: A2AError, method?: string): RpcResponse {
+export function refused(response: RpcError, error: A2AError, method?: string): RpcError {
   const refusals: readonly Refusal[] = [refusalOf(BINDING, error, method)];
   return { ...response, refusals };
 }
 
 /** The response object for what is no valid request (specification 9.5: -32600). */
-export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): RpcResponse {
+export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): RpcError {
   return failed(shape, id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
 }
 

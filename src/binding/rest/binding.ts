@@ -7,7 +7,7 @@ import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
-import { pathExplained } from "../../version/earlier-versions.js";
+import { pathExplained } from "../../version/recognition.js";
 import type { RestDialect } from "../../version/rest.js";
 import { namesTag } from "../../wire/entity-tag.js";
 import { cachedText } from "../../wire/serialization-cache.js";
@@ -16,7 +16,7 @@ import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
-import { type RestMatch, type RestRoute, Routes } from "./routes.js";
+import { pathNotFound, type RestChoice, type RestMatch, type RestRoute, Routes } from "./routes.js";
 
 const BINDING = "rest";
 
@@ -31,24 +31,25 @@ export interface RestBinding extends HttpBinding<RestMatch> {
 /** HTTP+JSON (specification 11): routes, parameters and bodies are those that the registered versions have. */
 export function createRestBinding(options: BindingOptions): RestBinding {
   const routes = new Routes(options.versions, options.invoke);
-  const refuse = (request: HttpRequest, refusal: A2AError): HttpResponse => {
+  const { rest } = options.versions.native;
+  const refuse = (request: HttpRequest, refusal: A2AError, dialect = rest): HttpResponse => {
     request.discard();
     const error = explained(request, refusal, options);
-    return { ...errorResponse(request, error, routes.dialect(request)), refusals: refusalsOf(error) };
+    return { ...errorResponse(request, error, dialect), refusals: refusalsOf(error) };
   };
-  const notFound = (request: HttpRequest): HttpResponse =>
-    refuse(request, new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path."));
+  const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> | HttpResponse =>
+    "route" in chosen ? serve({ request, ...chosen, options }) : refuse(request, chosen.refused, chosen.dialect);
   return {
     match: (verb, path) => routes.match(verb, path),
     handle: async (request, matched) => {
-      const match = routes.choose(request, matched);
-      if (match === undefined) return notFound(request);
-      if ("route" in match) return serve({ request, ...match, options });
-      const allow = match.allow.filter((verb) => verb !== "HEAD").join(", ");
-      const message = `This path is served with ${allow}.`;
-      return refuse(request, new A2AError("METHOD_NOT_ALLOWED", message, { headers: { allow } }));
+      try {
+        const chosen = routes.choose(request, matched);
+        return await answer(request, chosen instanceof Promise ? await chosen : chosen);
+      } catch (thrown) {
+        return refuse(request, failureOf(thrown, { client: request, logger: options.logger, binding: BINDING }));
+      }
     },
-    notFound,
+    notFound: (request) => refuse(request, pathNotFound()),
     refuse,
   };
 }
@@ -76,8 +77,10 @@ async function serve(serving: Serving): Promise<HttpResponse> {
       const type = answerType(request.header("accept"), route.dialect.mediaType);
       const headers = [...headersOfRead, ...call.responseHeaders];
       if (!route.hasBody && hasAlready(request, call)) return { status: 304, headers };
+      const { status = 200 } = route;
+      if (status === 204) return { status, headers };
       const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
-      return { status: 200, type, headers, body };
+      return { status, type, headers, body };
     }
     const data = (message: Message): string => cachedText(message, route.write);
     const failure = (thrown: unknown): string => route.dialect.error(failed(thrown));
@@ -90,12 +93,13 @@ async function serve(serving: Serving): Promise<HttpResponse> {
   }
 }
 
-function explained(request: HttpRequest, error: A2AError, { versions }: BindingOptions): A2AError {
-  return pathExplained(
-    error,
-    { path: request.target.path, asked: serviceParameter(request, VERSION_PARAMETER) },
-    versions,
-  );
+/** An error as its reader understands it, where its request is one of another version; that is then in the log as well. */
+function explained(request: HttpRequest, error: A2AError, { versions, mismatched }: BindingOptions): A2AError {
+  const { path } = request.target;
+  const version = serviceParameter(request, VERSION_PARAMETER);
+  const told = pathExplained(error, { path, asked: version }, versions);
+  if (told !== error) mismatched?.(request, { binding: BINDING, asked: path, version, why: told.message });
+  return told;
 }
 
 /** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */
@@ -131,12 +135,16 @@ async function read({ request, route, values, options }: Serving): Promise<Messa
     throw error;
   }
   const body = await readJsonBody(request, options);
-  if (body === "malformed") throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
+  if (body === "malformed") {
+    const error = invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
+    throw route.dialect.malformed === undefined ? error : new A2AError(route.dialect.malformed, error.message);
+  }
   // Where the path says all there is to say, a client need not send an empty object; some write null for nothing.
   return route.read({ values, query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 
 function errorResponse(request: HttpRequest, error: A2AError, dialect: RestDialect, call?: Call): HttpResponse {
   const headers = errorHeaders(error, call);
-  return { status: error.row.http, type: errorType(request, dialect.mediaType), body: dialect.error(error), headers };
+  const status = dialect.statuses?.[error.reason] ?? error.row.http;
+  return { status, type: errorType(request, dialect.mediaType), body: dialect.error(error), headers };
 }

@@ -1,11 +1,13 @@
+import { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
+import { PerVersion } from "../../version/load.js";
+import { versionWithPath } from "../../version/recognition.js";
 import type { Endpoint, RestDialect } from "../../version/rest.js";
 import type { ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { type RouteMatch, Router } from "../../wire/router.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { serveIn } from "../binding.js";
 
 /** An endpoint as one version has it. */
 export interface RestRoute extends Endpoint {
@@ -15,56 +17,90 @@ export interface RestRoute extends Endpoint {
   readonly dialect: RestDialect;
 }
 
-/** What a verb and a path lead to: a route with the values in its path, or verbs that would lead to one. */
-export type RestMatch = RouteMatch<RestRoute>;
+/** What a verb and a path lead to in the service's own version, and the version whose paths begin like this one, if there is one. */
+export type RestMatch =
+  | RouteMatch<RestRoute>
+  | { readonly other: ProtocolVersion; readonly native: RouteMatch<RestRoute> | undefined };
+
+/** The route of a request with the values in its path, or why there is none, in the form of its version. */
+export type RestChoice =
+  | { readonly route: RestRoute; readonly values: readonly string[] }
+  | { readonly refused: A2AError; readonly dialect: RestDialect };
+
+interface Spoken {
+  readonly router: Router<RestRoute>;
+  readonly dialect: RestDialect;
+}
 
 /** The routes of all versions that are spoken over HTTP+JSON. */
 export class Routes {
   readonly #versions: Versions;
-  /** Those of all versions in one tree; where several have the same one, that of the first. */
-  readonly #all: Router<RestRoute>;
-  /** The same of each version; undefined where there is one alone, and nothing to choose from. */
-  readonly #ofVersion: ReadonlyMap<string, Router<RestRoute>> | undefined;
+  readonly #native: Spoken;
+  readonly #others: PerVersion<Spoken>;
+  readonly #isAlone: boolean;
 
   constructor(versions: Versions, invoke: Invoke) {
-    const spoken = versions.all.map((version) => routesIn(version, invoke));
+    const { native, others } = versions;
     this.#versions = versions;
-    this.#all = new Router(spoken.toReversed().flat());
-    if (spoken.length > 1) {
-      this.#ofVersion = new Map(versions.all.map(({ name }, i) => [name, new Router(spoken[i] ?? [])]));
-    }
+    this.#isAlone = others.length === 0;
+    this.#native = spokenIn(native.name, native.rest, invoke);
+    this.#others = new PerVersion(({ rest, translate }, { name }) => {
+      const dialect = rest ?? { ...native.rest, endpoints: [] };
+      return spokenIn(name, dialect, translate === undefined ? invoke : translate(invoke));
+    });
   }
 
-  /** What a verb and a path lead to in any version. */
+  /** What a verb and a path lead to in any version; undefined where that is nothing in all of them. */
   match(verb: string, path: string): RestMatch | undefined {
-    return this.#all.match(verb, path);
+    const native = this.#native.router.match(verb, path);
+    const other = this.#isAlone ? undefined : versionWithPath(path, this.#versions.others);
+    return other === undefined ? native : { other, native };
   }
 
-  /** What they lead to in the version that the request names, given what they lead to in any. */
-  choose(request: HttpRequest, match: RestMatch): RestMatch | undefined {
-    if (this.#ofVersion === undefined) return match;
-    const asked = serviceParameter(request, VERSION_PARAMETER);
-    if (asked === undefined || ("route" in match && asked === match.route.version)) return match;
+  /**
+   * The route in the version that the request names. Where it names none, a path that begins as those of another version do is one of
+   * that version, and a tenant of the same name is behind it. A promise where that version is called for the first time.
+   */
+  choose(request: HttpRequest, match: RestMatch): RestChoice | Promise<RestChoice> {
+    const isPlain = !("other" in match);
+    if (isPlain && this.#isAlone) return this.#chosen(match, this.#native);
+    const asked = serviceParameter(request, VERSION_PARAMETER)?.trim();
+    const native = isPlain ? match : match.native;
+    if (asked === undefined || asked === "") {
+      return isPlain ? this.#chosen(native, this.#native) : this.#in(match.other, request);
+    }
     const named = this.#versions.named(asked);
-    return named === undefined ? match : this.#ofVersion.get(named)?.match(request.method, request.target.path);
+    const other = named === undefined ? undefined : this.#versions.other(named);
+    if (other !== undefined) return this.#in(other, request);
+    // The call of a version that is not spoken here is refused as all others are: behind authentication.
+    if (named !== undefined || native !== undefined) return this.#chosen(native, this.#native);
+    return { refused: this.#versions.unsupported(asked), dialect: this.#native.dialect };
   }
 
-  /** How errors are written that belong to no route: as the version has it that the request names, else the native one. */
-  dialect(request: HttpRequest): RestDialect {
-    const { native, all } = this.#versions;
-    const asked = this.#ofVersion && serviceParameter(request, VERSION_PARAMETER);
-    if (asked === undefined) return native.rest;
-    const named = this.#versions.named(asked);
-    return all.find(({ name }) => name === named)?.rest ?? native.rest;
+  #in(version: ProtocolVersion, request: HttpRequest): RestChoice | Promise<RestChoice> {
+    const find = (spoken: Spoken): RestChoice =>
+      this.#chosen(spoken.router.match(request.method, request.target.path), spoken);
+    const spoken = this.#others.get(version);
+    return spoken instanceof Promise ? spoken.then(find) : find(spoken);
+  }
+
+  #chosen(match: RouteMatch<RestRoute> | undefined, { dialect }: Spoken): RestChoice {
+    if (match === undefined) return { refused: pathNotFound(), dialect };
+    if ("route" in match) return match;
+    const allow = match.allow.filter((verb) => verb !== "HEAD").join(", ");
+    const message = `This path is served with ${allow}.`;
+    return { refused: new A2AError("METHOD_NOT_ALLOWED", message, { headers: { allow } }), dialect };
   }
 }
 
-function routesIn(version: ProtocolVersion, invoke: Invoke): RestRoute[] {
-  const { name, rest: dialect } = version;
-  if (dialect === undefined) return [];
-  const serve = serveIn(version, invoke);
-  const routes = dialect.endpoints.map((endpoint) => ({ ...endpoint, version: name, invoke: serve, dialect }));
+/** The error for a path that nobody serves. */
+export function pathNotFound(): A2AError {
+  return new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.");
+}
+
+function spokenIn(version: string, dialect: RestDialect, invoke: Invoke): Spoken {
+  const routes = dialect.endpoints.map((endpoint) => ({ ...endpoint, version, invoke, dialect }));
   // Whatever can be read at once can be asked about without its body (RFC 9110, 9.3.2).
   const readable = routes.filter(({ verb, isStream }) => verb === "GET" && !isStream);
-  return [...routes, ...readable.map((route) => ({ ...route, verb: "HEAD" }))];
+  return { router: new Router([...routes, ...readable.map((route) => ({ ...route, verb: "HEAD" }))]), dialect };
 }

@@ -1,22 +1,27 @@
+import type { A2AError } from "../../core/error.js";
+import type { MismatchLog } from "../../version/mismatch-log.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
  * Checks the protocol version that the client asks for in a header, metadata or a query parameter. An empty value means
- * 0.3. Without a value, the version that package, method or path imply is used; with `strict`, an absent value counts as
- * an empty one. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2). A call that names one version and is made as
+ * 0.3, or one before it. Without a value, the version that package, method or path imply is used; with `strict`, an absent value
+ * counts as an empty one. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2). A call that names one version and is made as
  * another one has it is refused.
  */
-export function version(strict: boolean, versions: Versions): Interceptor {
-  const { names, native } = versions;
+export function version(strict: boolean, versions: Versions, mismatches?: Pick<MismatchLog, "note">): Interceptor {
   return (next) => (invocation) => {
-    const { call } = invocation;
-    const asked = call.header(VERSION_PARAMETER) ?? (strict ? "" : (call.impliedVersion ?? ""));
-    const named = versions.named(asked);
-    if (named === undefined) throw versions.unsupported(asked);
-    const made = call.impliedVersion ?? native.name;
-    if (named !== made && names.includes(made)) throw versions.contradicted(asked, made);
+    const { call, method } = invocation;
+    const asked = call.header(VERSION_PARAMETER) ?? (strict ? "" : undefined);
+    try {
+      call.version = versions.versionOf(asked, call.impliedVersion);
+    } catch (error) {
+      const { binding, peer } = call;
+      const why = (error as A2AError).message;
+      mismatches?.note({ binding, asked: method.name, version: asked, address: peer.address, why });
+      throw error;
+    }
     return next(invocation);
   };
 }

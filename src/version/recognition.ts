@@ -1,0 +1,73 @@
+import { A2AError } from "../core/error.js";
+import type { ProtocolVersion } from "./version.js";
+import type { Versions } from "./versions.js";
+
+/** Names that are in no version, but for texts about some, and what is meant. */
+const lookalikes: Readonly<Record<string, string>> = {
+  "tasks/list": "ListTasks",
+  "agent/authenticatedExtendedCard": "GetExtendedAgentCard",
+};
+
+/** The first version that has a method of JSON-RPC. */
+export function versionWithMethod(name: string, versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
+  return versions.find(({ methods = {} }) => Object.hasOwn(methods, name));
+}
+
+/** The first version whose paths begin as this one does. */
+export function versionWithPath(path: string, versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
+  return versions.find(({ paths = [] }) => paths.some((prefix) => path.startsWith(prefix)));
+}
+
+/**
+ * The error for a method that is not there. Where another version has it, the error says which, and what to do about it.
+ *
+ * @param asked the version that the call names
+ */
+export function methodNotFound(name: string, asked: string | undefined, versions: Versions): A2AError {
+  const { native, others, off, text } = versions;
+  const found = (why: string, metadata: Readonly<Record<string, string>>): A2AError =>
+    new A2AError("METHOD_NOT_FOUND", `Method not found${why}`, { metadata: { supportedVersions: text, ...metadata } });
+  const named = asked === undefined ? undefined : versions.named(asked);
+  const spoken = versionWithMethod(name, others)?.name ?? (isNative(name, versions) ? native.name : undefined);
+  if (spoken !== undefined && named !== undefined) {
+    const why = `: "${name}" is a method of A2A ${spoken}, and the call names version ${named} (header A2A-Version).`;
+    return found(why, { requestedVersion: named });
+  }
+  const older = versionWithMethod(name, off);
+  const method = older?.methods?.[name] ?? (Object.hasOwn(lookalikes, name) ? lookalikes[name] : undefined);
+  if (method === undefined) return new A2AError("METHOD_NOT_FOUND", "Method not found");
+  const why =
+    `: "${name}" belongs to an earlier version of A2A. ` +
+    `This server speaks A2A ${text} (header A2A-Version: ${native.name}), where the method is ${method}.`;
+  return found(why, { method });
+}
+
+function isNative(name: string, { native }: Versions): boolean {
+  return native.jsonRpc.methods.some((method) => method.name === name);
+}
+
+/**
+ * An error of a request over HTTP+JSON; where its path begins as those of a version that is switched off, and it names no version that is
+ * spoken here, the error says which one is. What succeeds is not looked at: a tenant may be called `v1`.
+ *
+ * @param asked the version that the request names
+ */
+export function pathExplained(
+  error: A2AError,
+  { path, asked }: { readonly path: string; readonly asked: string | undefined },
+  versions: Versions,
+): A2AError {
+  const { native, off, text } = versions;
+  if (![400, 404, 405].includes(error.row.http) || versionWithPath(path, off) === undefined) return error;
+  if (asked !== undefined && versions.named(asked) !== undefined) return error;
+  const { reason, metadata, violations, headers, cause } = error;
+  const message =
+    `${error.message} Paths below /${path.split("/")[1]} belong to an earlier version of A2A. ` +
+    `This server speaks A2A ${text} (header A2A-Version: ${native.name}), whose paths begin without it.`;
+  return new A2AError(reason, message, {
+    metadata: { ...metadata, supportedVersions: text },
+    violations,
+    headers: Object.fromEntries(headers),
+    cause,
+  });
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../src/core/log.js";
+import { MismatchLog } from "../../src/version/mismatch-log.js";
+
+describe("MismatchLog", () => {
+  it("says with the first line of the next minute how many it left out, and shortens what clients chose", () => {
+    const lines: object[] = [];
+    let now = 0;
+    const log = new MismatchLog({ ...silentLogger, warn: (facts) => void lines.push(facts) }, 2, () => now);
+    const note = (asked: string) => log.note({ binding: "rest", asked, version: undefined, address: "::1", why: "." });
+    for (let i = 0; i < 5; i++) note("x".repeat(500));
+    now = 59_999;
+    note("y");
+    expect(lines).toHaveLength(2);
+    now = 60_000;
+    note("z");
+    note("z");
+    expect(lines.slice(2)).toEqual([
+      { binding: "rest", asked: "z", version: undefined, peer: "::1", notLogged: 4 },
+      { binding: "rest", asked: "z", version: undefined, peer: "::1" },
+    ]);
+    expect((lines[0] as { asked: string }).asked).toHaveLength(64);
+  });
+});
