@@ -20,6 +20,8 @@ export interface TurnRequest {
   readonly traceParent: string;
   /** How many agents have handed the work on before it came here. */
   readonly delegationDepth?: number;
+  /** The id that the task is kept under, where the one in its messages was chosen by its client and is not unique. */
+  readonly keptAs?: string | undefined;
   /** The bearer token that the message came with, where agents may pass it on. In memory alone. */
   readonly bearer?: CallerToken | undefined;
 }
@@ -85,7 +87,7 @@ class AgentTurn implements Turn {
     this[aroundKey] = around;
     this[copiesKey] = undefined;
     this.text = textOf(message);
-    this.taskId = message.taskId;
+    this.taskId = request.keptAs ?? message.taskId;
     this.contextId = message.contextId;
     this.tenant = request.tenant;
     this.attempt = request.attempt;

@@ -84,6 +84,11 @@ export class Call {
    * answer is written, or never will be. Streams do it themselves. Undefined for all other answers.
    */
   written: (() => void) | undefined;
+  /**
+   * The client has chosen the id of the task that its message is for, which is created where the caller has none of that id. The
+   * translator of a version whose clients do so sets it; in the service's own version they never do (specification 3.4.2).
+   */
+  namesTask = false;
   /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
   share: { calls: number; streams: number } | undefined;
 

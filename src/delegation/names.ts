@@ -11,8 +11,11 @@ export interface SendNames {
 }
 
 /** Of the turn's message, in its task, and the delegation. Hashed: the other agent learns no id of ours. */
-export async function sendNames({ message }: TurnRequest, { delegation, origin }: RelayPlace): Promise<SendNames> {
-  const names = JSON.stringify([message.taskId, message.messageId, origin, delegation]);
+export async function sendNames(
+  { message, keptAs }: TurnRequest,
+  { delegation, origin }: RelayPlace,
+): Promise<SendNames> {
+  const names = JSON.stringify([keptAs ?? message.taskId, message.messageId, origin, delegation]);
   const hash = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(names))));
   return { key: `parley-delegation-${hash.slice(0, 32)}`, messageId: `parley-${hash.slice(32)}` };
 }

@@ -18,18 +18,18 @@ const MAX_TRIES = 3;
  */
 export async function cancelTask(log: TaskLog, executions: Executions, now: () => number): Promise<TaskView> {
   const { taskId } = log;
+  const shown = log.place.taskId;
   try {
     // Over is what is stored as over.
     if (isTerminal(log.plannedState)) await log.stored();
-    if (isTerminal(log.fold.state)) throw notCancelable(taskId);
+    if (isTerminal(log.fold.state)) throw notCancelable(shown);
     const running = executions.get(taskId);
     const pausedAt = running === undefined && isInterrupted(log.fold.state) ? log.fold.statusPosition : undefined;
     if (running !== undefined) await running.cancel();
     // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
-      const place = { taskId, contextId: log.head.contextId };
       const ends = isTerminal(log.plannedState);
-      if (!ends) await log.append(statusDraft(place, TaskState.CANCELED, undefined, now()));
+      if (!ends) await log.append(statusDraft(log.place, TaskState.CANCELED, undefined, now()));
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
@@ -37,7 +37,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     return taskViewOf(log);
   } catch (error) {
     // The task was ended between the look and the act.
-    if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(taskId);
+    if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(shown);
     throw error;
   }
 }

@@ -18,8 +18,11 @@ import type { TaskFold } from "../task/fold.js";
 import { addedSize } from "../task/size.js";
 import { mayFollow } from "../task/state.js";
 
-/** The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3). */
-export function createdDraft(turn: TurnRequest, now: number): Draft {
+/**
+ * The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3).
+ * @param version of the protocol that it is created in; undefined for the service's own
+ */
+export function createdDraft(turn: TurnRequest, now: number, version?: string): Draft {
   const task = create(TaskSchema);
   task.id = turn.message.taskId;
   task.contextId = turn.message.contextId;
@@ -28,7 +31,8 @@ export function createdDraft(turn: TurnRequest, now: number): Draft {
   task.status.timestamp = timestampOf(now);
   task.history = [turn.message];
   const event = { case: "created", value: task } as const;
-  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent, size: addedSize(event) };
+  const { traceParent } = turn;
+  return { event, turn: contextOf(turn), time: now, traceParent, size: addedSize(event), version };
 }
 
 /** The entry that accepts a further message. */

@@ -115,7 +115,7 @@ export class Engine {
       now,
       logsEnds: options.logsEnds === true,
       referencedTasks: (turn) => tasks.referenced(turn),
-      relayed: (turn) => relayedBefore(store, logs.get(turn.message.taskId), turn),
+      relayed: (turn) => relayedBefore(store, logs.get(turn.keptAs ?? turn.message.taskId), turn),
       messageAt: (turn, position) => messageAt(store, turn, position),
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),

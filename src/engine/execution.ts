@@ -4,7 +4,7 @@ import type { Agent, Turn } from "../agent/agent.js";
 import { recoveryOf, startAgent } from "../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import { type Relayed, type RelayMark, relayMark, TurnPaused } from "../agent/delegation.js";
-import type { AgentEvent, Content } from "../agent/event.js";
+import { type AgentEvent, type Content, completed } from "../agent/event.js";
 import { checkValues } from "../agent/event-values.js";
 import type { MessageContext } from "../agent/message.js";
 import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
@@ -102,7 +102,7 @@ export class Execution {
     this.agent = agent;
     this.#queue = new TurnQueue(log);
     this.#ids = new ArtifactIds(log.fold);
-    this.#context = { taskId: log.taskId, contextId: log.head.contextId };
+    this.#context = log.place;
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -258,7 +258,7 @@ export class Execution {
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
-        const event = result.value;
+        const event = this.#inTask(result.value);
         this.#accept(event);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
@@ -272,8 +272,9 @@ export class Execution {
       }
       if (result.done && !this.#over && isEvent(result.value)) {
         // `return completed()` says the same as `yield completed()`.
-        this.#accept(result.value);
-        if (result.value.kind === "status") last = result.value.state;
+        const event = this.#inTask(result.value);
+        this.#accept(event);
+        if (event.kind === "status") last = event.state;
       }
       // An agent that was left behind may still clean up; what it does then is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
@@ -323,6 +324,14 @@ export class Execution {
   #adopt(started: LazyAbortController): void {
     if (this.#aborter.reason !== undefined) started.abort(this.#aborter.reason.cause);
     this.#aborter = started;
+  }
+
+  /**
+   * The event as one of a task. Who names a task of a new message is answered with that task, whatever its agent says: a direct
+   * answer completes it.
+   */
+  #inTask(event: AgentEvent): AgentEvent {
+    return isEvent(event) && event.kind === "reply" && this.log.isNamed ? completed(event.content) : event;
   }
 
   #accept(event: AgentEvent): void {

@@ -14,9 +14,9 @@ const why = "The task waited for its client for too long, and was canceled.";
  * @returns whether it was canceled
  */
 export async function giveUpInterrupted(log: TaskLog, found: TaskHead, now: number): Promise<boolean> {
-  const { statusTime, contextId, generation } = log.head;
+  const { statusTime, generation } = log.head;
   if (!isInterrupted(log.fold.state) || !log.atRest || statusTime !== found.statusTime) return false;
-  const draft = statusDraft({ taskId: log.taskId, contextId }, TaskState.CANCELED, why, now);
+  const draft = statusDraft(log.place, TaskState.CANCELED, why, now);
   try {
     await log.append(draft, { ifGeneration: generation });
     return true;

@@ -3,8 +3,15 @@ import type { Logger } from "../core/log.js";
 import { isOf } from "../store/check.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
+import { namedTaskId } from "./named-tasks.js";
 import { toCallerError, tooManyPushConfigs } from "./outage.js";
 import type { Scope } from "./tasks.js";
+
+/** A configuration as it is stored, with the ids of its row. */
+export interface FoundConfig {
+  readonly key: PushConfigKey;
+  readonly bytes: Uint8Array;
+}
 
 /** What is needed of the engine. */
 export interface PushConfigsSource {
@@ -25,49 +32,65 @@ export class PushConfigs {
     this.#source = source;
   }
 
-  /** Looks whether the scope may see a task. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
-  async check(scope: Scope, taskId: string): Promise<void> {
-    await this.#visible(scope, taskId, async () => {});
+  /** The id under which a task is kept that the scope may see. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  find(scope: Scope, taskId: string): Promise<string> {
+    return this.#visible(scope, taskId, async (keptAs) => keptAs);
   }
 
   /** Creates a configuration, or replaces the one with its id. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
     const { store, counted, now, news } = this.#source;
     const own = countedConfig(config, scope, counted);
-    const outcome = await this.#visible(scope, taskId, () => store.putPushConfig({ taskId, ...own, now: now() }));
+    const outcome = await this.#visible(scope, taskId, (keptAs) =>
+      store.putPushConfig({ taskId: keptAs, ...own, now: now() }),
+    );
     if (outcome === "no-task") throw taskNotFound(taskId);
     if (outcome !== "put") throw tooManyPushConfigs(outcome === "too-many-of-task" ? "task" : "owner");
     news(taskId);
   }
 
   /** What was stored, or undefined. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
-  async get(scope: Scope, key: PushConfigKey): Promise<Uint8Array | undefined> {
-    const found = await this.#visible(scope, key.taskId, () => this.#source.store.getPushConfig(key));
-    return found?.bytes;
+  get(scope: Scope, { taskId, configId }: PushConfigKey): Promise<FoundConfig | undefined> {
+    return this.#visible(scope, taskId, async (keptAs) => {
+      const key = { taskId: keptAs, configId };
+      const found = await this.#source.store.getPushConfig(key);
+      return found && { key, bytes: found.bytes };
+    });
   }
 
   /** The configurations after an id, in the order of their ids. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
-  async list(
+  list(
     scope: Scope,
     request: { readonly taskId: string; readonly after: string; readonly limit: number },
-  ): Promise<{ readonly configId: string; readonly bytes: Uint8Array }[]> {
-    const page = await this.#visible(scope, request.taskId, () => this.#source.store.listPushConfigs(request));
-    return page.map(({ configId, config }) => ({ configId, bytes: config.bytes }));
+  ): Promise<FoundConfig[]> {
+    return this.#visible(scope, request.taskId, async (taskId) => {
+      const page = await this.#source.store.listPushConfigs({ ...request, taskId });
+      return page.map(({ configId, config }) => ({ key: { taskId, configId }, bytes: config.bytes }));
+    });
   }
 
   /** Removes a configuration, if it is there. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   async delete(scope: Scope, key: PushConfigKey): Promise<void> {
-    await this.#visible(scope, key.taskId, () => this.#source.store.deletePushConfig(key));
+    await this.#visible(scope, key.taskId, (taskId) => this.#source.store.deletePushConfig({ ...key, taskId }));
   }
 
-  /** Does something with a task that the scope may see: its scope never changes, so nothing can come in between. */
-  async #visible<T>(scope: Scope, taskId: string, act: () => Promise<T>): Promise<T> {
+  /**
+   * Does something with a task that the scope may see, under the id that it is kept under: its scope never changes, so
+   * nothing can come in between.
+   */
+  async #visible<T>(scope: Scope, taskId: string, act: (keptAs: string) => Promise<T>): Promise<T> {
     try {
-      const head = await this.#source.store.head({ taskId });
-      if (head === undefined || !isOf(head, scope)) throw taskNotFound(taskId);
-      return await act();
+      if (await this.#isThere(scope, taskId)) return await act(taskId);
+      const named = namedTaskId(scope, taskId);
+      if (await this.#isThere(scope, named)) return await act(named);
+      throw taskNotFound(taskId);
     } catch (error) {
       throw toCallerError(this.#source.logger, error);
     }
+  }
+
+  async #isThere(scope: Scope, taskId: string): Promise<boolean> {
+    const head = await this.#source.store.head({ taskId });
+    return head !== undefined && isOf(head, scope);
   }
 }

@@ -103,10 +103,9 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
 }
 
 async function fail({ log, lease, source }: Recovery, relay: Relay | undefined): Promise<void> {
-  const place = { taskId: log.taskId, contextId: log.head.contextId };
   const why = "The agent was stopped by a crash of the server before it finished.";
   try {
-    await log.append(statusDraft(place, State.FAILED, why, source.now()), { fence: lease });
+    await log.append(statusDraft(log.place, State.FAILED, why, source.now()), { fence: lease });
     if (relay !== undefined) source.outgoing?.leave(markOf(relay));
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.

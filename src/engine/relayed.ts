@@ -61,7 +61,7 @@ export function leaveOther({ outgoing, logger }: ExecutionSource, log: TaskLog, 
 /** The message that was accepted at a position of the turn's task. */
 export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
   if (position === turn.position) return turn.message;
-  const { taskId } = turn.message;
+  const taskId = turn.keptAs ?? turn.message.taskId;
   const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
   const event = bytes && decodeEntry(bytes).event;
   const message =

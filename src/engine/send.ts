@@ -10,6 +10,7 @@ import type { Client } from "../agent/abort.js";
 import type { TurnRequest } from "../agent/turn.js";
 import type { AgentRegistration } from "../card/agents.js";
 import type { Caller, CallerToken } from "../core/caller.js";
+import { neverCanceled } from "../core/cancellation.js";
 import { A2AError, invalid } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
@@ -31,11 +32,12 @@ import type { OwnerSlots, Place } from "./execution-slots.js";
 import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
+import { NamedSends, namedTaskId } from "./named-tasks.js";
 import { OpenTasks } from "./open-tasks.js";
 import { isOutage, toCallerError } from "./outage.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
-import type { TaskLog } from "./task-log.js";
+import { TaskExists, type TaskLog } from "./task-log.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "./taskless.js";
 import type { Scope, Tasks } from "./tasks.js";
 
@@ -63,6 +65,13 @@ export interface SendCommand {
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** Refuses the send unless its task is at this generation. */
   readonly ifGeneration?: number | undefined;
+  /** The version of the protocol that the call speaks, which a task that it creates remembers; undefined for the service's own. */
+  readonly version?: string | undefined;
+  /**
+   * The client has chosen the `taskId` of its message: where it has no such task one is created, which its owner knows by
+   * that name. Default false: there has to be such a task.
+   */
+  readonly namesTask?: boolean | undefined;
 }
 
 /** What became of a message: a direct answer, or a task that goes on. */
@@ -105,6 +114,7 @@ export class Sender {
   readonly #source: SenderSource;
   readonly #keyed: IdempotentSends;
   readonly #openTasks: OpenTasks;
+  readonly #named = new NamedSends();
 
   constructor(source: SenderSource) {
     this.#source = source;
@@ -132,7 +142,27 @@ export class Sender {
       this.#checkOpen();
     }
     const message = command.request.message ?? create(MessageSchema);
-    if (message.taskId !== "") return { kind: "task", task: await this.#followUp(command, message) };
+    if (message.taskId === "") return this.#sendNew(command, message);
+    const task = command.namesTask === true ? this.#sendNamed(command, message) : this.#followUp(command, message);
+    return { kind: "task", task: await task };
+  }
+
+  /** A message to a task that its client has named. */
+  #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+    const keptAs = namedTaskId(scopeOf(command), message.taskId);
+    return this.#named.send(keptAs, {
+      followUp: () => this.#followUp(command, message),
+      create: async () => {
+        this.#checkOpen();
+        const sent = await this.#sendNew(command, message, keptAs);
+        if (sent.kind === "task") return sent.task;
+        throw new TypeError("A task that is named is never answered directly.");
+      },
+    });
+  }
+
+  /** @param keptAs id of the task where its client has named it */
+  async #sendNew(command: SendCommand, message: Message, keptAs?: string): Promise<SendResult> {
     const kind = command.served.agent.responds ?? "task";
     if (command.ifGeneration !== undefined) {
       throw invalid([
@@ -145,8 +175,8 @@ export class Sender {
       slots.checkRoom(slots.of(command.tenant, command.caller.owner));
       await this.#ask(command, message);
     }
-    const taskId = kind === "message" ? "" : newId();
-    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() });
+    const taskId = keptAs !== undefined ? message.taskId : kind === "message" ? "" : newId();
+    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, keptAs);
     return kind === "task"
       ? { kind: "task", task: await this.#create(command, turn) }
       : this.#begin(command, turn, kind === "message");
@@ -161,7 +191,10 @@ export class Sender {
     let isHeld = true;
     try {
       const started = await firstEvent(this.#taskless(command, turn));
-      if (isMessage || isReply(started)) {
+      const isDirect = isReply(started);
+      // Who has named a task gets it: a direct answer completes it.
+      const makesTask = isDirect ? turn.keptAs !== undefined : !isMessage;
+      if (!makesTask) {
         const reply = await directReply(started, turn.message.contextId, this.#source);
         return { kind: "message", message: reply };
       }
@@ -173,9 +206,21 @@ export class Sender {
       }
       // From here on the place is the execution's.
       isHeld = false;
-      return { kind: "task", task: await this.#create(command, turn, started) };
+      const task = await this.#create(isDirect ? { ...command, capture: undefined } : command, turn, started);
+      return { kind: "task", task: isDirect ? await this.#answered(task) : task };
     } finally {
       if (isHeld) slots.release(owner);
+    }
+  }
+
+  /** A task whose agent has said all that it will say: it is shown with that. */
+  async #answered(task: TaskHandle): Promise<TaskHandle> {
+    try {
+      await task.whenIdle(neverCanceled, this.#source.limits.maxBlockingMs);
+      return task;
+    } catch (error) {
+      task.release();
+      throw error;
     }
   }
 
@@ -223,7 +268,7 @@ export class Sender {
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
     const time = now();
-    const draft = createdDraft(turn, time);
+    const draft = createdDraft(turn, time, command.version);
     const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
     let isCounted = false;
     try {
@@ -246,17 +291,19 @@ export class Sender {
 
   async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
     const { tasks, executions, leases, logger } = this.#source;
-    const log = tasks.logs.create({
-      taskId: turn.message.taskId,
+    const { taskId, contextId } = turn.message;
+    const head = {
+      taskId: turn.keptAs ?? taskId,
       tenant: command.tenant,
       owner: command.caller.owner,
-      contextId: turn.message.contextId,
+      contextId,
       state: TaskState.UNSPECIFIED,
       statusTime: time,
       position: 0,
       generation: 0,
       lease: null,
-    });
+    };
+    const log = tasks.logs.create(head, taskId);
     const begun = leases.lease(1);
     const lease = place.isHeld ? begun : leases.waiting(1);
     const execution = executions.create(log, command.served, {
@@ -278,6 +325,7 @@ export class Sender {
       if (!runs && started !== undefined) void giveUp(started, logger);
       if (started === undefined && isOutage(error)) leases.unheard(log.taskId, 0);
       tasks.logs.release(log);
+      if (error instanceof TaskExists) throw error;
       return this.#repeated(command, error);
     }
   }
@@ -296,7 +344,8 @@ export class Sender {
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, () => viewTask(log.fold.task));
       }
-      const turn = turnOf(command, { ...message, contextId });
+      const { taskId, isNamed } = log;
+      const turn = turnOf(command, { ...message, taskId: log.place.taskId, contextId }, isNamed ? taskId : undefined);
       const draft = messageDraft(turn, now());
       // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
@@ -377,7 +426,7 @@ function scopeOf({ tenant, caller }: SendCommand): Scope {
   return { tenant, owner: caller.owner };
 }
 
-function turnOf(command: SendCommand, message: Message): TurnRequest {
+function turnOf(command: SendCommand, message: Message, keptAs?: string): TurnRequest {
   return {
     message,
     position: 1,
@@ -390,6 +439,7 @@ function turnOf(command: SendCommand, message: Message): TurnRequest {
     traceParent: command.traceParent,
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
+    keptAs,
   };
 }
 

@@ -25,6 +25,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     metadata: context?.metadata ?? {},
     traceParent: entry.traceParent,
     delegationDepth: context?.delegationDepth ?? 0,
+    keptAs: message.taskId === head.taskId ? undefined : head.taskId,
   };
 }
 

@@ -7,6 +7,7 @@ import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
 import { taskSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
+import { markVersion } from "../wire/task-version.js";
 import { type CursorSource, readLog, waitFor } from "./cursor/reader.js";
 import { unavailable } from "./outage.js";
 
@@ -33,6 +34,7 @@ export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): 
       metadata: { taskId: task.id, maxBytes: String(MAX_SHOWN_BYTES) },
     });
   }
+  if (fold.version !== "") markVersion(task, fold.version);
   return { position, generation, task };
 }
 
@@ -58,6 +60,11 @@ export class TaskHandle {
   /** The task at this moment, with the place where its next events begin. */
   now(view?: View): TaskView {
     return taskViewOf(this.#source.log, view);
+  }
+
+  /** The id that the task is kept under: no other task's, whatever clients call theirs. */
+  get taskId(): string {
+    return this.#source.log.taskId;
   }
 
   /**

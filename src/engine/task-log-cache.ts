@@ -58,9 +58,13 @@ export class TaskLogCache {
     return log;
   }
 
-  /** Makes the log of a new task, kept in memory until `release`. */
-  create(head: TaskHead): TaskLog {
-    const log = new TaskLog({ store: this.#store, head, fold: new TaskFold(), snapshotAt: 0, pushed: this.#pushed });
+  /**
+   * Makes the log of a new task, kept in memory until `release`.
+   * @param shownAs what clients call it, where that is another id
+   */
+  create(head: TaskHead, shownAs?: string): TaskLog {
+    const fold = new TaskFold();
+    const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, pushed: this.#pushed, shownAs });
     log.retain();
     this.#logs.set(head.taskId, log);
     return log;

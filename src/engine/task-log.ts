@@ -1,5 +1,6 @@
 import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { MessageContext } from "../agent/message.js";
 import { defer } from "../core/defer.js";
 import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { type Draft, decodeEntry, noteSize, stateAfter } from "../task/entry.js";
@@ -20,11 +21,22 @@ import { Waiters } from "./waiters.js";
 /** How often an append is tried again that meets a conflict although the store shows no new entry. */
 const maxConflicts = 8;
 
+/** A task was to be created under an id that the store has already. */
+export class TaskExists extends Error {
+  override name = "TaskExists";
+
+  constructor(taskId: string, cause: unknown) {
+    super(`Task ${taskId} exists.`, { cause });
+  }
+}
+
 /** What the log of a task is made of. */
 export interface TaskLogOptions {
   readonly store: TaskStore;
   readonly head: TaskHead;
   readonly fold: TaskFold;
+  /** What clients call the task, where that is another id than the one that it is kept under. Default: as the fold has it. */
+  readonly shownAs?: string | undefined;
   readonly snapshotAt: number;
   readonly bytesSince?: number;
   /** Called after each append of this process, when the task has push configurations. */
@@ -67,10 +79,12 @@ export class TaskLog {
   readonly #changes = new Waiters();
   #pages: LogPageCache | undefined;
   readonly #pushed: TaskLogOptions["pushed"];
+  readonly #shownAs: string | undefined;
 
   constructor(options: TaskLogOptions) {
     this.#store = options.store;
     this.#pushed = options.pushed;
+    this.#shownAs = options.shownAs;
     this.#head = new StoredHead(options.head);
     this.fold = options.fold;
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
@@ -81,6 +95,17 @@ export class TaskLog {
 
   get taskId(): string {
     return this.#head.value.taskId;
+  }
+
+  /** What messages and events of the task say that they belong to: its id as clients know it. */
+  get place(): MessageContext {
+    const { taskId, contextId } = this.head;
+    return { taskId: this.fold.task.id || (this.#shownAs ?? taskId), contextId };
+  }
+
+  /** Whether its client has chosen the id that it is shown under. */
+  get isNamed(): boolean {
+    return this.place.taskId !== this.taskId;
   }
 
   /** The head as stored, with the lease as last set. */
@@ -313,7 +338,8 @@ export class TaskLog {
         conflicts = 0;
       } catch (error) {
         // A conflict is explained by a new entry of another process; one without a new entry is trouble.
-        if (isFenced(error)) await this.#lost(error);
+        if (position === 0 && (isConflict(error) || isFenced(error))) this.#fail(new TaskExists(this.taskId, error));
+        else if (isFenced(error)) await this.#lost(error);
         else if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
         else this.#fail(error);
         conflicts = this.fold.position > position ? 0 : conflicts + 1;
@@ -412,5 +438,6 @@ export class TaskLog {
 
 /** Whether the store refused a send for what came with it, which concerns no other entry. */
 function isRefusal(error: unknown): boolean {
+  if (error instanceof TaskExists) return true;
   return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
 }

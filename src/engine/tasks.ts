@@ -5,6 +5,7 @@ import type { Logger } from "../core/log.js";
 import type { ListRequest, TaskScope, TaskStore } from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import type { CursorSource } from "./cursor/reader.js";
+import { namedTaskId } from "./named-tasks.js";
 import { toCallerError } from "./outage.js";
 import type { Shutdown } from "./shutdown.js";
 import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
@@ -73,11 +74,14 @@ export class Tasks {
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
   }
 
-  /** The log of a task that the scope may see. The caller releases it. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /**
+   * The log of a task that the scope may see, by its id or by the name that its client has given it. The caller releases it.
+   * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
+   */
   async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
     let log: TaskLog | undefined;
     try {
-      log = await this.logs.acquire(taskId, scope);
+      log = (await this.logs.acquire(taskId, scope)) ?? (await this.logs.acquire(namedTaskId(scope, taskId), scope));
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read in the store what this process has not been notified of yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
@@ -102,7 +106,8 @@ export class Tasks {
 
   /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
   async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
-    const found = await this.#reader.get(taskId, scope).catch(this.#fail);
+    let found = await this.#reader.get(taskId, scope).catch(this.#fail);
+    if (found === undefined) found = await this.#reader.get(namedTaskId(scope, taskId), scope).catch(this.#fail);
     if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
     return found;
   }

@@ -25,6 +25,8 @@ export interface Draft {
   readonly answers?: number;
   /** With what comes from another agent's task. */
   readonly relay?: Relay;
+  /** With the creation: the version of the protocol that it was asked for in; undefined for the service's own. */
+  readonly version?: string | undefined;
   /** What it adds to the JSON of its task, in bytes (`addedSize`). */
   readonly size: number;
 }
@@ -54,6 +56,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   if (draft.turn !== undefined) entry.turn = draft.turn;
   if (draft.answers !== undefined) entry.answers = draft.answers;
   if (draft.relay !== undefined) entry.relay = draft.relay;
+  if (draft.version !== undefined) entry.version = draft.version;
   if (draft.size >= KEPT_SIZE) entry.size = draft.size;
   return entry;
 }

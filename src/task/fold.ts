@@ -24,6 +24,8 @@ export class TaskFold {
   statusPosition = 0;
   /** Positions of the entries that accepted a message, in order; one for each message of a client in the history. */
   messages: number[] = [];
+  /** The version of the protocol that the task was created in; empty for the service's own. */
+  version = "";
   readonly task: Task;
   /** What the artifacts and the rest weigh, see `size`. */
   #artifactsSize = 0;
@@ -131,6 +133,7 @@ export class TaskFold {
     switch (entry.event.case) {
       case "created":
         this.#otherSize += size;
+        this.version = entry.version;
         return this.#created(entry.event.value);
       case "message":
         this.#otherSize += size;

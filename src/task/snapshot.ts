@@ -22,8 +22,8 @@ export function* snapshotPieces(
   fold: TaskFold,
   maxBytes: number = SNAPSHOT_PIECE_BYTES,
 ): Generator<Uint8Array, void, undefined> {
-  const { position, generation, statusPosition, messages } = fold;
-  const place: Place = { position, generation, statusPosition, messages: messages.slice() };
+  const { position, generation, statusPosition, messages, version } = fold;
+  const place: Place = { position, generation, statusPosition, version, messages: messages.slice() };
   if (fold.size <= maxBytes) return yield encodeSnapshot(fold);
   const { artifacts, history, ...rest } = viewTask(fold.task);
   let piece: Task = { ...rest, artifacts: [], history: [] };
@@ -59,7 +59,7 @@ export function* snapshotPieces(
 
 const writeSnapshot = binaryWriter(SnapshotSchema);
 
-type Place = Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages">;
+type Place = Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version">;
 
 function pieceOf(place: Place, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
@@ -67,6 +67,7 @@ function pieceOf(place: Place, task: Task): Uint8Array {
   snapshot.generation = place.generation;
   snapshot.statusPosition = place.statusPosition;
   snapshot.messages = place.messages;
+  snapshot.version = place.version;
   snapshot.task = task;
   return writeSnapshot(snapshot);
 }
@@ -78,12 +79,14 @@ export class SnapshotReader {
 
   /** @param first the first piece, or all */
   constructor(first: Uint8Array) {
-    const { task, position, generation, statusPosition, messages } = fromBinary(SnapshotSchema, first, storedDepth);
+    const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
+    const { task, position, generation, statusPosition, messages, version } = snapshot;
     this.fold = new TaskFold(task);
     this.fold.position = position;
     this.fold.generation = generation;
     this.fold.statusPosition = statusPosition;
     this.fold.messages = messages;
+    this.fold.version = version;
   }
 
   /** Takes the next piece. */

@@ -40,7 +40,7 @@ const errorOf = (promise: Promise<unknown>): Promise<A2AError> =>
 const idOf = (task: TaskHandle | undefined): string => task?.now().task.id ?? "";
 
 const idsOf = async (engine: Engine, taskId: string): Promise<string[]> =>
-  (await engine.pushConfigs.list(scope, { taskId, after: "", limit: 100 })).map(({ configId }) => configId);
+  (await engine.pushConfigs.list(scope, { taskId, after: "", limit: 100 })).map(({ key }) => key.configId);
 
 describe("a configuration that comes with a send", () => {
   it("is stored with the task that the send creates, from its beginning", async () => {
@@ -165,10 +165,10 @@ describe("Engine.pushConfigs", () => {
     await pushConfigs.put(scope, taskId, config("b"));
     await pushConfigs.put(scope, taskId, config("a"));
     await pushConfigs.put(scope, taskId, config("a", { bytes: bytesOf("new") }));
-    expect(await pushConfigs.get(scope, { taskId, configId: "a" })).toEqual(bytesOf("new"));
+    expect((await pushConfigs.get(scope, { taskId, configId: "a" }))?.bytes).toEqual(bytesOf("new"));
     expect(await pushConfigs.get(scope, { taskId, configId: "c" })).toBeUndefined();
     const page = await pushConfigs.list(scope, { taskId, after: "a", limit: 5 });
-    expect(page).toEqual([{ configId: "b", bytes: bytesOf("b") }]);
+    expect(page).toEqual([{ key: { taskId, configId: "b" }, bytes: bytesOf("b") }]);
     await pushConfigs.delete(scope, { taskId, configId: "a" });
     await pushConfigs.delete(scope, { taskId, configId: "a" });
     expect(await idsOf(bench.engine, taskId)).toEqual(["b"]);

@@ -18,6 +18,7 @@ export async function runEngineSuite(lane: Lane): Promise<void> {
   await import("../engine/stored-fold.test.js");
   await import("../engine/two-processes.test.js");
   await import("../engine/idempotency.test.js");
+  await import("../engine/named-tasks.test.js");
   await import("../engine/push-configs.test.js");
   await import("../engine/one-throw.test.js");
   await import("../engine/unstored.test.js");

@@ -51,6 +51,21 @@ describe("TaskFold", () => {
     );
   });
 
+  it("knows its version, from entries and from a snapshot in pieces; of before it was kept it is none", () => {
+    const entries = logOf(Array.from({ length: 20 }, () => "x".repeat(50)));
+    for (const version of ["", "0.1"]) {
+      const [created, ...more] = entries as [LogEntry, ...LogEntry[]];
+      const stored = [{ ...created, version }, ...more].map((entry) => decodeEntry(encodeEntry(entry)));
+      const fold = foldAll(stored);
+      expect(fold.version).toBe(version);
+      const [first = new Uint8Array(), ...rest] = snapshotPieces(fold, 300);
+      const reader = new SnapshotReader(first);
+      for (const piece of rest) reader.add(piece);
+      expect(rest).not.toHaveLength(0);
+      expect(reader.fold.version).toBe(version);
+    }
+  });
+
   it("is the same from stored bytes and from any snapshot on the way", () => {
     fc.assert(
       fc.property(log, fc.nat(), (entries, seed) => {

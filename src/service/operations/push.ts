@@ -34,19 +34,18 @@ export function pushOperations({
       const { taskId } = request;
       const push = pushOf(options, context);
       // Who has no such task learns nothing of URLs either, and has nothing looked up.
-      await engine.pushConfigs.check(scopeOf(call), taskId);
+      const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
       const accepted = await acceptConfig(push, request, "url");
-      await engine.pushConfigs.put(scopeOf(call), taskId, accepted.storedFor(taskId));
+      await engine.pushConfigs.put(scopeOf(call), keptAs, accepted.storedFor(keptAs));
       recordConfig(options, context, "push.config-stored", { taskId, ...accepted });
-      return ofCall(accepted.shownFor(taskId), call);
+      return ofCall(accepted.shownFor(taskId), call, taskId);
     },
 
     async getTaskPushNotificationConfig({ taskId, id }, context) {
       const push = pushOf(options, context);
-      const key = { taskId, configId: id };
-      const bytes = await engine.pushConfigs.get(scopeOf(context.call), key);
-      if (bytes === undefined) throw taskNotFound(taskId);
-      return ofCall(push.shown(key, bytes), context.call);
+      const found = await engine.pushConfigs.get(scopeOf(context.call), { taskId, configId: id });
+      if (found === undefined) throw taskNotFound(taskId);
+      return ofCall(push.shown(found.key, found.bytes), context.call, taskId);
     },
 
     async listTaskPushNotificationConfigs({ taskId, pageSize, pageToken }, context) {
@@ -59,8 +58,8 @@ export function pushOperations({
       const found = await engine.pushConfigs.list(scope, { taskId, after, limit: limit + 1 });
       const page = found.slice(0, limit);
       const response = create(ListTaskPushNotificationConfigsResponseSchema);
-      response.configs = page.map(({ configId, bytes }) => ofCall(push.shown({ taskId, configId }, bytes), call));
-      const last = page.at(-1);
+      response.configs = page.map(({ key, bytes }) => ofCall(push.shown(key, bytes), call, taskId));
+      const last = page.at(-1)?.key;
       if (found.length > limit && last !== undefined) response.nextPageToken = configPageToken(last.configId, scope);
       return response;
     },
@@ -115,8 +114,10 @@ function pushOf({ push }: ServiceOptions, { served }: Context): PushConfiguratio
   throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
 }
 
-function ofCall(config: TaskPushNotificationConfig, call: Call): TaskPushNotificationConfig {
+/** @param taskId as the call names the task, which may be kept under another id */
+function ofCall(config: TaskPushNotificationConfig, call: Call, taskId: string): TaskPushNotificationConfig {
   config.tenant = call.tenant;
+  config.taskId = taskId;
   return config;
 }
 

@@ -163,6 +163,8 @@ function commandOf(
     pushConfig,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
+    version: call.version === "" || call.version === options.versions.native.name ? undefined : call.version,
+    namesTask: call.namesTask,
   };
 }
 

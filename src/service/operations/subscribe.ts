@@ -24,7 +24,7 @@ export function subscribeOperation({
       let end: (() => void) | undefined;
       try {
         // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
-        end = subscriptions.begin(call, request.id);
+        end = subscriptions.begin(call, handle.taskId);
         // A client that resumes must find the same place again if this frame is the last one that reaches it.
         const from = resume === undefined ? now : { position: resume.after, generation: resume.after };
         yield taskResponse(call, now.task, from.generation);

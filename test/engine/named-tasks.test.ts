@@ -1,0 +1,291 @@
+import { describe, expect, it, vi } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
+import { A2AError } from "../../src/core/error.js";
+import { namedTaskId } from "../../src/engine/named-tasks.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { versionOf } from "../../src/wire/task-version.js";
+import { openShared, openStore } from "./stores.js";
+import { Bench, gate, scope, settle, tell } from "./support.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Tells which messages it has heard, and asks for more until it is told to end. */
+const listening: Omit<Agent, "card"> = {
+  async *execute(turn) {
+    if (turn.text === "end") yield completed(`${turn.history.length}`);
+    else yield inputRequired(`heard ${turn.text}`);
+  },
+};
+
+const ada = { authenticated: true, owner: "ada", scopes: [], claims: {} };
+const bob = { ...ada, owner: "bob" };
+
+const named = (name: string, more: object = {}) => ({
+  message: { taskId: name },
+  namesTask: true,
+  version: "0.1",
+  ...more,
+});
+
+const reasonOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "none",
+    (error) => (error instanceof A2AError ? error.reason : String(error)),
+  );
+
+describe("a task that its client has named", () => {
+  it("is created by the first message and continued by the next", async () => {
+    const bench = new Bench(listening);
+    const first = await bench.send("one", named("mine"));
+    expect(await settle(first)).toBe("INPUT_REQUIRED");
+    const second = await bench.send("end", named("mine"));
+    expect(await settle(second)).toBe("COMPLETED");
+    expect(second.now().task.id).toBe("mine");
+    expect(second.now().task.history.map(({ taskId }) => taskId)).toEqual(["mine", "mine", "mine"]);
+  });
+
+  it("is created only where the call may name tasks", async () => {
+    const bench = new Bench(listening);
+    expect(await reasonOf(bench.send("one", { message: { taskId: "mine" } }))).toBe("TASK_NOT_FOUND");
+  });
+
+  it("is found by its name and by the id that it is kept under, in every call", async () => {
+    const bench = new Bench(listening);
+    await settle(await bench.send("one", named("mine")));
+    const keptAs = namedTaskId(scope, "mine");
+    for (const id of ["mine", keptAs]) {
+      expect((await bench.engine.get(scope, id)).task.id).toBe("mine");
+      const handle = await bench.engine.open(scope, id);
+      expect(handle.now().task.id).toBe("mine");
+      handle.release();
+      const followUp = await bench.send("two", { message: { taskId: id } });
+      await settle(followUp);
+      expect(followUp.now().task.history.every(({ taskId }) => taskId === "mine")).toBe(true);
+    }
+    const page = await bench.engine.list({ ...scope, limit: 10 }, {});
+    expect(page.moments.map(({ task }) => task.id)).toEqual(["mine"]);
+    const canceled = await bench.engine.cancel(scope, "mine");
+    expect([canceled.task.id, canceled.task.status?.state]).toEqual(["mine", TaskState.CANCELED]);
+    const refused = bench.engine.cancel(scope, "mine").catch((error: A2AError) => error.metadata.taskId);
+    expect(await refused).toBe("mine");
+  });
+
+  it("has events that belong to the name", async () => {
+    const bench = new Bench({
+      async *execute() {
+        yield working("at it");
+        yield artifact({ name: "a", text: "one" });
+        yield completed("done");
+      },
+    });
+    const held = await bench.send("go", named("mine"));
+    const ids: unknown[] = [];
+    for await (const { payload } of held.events(held.accepted!, neverCanceled)) {
+      if (payload.case === "statusUpdate") ids.push(payload.value.taskId, payload.value.status?.message?.taskId);
+      if (payload.case === "artifactUpdate") ids.push(payload.value.taskId);
+    }
+    expect(ids).toEqual(Array(5).fill("mine"));
+  });
+
+  it("gives its agent an id that no other task has", async () => {
+    const seen: string[] = [];
+    const bench = new Bench({
+      async *execute(turn) {
+        seen.push(turn.taskId);
+        yield completed();
+      },
+    });
+    for (const caller of [ada, bob]) await settle(await bench.send("go", named("same", { caller })));
+    expect(new Set(seen).size).toBe(2);
+    for (const taskId of seen) expect(taskId).not.toBe("same");
+  });
+
+  it("is one task, whoever comes first of many at once", async () => {
+    const bench = new Bench(listening);
+    const sent = await Promise.all(Array.from({ length: 8 }, (_, i) => bench.send(`m${i}`, named("mine"))));
+    await Promise.all(sent.map(settle));
+    const { task } = await bench.engine.get(scope, "mine");
+    const said = task.history.filter(({ messageId }) => /^m\d+$/.test(messageId));
+    expect(said).toHaveLength(8);
+    expect((await bench.engine.list({ ...scope, limit: 10 }, {})).total).toBe(1);
+  });
+
+  it("is one task of two processes that create it at once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const stores = openShared();
+      const benches = stores.map((store) => new Bench(listening, { leaseMs: 600 }, store));
+      await Promise.all(benches.map(({ engine }) => engine.start()));
+      const sent = await Promise.all(benches.map((bench, i) => bench.send(`m${i}`, named("mine"))));
+      for (const held of sent) expect(await settle(held)).toBe("INPUT_REQUIRED");
+      for (const { engine } of benches) {
+        const { task } = await engine.get(scope, "mine");
+        expect(task.history.filter(({ messageId }) => messageId === "m1")).toHaveLength(2);
+        expect((await engine.list({ ...scope, limit: 10 }, {})).total).toBe(1);
+      }
+      await Promise.all(benches.map(({ engine }) => engine.drain(0)));
+    }
+  });
+
+  it("may be created again by the one that waited, where the first one was refused", async () => {
+    const asked = gate();
+    let turns = 0;
+    const bench = new Bench({
+      responds: "either",
+      async *execute() {
+        turns++;
+        if (turns > 1) return yield completed("second");
+        await asked.opened;
+        throw new A2AError("INVALID_PARAMS", "Not this one.");
+      },
+    });
+    const first = reasonOf(bench.send("one", named("mine")));
+    const second = bench.send("two", named("mine"));
+    asked.open();
+    expect(await first).toBe("INVALID_PARAMS");
+    expect(await settle(await second)).toBe("COMPLETED");
+  });
+});
+
+describe("names of other callers", () => {
+  it("are no task of this one, and keep no name from it", async () => {
+    const bench = new Bench(listening);
+    await settle(await bench.send("hers", named("same", { caller: ada })));
+    const his = { ...scope, owner: "bob" };
+    expect(await reasonOf(bench.engine.get(his, "same"))).toBe("TASK_NOT_FOUND");
+    expect(await reasonOf(bench.engine.get(his, namedTaskId({ ...scope, owner: "ada" }, "same")))).toBe(
+      "TASK_NOT_FOUND",
+    );
+    await settle(await bench.send("his", named("same", { caller: bob })));
+    const texts = async (owner: string) =>
+      (await bench.engine.get({ ...scope, owner }, "same")).task.history.map(({ parts }) => parts[0]?.content.value);
+    expect(await texts("ada")).toEqual(["hers"]);
+    expect(await texts("bob")).toEqual(["his"]);
+  });
+
+  it("make no difference to what the store is asked, found or not", async () => {
+    const asked: string[] = [];
+    const store = openStore();
+    const watched = new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) => {
+          asked.push(String(name));
+          return value.apply(target, args);
+        };
+      },
+    }) as TaskStore;
+    const bench = new Bench(listening, {}, watched);
+    // An id that the server has made for somebody else, one that somebody else has chosen, and one that nobody has.
+    const made = await bench.send("hers", { caller: ada });
+    await settle(made);
+    await settle(await bench.send("hers", named("chosen", { caller: ada })));
+    const his = { ...scope, owner: "bob" };
+    const asking = async (id: string): Promise<string[]> => {
+      asked.length = 0;
+      // What is counted for an owner is asked for once, and leases end in their own time.
+      await reasonOf(bench.engine.get(his, id));
+      await reasonOf(bench.engine.cancel(his, id));
+      await reasonOf(bench.engine.pushConfigs.find(his, id));
+      await settle(await bench.send("his", named(id, { caller: bob })));
+      return asked.filter((name) => !["beat", "claimLeases", "countOpen", "setLease"].includes(name));
+    };
+    const free = await asking("free");
+    expect(await asking("chosen")).toEqual(free);
+    expect(await asking(made.now().task.id)).toEqual(free);
+  });
+
+  it("are those of the same owner under another tenant, too", async () => {
+    const bench = new Bench(listening);
+    await settle(await bench.send("x", named("same", { caller: ada, tenant: "one" })));
+    expect(await reasonOf(bench.engine.get({ tenant: "two", owner: "ada" }, "same"))).toBe("TASK_NOT_FOUND");
+  });
+});
+
+describe("a direct answer to a message that names a task", () => {
+  const direct = (responds: "message" | "either"): Omit<Agent, "card"> => ({
+    responds,
+    async *execute(turn) {
+      yield reply(`re: ${turn.text}`);
+    },
+  });
+
+  it.each(["message", "either"] as const)("completes the task, which is shown at once (responds: %s)", async (how) => {
+    const bench = new Bench(direct(how));
+    for (const idempotency of [undefined, { key: "k", fingerprint: "f" }]) {
+      const name = `mine ${idempotency?.key}`;
+      const held = await bench.send("hi", named(name, { idempotency }));
+      expect(held.accepted).toBeUndefined();
+      const { task } = held.now();
+      expect(task.status?.state).toBe(TaskState.COMPLETED);
+      expect(task.status?.message?.parts[0]?.content.value).toBe("re: hi");
+      held.release();
+      expect((await bench.engine.get(scope, name)).task.status?.state).toBe(TaskState.COMPLETED);
+    }
+  });
+
+  it("goes on as a task where its agent begins one", async () => {
+    const bench = new Bench({
+      responds: "either",
+      async *execute() {
+        yield working();
+        yield completed("done");
+      },
+    });
+    const held = await bench.send("hi", named("mine"));
+    const told: string[] = [];
+    for await (const event of held.events(held.accepted!, neverCanceled)) told.push(tell(event));
+    expect(told).toEqual(["WORKING", "COMPLETED done"]);
+  });
+
+  it("stores nothing where the agent refuses the message", async () => {
+    const bench = new Bench({
+      responds: "either",
+      // biome-ignore lint/correctness/useYield: it refuses before.
+      async *execute() {
+        throw new A2AError("INVALID_PARAMS", "No.");
+      },
+    });
+    expect(await reasonOf(bench.send("hi", named("mine")))).toBe("INVALID_PARAMS");
+    expect(await reasonOf(bench.engine.get(scope, "mine"))).toBe("TASK_NOT_FOUND");
+  });
+});
+
+describe("the version that a task was created in", () => {
+  it("is noted on what is shown of it, by another process as well", async () => {
+    const [one, two] = openShared().map((store) => new Bench(listening, {}, store)) as [Bench, Bench];
+    const held = await one.send("x", named("mine"));
+    await settle(held);
+    held.release();
+    const plain = await one.send("x");
+    await settle(plain);
+    plain.release();
+    for (const { engine } of [one, two]) {
+      expect(versionOf((await engine.get(scope, "mine")).task)).toBe("0.1");
+      expect(versionOf((await engine.get(scope, plain.now().task.id)).task)).toBeUndefined();
+    }
+  });
+
+  it("outlives snapshots", async () => {
+    const [one, two] = openShared().map(
+      (store) =>
+        new Bench(
+          {
+            async *execute() {
+              for (let i = 0; i < 200; i++) yield working(`${i}`);
+              yield completed();
+            },
+          },
+          {},
+          store,
+        ),
+    ) as [Bench, Bench];
+    await settle(await one.send("x", named("mine")));
+    const keptAs = namedTaskId(scope, "mine");
+    await expect.poll(async () => (await one.store.load({ taskId: keptAs }))?.snapshot).toBeDefined();
+    expect(versionOf((await two.engine.get(scope, "mine")).task)).toBe("0.1");
+  });
+});
