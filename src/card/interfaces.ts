@@ -32,20 +32,27 @@ export interface Endpoints {
  * gRPC cannot use one, and clients that take the first interface that they know would fail.
  */
 export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVersions): AgentInterface[] {
-  const { native, others } = versions;
-  const everywhere = {
-    name: native.name,
-    interfaces: [...httpBindings.map(([, binding]) => binding), "grpc"],
-  } as const;
-  return [everywhere, ...others].flatMap((version) => interfacesIn(version, endpoints));
+  return [
+    ...nativeInterfacesOf(endpoints, versions),
+    ...versions.others.flatMap((version) => interfacesIn(version, endpoints)),
+  ];
+}
+
+/** Those of the service's own version alone, for clients that ask for that one. Every binding speaks it. */
+export function nativeInterfacesOf(endpoints: Endpoints, { native }: Versions = servedVersions): AgentInterface[] {
+  const interfaces = [...httpBindings.map(([, binding]) => binding), "grpc" as const];
+  return interfacesIn({ name: native.name, interfaces }, endpoints);
 }
 
 interface Declared {
   readonly name: string;
   readonly interfaces: readonly SpokenOver[];
+  readonly isUnnamed?: boolean;
 }
 
-function interfacesIn({ name, interfaces }: Declared, { url, grpc, tenant }: Endpoints): AgentInterface[] {
+function interfacesIn({ name, interfaces, isUnnamed }: Declared, { url, grpc, tenant }: Endpoints): AgentInterface[] {
+  // Tenants came with the header: calls of versions before it cannot name one.
+  if (tenant !== "" && isUnnamed === true) return [];
   const at = (url: string, protocolBinding: string): AgentInterface =>
     create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: name, tenant });
   const spoken = httpBindings.filter(([, binding]) => interfaces.includes(binding));

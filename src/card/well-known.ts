@@ -22,7 +22,7 @@ export interface Conditions {
 
 /** The answer to GET; HEAD has the same headers without the body. */
 export interface DocumentAnswer {
-  readonly status: 200 | 304;
+  readonly status: 200 | 304 | 404;
   readonly type: string | undefined;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | undefined;
@@ -39,8 +39,15 @@ interface Rendered {
 /** Answers requests for documents. A key names one, which is made only when it is not among those that are kept. */
 export interface Documents {
   now(key: string, make: () => string, conditions: Conditions): DocumentAnswer;
-  /** For what takes time to make. It rejects when it cannot be made, and what failed is made again for whoever asks next. */
-  later(key: string, make: () => Promise<string>, conditions: Conditions): DocumentAnswer | Promise<DocumentAnswer>;
+  /**
+   * For what takes time to make. It rejects when it cannot be made, and what failed is made again for whoever asks next. Undefined: there
+   * is no such document.
+   */
+  later(
+    key: string,
+    make: () => Promise<string | undefined>,
+    conditions: Conditions,
+  ): DocumentAnswer | Promise<DocumentAnswer>;
 }
 
 /** @param type media type of the documents. */
@@ -53,6 +60,7 @@ export function createDocuments(type: string, caching: Caching): Documents {
     ["last-modified", new Date(since).toUTCString()],
   ];
   if (caching.vary.length > 0) common.push(["vary", caching.vary.join(", ")]);
+  const absent: DocumentAnswer = { status: 404, type: undefined, headers: common, body: undefined };
   const answer = ({ body, etag }: Rendered, conditions: Conditions): DocumentAnswer => {
     const headers = [...common, ["etag", etag] as const];
     if (isFresh(conditions, etag, since)) return { status: 304, type: undefined, headers, body: undefined };
@@ -63,7 +71,9 @@ export function createDocuments(type: string, caching: Caching): Documents {
     later: (key, make, conditions) => {
       const known = kept.get(key);
       if (known !== undefined) return answer(known, conditions);
-      return make().then((text) => answer(kept.get(key) ?? keep(kept, key, text), conditions));
+      return make().then((text) =>
+        text === undefined ? absent : answer(kept.get(key) ?? keep(kept, key, text), conditions),
+      );
     },
   };
 }

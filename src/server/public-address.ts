@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Endpoints, interfacesOf } from "../card/interfaces.js";
+import { type Endpoints, interfacesOf, nativeInterfacesOf } from "../card/interfaces.js";
 import { type Forwarded, forwardedBy } from "../http/forwarded.js";
 import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.js";
 import type { Versions } from "../version/versions.js";
@@ -83,6 +83,11 @@ export class PublicAddress {
   /** The interfaces of an agent's card, with the addresses that work for a request of this origin. */
   interfaces(tenant: string, origin?: RequestOrigin): AgentInterface[] {
     return interfacesOf(this.endpoints(tenant, origin), this.#sources.versions);
+  }
+
+  /** Those of the service's own version alone. */
+  nativeInterfaces(tenant: string, origin?: RequestOrigin): AgentInterface[] {
+    return nativeInterfacesOf(this.endpoints(tenant, origin), this.#sources.versions);
   }
 
   #cardGrpc(url: string, origin: RequestOrigin | undefined): string | undefined {

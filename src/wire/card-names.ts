@@ -1,6 +1,9 @@
 /** Path of the card below the root of a host, or below `/{tenant}` (specification 8.2, RFC 8615). */
 export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
 
+/** Where clients of the protocol before 0.3 look for it. */
+export const EARLIER_WELL_KNOWN_PATH = "/.well-known/agent.json";
+
 /**
  * Identity of the Connect binding in a card. The specification names three bindings; any other is a URI, and a
  * breaking change of it gets a new one (specification 5.8, 12.7).

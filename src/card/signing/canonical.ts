@@ -53,7 +53,7 @@ export function membersOfCard(card: CardInput): CardMembers {
  * What is left when every empty text, list and object is dropped, at every depth, REQUIRED ones too. It is not what the
  * specification says, but what some libraries sign and verify.
  */
-export function withoutEmpty(json: Json): Json {
+export function withoutEmpty(json: Readonly<Json>): Json {
   return (dropEmpty(json) as Json | undefined) ?? {};
 }
 

@@ -24,16 +24,23 @@ export interface SignOptions {
  *
  * @throws CardFormError for what is no card.
  */
-export async function signaturesFor(
+export function signaturesFor(
   card: CardInput,
+  keys: readonly SigningKey[],
+  options?: SignOptions,
+): Promise<AgentCardSignature[]> {
+  return signaturesOver([membersOfCard(card).known], keys, options);
+}
+
+/** The same for documents as they are: each text is signed with each key, the same text once. */
+export async function signaturesOver(
+  documents: readonly Readonly<Record<string, unknown>>[],
   keys: readonly SigningKey[],
   { jku, alsoWithoutEmpty = false }: SignOptions = {},
 ): Promise<AgentCardSignature[]> {
-  const { known } = membersOfCard(card);
-  const text = await canonicalText(known);
-  const other = alsoWithoutEmpty ? await canonicalText(withoutEmpty(known)) : text;
-  const payloads = other === text ? [text] : [text, other];
-  return Promise.all(payloads.flatMap((payload) => keys.map((key) => signature(payload, key, jku))));
+  const signed = alsoWithoutEmpty ? [...documents, ...documents.map(withoutEmpty)] : documents;
+  const payloads = new Set(await Promise.all(signed.map(canonicalText)));
+  return Promise.all([...payloads].flatMap((payload) => keys.map((key) => signature(payload, key, jku))));
 }
 
 /** Whether a card has empty values, which some libraries leave out before they verify. */

@@ -3,8 +3,9 @@ import type { JSONWebKeySet } from "jose";
 import { type AgentCard, AgentCardSchema, type AgentCardSignature } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Audit } from "../../core/audit.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { membersOfCard } from "./canonical.js";
 import { type CardKey, importCardKeys, publicKeySet, type SigningKey } from "./card-keys.js";
-import { hasEmptyValues, signaturesFor } from "./sign.js";
+import { hasEmptyValues, signaturesOver } from "./sign.js";
 
 /** How a server signs the cards of all its agents (specification 8.4). */
 export interface CardSigning {
@@ -69,10 +70,30 @@ export class CardSigner {
     return withSignatures(card, await this.#signatures(jsonWriter(AgentCardSchema)(card), card));
   }
 
+  /**
+   * The text of a card in the shape of another version, with its signatures over these documents, each as it is.
+   *
+   * @throws ConfigurationError for keys that cannot be used.
+   */
+  async signText(
+    card: Readonly<Record<string, unknown>>,
+    documents: readonly Readonly<Record<string, unknown>>[],
+  ): Promise<string> {
+    const text = JSON.stringify(card);
+    const made = await this.#once(text, () => this.#make(documents, String(card.name)));
+    const signatures = made.map(({ protected: head, signature }) => ({ protected: head, signature }));
+    return JSON.stringify({ ...card, signatures });
+  }
+
   #signatures(json: string, card: AgentCard): Promise<readonly AgentCardSignature[]> {
+    return this.#once(json, () => this.#make([membersOfCard(card).known], card.name));
+  }
+
+  /** What was made for a text before, or what is made now. */
+  #once(json: string, make: () => Promise<readonly AgentCardSignature[]>): Promise<readonly AgentCardSignature[]> {
     const known = this.#kept.get(json);
     this.#kept.delete(json);
-    const signatures = known ?? this.#make(card);
+    const signatures = known ?? make();
     this.#kept.set(json, signatures);
     if (known === undefined) {
       const oldest = this.#kept.keys().next();
@@ -83,12 +104,15 @@ export class CardSigner {
     return signatures;
   }
 
-  async #make(card: AgentCard): Promise<readonly AgentCardSignature[]> {
+  async #make(
+    documents: readonly Readonly<Record<string, unknown>>[],
+    name: string,
+  ): Promise<readonly AgentCardSignature[]> {
     const { signing, ownJku, audit } = this.#options;
     const jku = signing.jku === false ? undefined : (signing.jku ?? ownJku());
     const keys = await this.#keysOnce();
-    const signatures = await signaturesFor(card, keys, { jku, alsoWithoutEmpty: signing.alsoWithoutEmpty });
-    for (const { kid } of keys) audit?.record({ event: "key.used", use: "card", key: kid, target: card.name });
+    const signatures = await signaturesOver(documents, keys, { jku, alsoWithoutEmpty: signing.alsoWithoutEmpty });
+    for (const { kid } of keys) audit?.record({ event: "key.used", use: "card", key: kid, target: name });
     return signatures;
   }
 

@@ -2,6 +2,7 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { utf8Of } from "../../core/bytes.js";
+import { olderCard } from "../../version/older-card.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { type CardMembers, canonicalText, membersOfCard, withoutEmpty } from "./canonical.js";
 import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
@@ -95,15 +96,18 @@ const MAX_TRIED = 16;
  * @throws CardFormError for what is no card; CardKeyError for a key that is none.
  */
 export async function verifyCard(card: CardInput, trust: CardTrust): Promise<CardVerification> {
-  const json = jsonOfCard(card);
-  const members = membersOfCard(json);
+  const { signatures = [], ...json } = jsonOfCard(card);
+  const older = hasInterfaces(json) ? undefined : olderCard(json);
+  const members = membersOfCard(older ?? json);
   const read = readCard(members);
-  const signatures = json.signatures ?? [];
   if (!Array.isArray(signatures)) throw new CardFormError("signatures is no list.");
   if (signatures.length > MAX_SIGNATURES) {
     throw new CardFormError(`The card has more than ${MAX_SIGNATURES} signatures.`);
   }
-  const forms = await formsOf(members, trust.acceptWithoutEmpty === true);
+  const forms = await formsOf(
+    older === undefined ? basesOf(members, json) : [[json, []]],
+    trust.acceptWithoutEmpty === true,
+  );
   const sources = await sourcesOf(trust);
   const results: SignatureResult[] = [];
   let uncovered: readonly string[] | undefined;
@@ -131,15 +135,24 @@ interface Form {
   readonly uncovered: readonly string[];
 }
 
-/** Members that the contract does not know may be signed or not: some signers drop them, some servers add them afterwards. */
-async function formsOf({ known, whole, unknown }: CardMembers, acceptWithoutEmpty: boolean): Promise<Form[]> {
-  const bases =
-    unknown.length === 0
-      ? ([[known, unknown]] as const)
-      : ([
-          [whole, []],
-          [known, unknown],
-        ] as const);
+/** What may have been signed, with the places of members that this leaves out. */
+type Base = readonly [signed: Readonly<Record<string, unknown>>, uncovered: readonly string[]];
+
+/**
+ * Members that the contract does not know may be signed or not: some signers drop them, some servers add them afterwards. Others
+ * sign what they serve as it is.
+ */
+function basesOf({ known, whole, unknown }: CardMembers, json: Readonly<Record<string, unknown>>): Base[] {
+  return unknown.length === 0
+    ? [[known, []]]
+    : [
+        [whole, []],
+        [known, unknown],
+        [json, []],
+      ];
+}
+
+async function formsOf(bases: readonly Base[], acceptWithoutEmpty: boolean): Promise<Form[]> {
   const forms: Form[] = [];
   for (const empty of [true, false]) {
     for (const [base, uncovered] of bases) {
@@ -148,6 +161,11 @@ async function formsOf({ known, whole, unknown }: CardMembers, acceptWithoutEmpt
     }
   }
   return forms;
+}
+
+/** Whether it is a card of 1.0: earlier ones name their interfaces otherwise, and are signed as they are. */
+function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
+  return json.supportedInterfaces !== undefined || json.supported_interfaces !== undefined;
 }
 
 /** Keys that are trusted, with where they are from. */

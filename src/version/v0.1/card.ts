@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../wire/json-struct.js";
+import { parseVersion } from "../../wire/service-params.js";
 import { type CardJson, copied, isSet, mapItems } from "../card-json.js";
 
 const sharedMembers = ["name", "description", "version", "documentationUrl"];
@@ -91,3 +92,63 @@ function hintsOf(credentials: unknown): CardJson {
 }
 
 const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
+
+/**
+ * The JSON of a card of 1.0 as one of 0.1, whose clients speak JSON-RPC at `url`. Undefined where nothing of the card is served to
+ * them, or where it requires what 0.1 has no word for: without one it would say that no authentication is needed.
+ */
+export function cardToV01(card: CardJson): CardJson | undefined {
+  const supported = (Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : []).filter(isJsonObject);
+  const main = supported.find(
+    ({ protocolBinding, protocolVersion, tenant = "" }) =>
+      protocolBinding === "JSONRPC" && parseVersion(String(protocolVersion ?? "")) === "0.1" && tenant === "",
+  );
+  const authentication = securityToV01(card);
+  if (main === undefined || authentication === undefined) return undefined;
+  const { streaming = false, pushNotifications = false } = isJsonObject(card.capabilities) ? card.capabilities : {};
+  return {
+    ...copied(card, [...sharedMembers, "provider"]),
+    url: main.url,
+    capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
+    ...authentication,
+    ...copied(card, ["defaultInputModes", "defaultOutputModes"]),
+    skills: mapItems(card.skills, (skill) => copied(skill as CardJson, [...skillMembers, "inputModes", "outputModes"])),
+  };
+}
+
+/** All schemes that some alternative names, in one list: 0.1 cannot say which of them belong together. */
+function securityToV01({ securitySchemes, securityRequirements }: CardJson): CardJson | undefined {
+  const needed = (Array.isArray(securityRequirements) ? securityRequirements : [])
+    .filter(isJsonObject)
+    .map(({ schemes }) => (isJsonObject(schemes) ? Object.keys(schemes) : []));
+  if (needed.length === 0 || needed.some((names) => names.length === 0)) return {};
+  const declared = isJsonObject(securitySchemes) ? securitySchemes : {};
+  const said = [...new Set(needed.flat())].flatMap((name) => schemeToV01(declared[name]) ?? []);
+  if (said.length === 0) return undefined;
+  const hints = Object.assign({}, ...said.map(({ hints }) => hints));
+  return {
+    authentication: {
+      schemes: [...new Set(said.map(({ name }) => name))],
+      ...(Object.keys(hints).length > 0 && { credentials: JSON.stringify(hints) }),
+    },
+  };
+}
+
+interface SchemeOfV01 {
+  readonly name: string;
+  /** What is no secret, for clients to find out how. */
+  readonly hints: CardJson;
+}
+
+function schemeToV01(scheme: unknown): SchemeOfV01 | undefined {
+  if (!isJsonObject(scheme)) return undefined;
+  const { apiKeySecurityScheme: key, httpAuthSecurityScheme: http, oauth2SecurityScheme: oauth } = scheme;
+  if (isJsonObject(key)) return { name: "ApiKey", hints: { in: key.location, name: key.name } };
+  if (isJsonObject(http)) return { name: titled(String(http.scheme)), hints: {} };
+  if (isJsonObject(scheme.openIdConnectSecurityScheme)) return { name: "Bearer", hints: {} };
+  if (!isJsonObject(oauth)) return undefined;
+  const flow = isJsonObject(oauth.flows) ? Object.values(oauth.flows).find(isJsonObject) : undefined;
+  return { name: "OAuth2", hints: copied(flow ?? {}, ["authorizationUrl", "tokenUrl", "refreshUrl", "scopes"]) };
+}
+
+const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).toLowerCase();

@@ -51,3 +51,65 @@ export function requirementsFromV03(security: unknown): unknown {
     return { schemes: mapValues(requirement, (scopes) => ({ list: scopes })) };
   });
 }
+
+/** A scheme of 1.0 as 0.3 has it; undefined where 0.3 cannot say it: it has no device flow. */
+export function schemeToV03(scheme: unknown): CardJson | undefined {
+  const found = kindOf(scheme);
+  if (found === undefined) return undefined;
+  const { type, value } = found;
+  switch (type) {
+    case "apiKey": {
+      const { location, ...rest } = value;
+      return { type, ...rest, in: placeOf(location) };
+    }
+    case "oauth2": {
+      const allowed = isJsonObject(value.flows) ? mapValues(copied(value.flows, flows), flowToV03) : {};
+      return Object.keys(allowed as object).length === 0 ? undefined : { type, ...value, flows: allowed };
+    }
+    default:
+      return { type, ...value };
+  }
+}
+
+/**
+ * A scheme in both forms at once, for readers of either: what 0.3 does not know of a flow stays in it, since some readers of 1.0 read
+ * the older form where they see its `type`.
+ */
+export function schemeInBoth(scheme: unknown): unknown {
+  const found = kindOf(scheme);
+  if (found === undefined) return scheme;
+  const { type, value } = found;
+  const { location, ...rest } = value;
+  return { type, ...rest, ...(type === "apiKey" && { in: placeOf(location) }), ...(scheme as CardJson) };
+}
+
+function kindOf(scheme: unknown): { readonly type: string; readonly value: CardJson } | undefined {
+  if (!isJsonObject(scheme)) return undefined;
+  for (const [member, type] of kinds) {
+    const value = scheme[member];
+    if (isJsonObject(value)) return { type, value };
+  }
+  return undefined;
+}
+
+const placeOf = (location: unknown): unknown => (location === "query" || location === "cookie" ? location : "header");
+
+function flowToV03(flow: unknown): unknown {
+  if (!isJsonObject(flow)) return flow;
+  const { pkceRequired: _, ...rest } = flow;
+  // Required there, and not written where 1.0 has none.
+  return { ...rest, scopes: rest.scopes ?? {} };
+}
+
+/**
+ * Requirements of 1.0 as 0.3 has them, without the alternatives that name a scheme that 0.3 cannot say. Undefined where nothing is
+ * left of them: an empty list would say that no authentication is needed.
+ */
+export function requirementsToV03(requirements: unknown, schemes: CardJson): unknown[] | undefined {
+  const given = Array.isArray(requirements) ? requirements : [];
+  const kept = given
+    .map((requirement) => (isJsonObject(requirement) ? (requirement.schemes ?? {}) : {}))
+    .filter((needed) => Object.keys(needed).every((name) => Object.hasOwn(schemes, name)))
+    .map((needed) => mapValues(needed, (scopes) => (isJsonObject(scopes) ? (scopes.list ?? []) : [])));
+  return kept.length === 0 && given.length > 0 ? undefined : kept;
+}

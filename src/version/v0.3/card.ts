@@ -1,6 +1,8 @@
-import { isJsonObject } from "../../wire/json-struct.js";
+import { CONNECT_BINDING } from "../../wire/card-names.js";
+import { isJsonObject, setOwn } from "../../wire/json-struct.js";
+import { parseVersion } from "../../wire/service-params.js";
 import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.js";
-import { requirementsFromV03, schemeFromV03 } from "./card-security.js";
+import { requirementsFromV03, requirementsToV03, schemeFromV03, schemeInBoth, schemeToV03 } from "./card-security.js";
 
 /** Members of a card that 0.3 and 1.0 have alike. */
 export const sharedMembers: readonly string[] = [
@@ -58,4 +60,82 @@ function interfacesFromV03({ url, preferredTransport, additionalInterfaces }: Ca
       .map((each) => ({ url: each.url, protocolBinding: each.transport }))
       .filter((each) => each.url !== main.url || each.protocolBinding !== main.protocolBinding),
   ].map((each) => ({ ...each, protocolVersion: version }));
+}
+
+/**
+ * The JSON of a card of 1.0 as one of 0.3 (or, by its version, of 0.2), without signatures: these cover another document. Undefined
+ * where it cannot be said: nothing is served in that version without a tenant, or no way is left to satisfy what the card requires.
+ *
+ * @param version `Major.Minor` of the interfaces that are named
+ */
+export function cardToV03(card: CardJson, version: string): CardJson | undefined {
+  const interfaces = interfacesToV03(card.supportedInterfaces, version);
+  const [main] = interfaces;
+  const said = securityToV03(card);
+  if (main === undefined || said === undefined) return undefined;
+  const capabilities = isJsonObject(card.capabilities) ? card.capabilities : {};
+  return {
+    protocolVersion: `${version}.0`,
+    ...copied(card, sharedMembers),
+    url: main.url,
+    preferredTransport: main.transport,
+    additionalInterfaces: interfaces,
+    capabilities: copied(capabilities, capabilityMembers),
+    ...said,
+    ...(isSet(capabilities.extendedAgentCard) && { supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard }),
+  };
+}
+
+/** JSON-RPC first: it is what clients speak that look at `url` alone. Connect is no transport of any older client. */
+function interfacesToV03(supported: unknown, version: string): { url: unknown; transport: unknown }[] {
+  const all = (Array.isArray(supported) ? supported : []).filter(isJsonObject);
+  const served = all
+    .filter((each) => parseVersion(String(each.protocolVersion ?? "")) === version && (each.tenant ?? "") === "")
+    .filter(({ protocolBinding }) => protocolBinding !== CONNECT_BINDING)
+    .map(({ url, protocolBinding }) => ({ url, transport: protocolBinding }));
+  const isMain = ({ transport }: { transport: unknown }): boolean => transport === "JSONRPC";
+  return [...served.filter(isMain), ...served.filter((each) => !isMain(each))];
+}
+
+/** Schemes, requirements and skills, which have requirements of their own. */
+function securityToV03(card: CardJson): CardJson | undefined {
+  const schemes: Record<string, unknown> = {};
+  for (const [name, scheme] of Object.entries(isJsonObject(card.securitySchemes) ? card.securitySchemes : {})) {
+    const said = schemeToV03(scheme);
+    if (said !== undefined) setOwn(schemes, name, said);
+  }
+  const security = requirementsToV03(card.securityRequirements, schemes);
+  const skills = (Array.isArray(card.skills) ? card.skills : []).map((skill) => skillToV03(skill, schemes));
+  if (security === undefined || skills.includes(undefined)) return undefined;
+  return {
+    ...(Object.keys(schemes).length > 0 && { securitySchemes: schemes }),
+    ...(security.length > 0 && { security }),
+    skills,
+  };
+}
+
+function skillToV03(skill: CardJson, schemes: CardJson): CardJson | undefined {
+  const security = requirementsToV03(skill.securityRequirements, schemes);
+  if (security === undefined) return undefined;
+  return { ...copied(skill, skillMembers), ...(security.length > 0 && { security }) };
+}
+
+/**
+ * One card that clients of 1.0 and of 0.3 read, each its own members; those of the same name mean the same, and schemes have both
+ * forms. Undefined where the card cannot be said in 0.3.
+ */
+export function cardInBoth(card: CardJson): CardJson | undefined {
+  const older = cardToV03(card, "0.3");
+  if (older === undefined) return undefined;
+  const { securitySchemes } = card;
+  const skills = (older.skills as readonly CardJson[]).map((skill, i) => ({
+    ...skill,
+    ...(card.skills as readonly CardJson[])[i],
+  }));
+  return {
+    ...older,
+    ...card,
+    ...(isSet(securitySchemes) && { securitySchemes: mapValues(securitySchemes, schemeInBoth) }),
+    skills,
+  };
 }

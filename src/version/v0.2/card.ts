@@ -1,0 +1,35 @@
+import { isJsonObject } from "../../wire/json-struct.js";
+import { type CardJson, mapItems, mapValues } from "../card-json.js";
+import { cardToV03 } from "../v0.3/card.js";
+
+/** The last release of 0.2: earlier ones did not look at it. */
+const RELEASE = "0.2.6";
+
+/**
+ * The JSON of a card of 1.0 as one of 0.2, whose clients look at `url` alone and speak JSON-RPC. A scheme of mutual TLS stays, although
+ * 0.2 does not know it: to leave it out would hide a requirement. Undefined as of `cardToV03`.
+ */
+export function cardToV02(card: CardJson): CardJson | undefined {
+  const said = cardToV03(card, "0.2");
+  if (said === undefined || said.preferredTransport !== "JSONRPC") return undefined;
+  const { securitySchemes, skills, capabilities } = said;
+  return {
+    ...said,
+    protocolVersion: RELEASE,
+    capabilities: { ...(capabilities as object), stateTransitionHistory: false },
+    ...(securitySchemes !== undefined && { securitySchemes: mapValues(securitySchemes, schemeToV02) }),
+    skills: mapItems(skills, skillToV02),
+  };
+}
+
+function schemeToV02(scheme: unknown): unknown {
+  if (!isJsonObject(scheme)) return scheme;
+  const { oauth2MetadataUrl: _, ...rest } = scheme;
+  return rest;
+}
+
+function skillToV02(skill: unknown): unknown {
+  if (!isJsonObject(skill)) return skill;
+  const { security: _, ...rest } = skill;
+  return rest;
+}
