@@ -9,7 +9,7 @@ import { keyPair } from "../card/signing/keys.js";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { pythonWith } from "./support/python.js";
-import { cache, succeed } from "./support/tool.js";
+import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
  * Signed cards (specification 8.4), ours verified by others and theirs by us.
@@ -138,7 +138,7 @@ describe("Go", () => {
   beforeAll(async () => {
     mkdirSync(cache, { recursive: true });
     const program = join(cache, "card-signing");
-    await succeed("go", ["build", "-mod=readonly", "-o", program, "."], { cwd: join(here, "go") });
+    await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", program, "."], { cwd: join(here, "go") }));
     seen = JSON.parse(await succeed(program, [server.url, theirFile]));
   });
 

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { cache, succeed } from "./support/tool.js";
+import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
  * Peculiarities of the library's client, none of which is worked around on the server:
@@ -28,7 +28,7 @@ beforeAll(async () => {
   mkdirSync(cache, { recursive: true });
   program = join(cache, "go-sdk");
   // Needs Go 1.25 or later and access to Go modules. What was compiled once, Go keeps.
-  await succeed("go", ["build", "-mod=readonly", "-o", program, "."], { cwd: here });
+  await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", program, "."], { cwd: here }));
   server = await home.start();
 });
 

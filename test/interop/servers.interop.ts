@@ -7,7 +7,7 @@ import { type A2AClient, type A2AError, type Binding, connect, type Update } fro
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
 import { pythonWith } from "./support/python.js";
-import { cache, succeed } from "./support/tool.js";
+import { cache, persistently, succeed } from "./support/tool.js";
 
 /** Agents that do the same, each served with another library: the first word of a message says what. */
 const folder = join(root, "test", "interop", "servers");
@@ -17,19 +17,27 @@ interface Started {
   stop(): Promise<unknown>;
 }
 
+/** What no server takes to be ready, in milliseconds. */
+const READY_MS = 60_000;
+
 /** Starts a program that prints its URL when it is ready. */
 async function started(command: string, args: readonly string[]): Promise<Started> {
   const child: ChildProcess = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const kill = (): boolean => child.kill("SIGKILL");
+  const late = setTimeout(kill, READY_MS);
+  process.once("exit", kill);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code) => reject(new Error(`${command} ended with ${code} before it was ready.`)));
     child.stdout?.setEncoding("utf8").once("data", (text: string) => resolve(text.trim()));
   });
+  clearTimeout(late);
   return {
     url,
     stop: () => {
-      child.kill("SIGKILL");
+      process.off("exit", kill);
+      kill();
       return ended;
     },
   };
@@ -51,7 +59,7 @@ const servers: Readonly<Record<string, () => Promise<Started>>> = {
   "a2a-go 2.3": async () => {
     mkdirSync(join(cache, "servers"), { recursive: true });
     const program = join(cache, "servers", "go");
-    await succeed("go", ["build", "-o", program, "."], { cwd: join(folder, "go") });
+    await persistently(() => succeed("go", ["build", "-o", program, "."], { cwd: join(folder, "go") }));
     return started(program, []);
   },
 };

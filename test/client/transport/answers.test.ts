@@ -128,7 +128,10 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
     [
       "a connection that ends",
       "UNAVAILABLE",
-      (response) => response.writeHead(200, { ...json, "content-length": "99" }).end("{}", () => response.destroy()),
+      (response) => {
+        const { socket } = response;
+        response.writeHead(200, { ...json, "content-length": "99" }).end("{}", () => socket?.destroy());
+      },
     ],
     ["no answer at all", "UNAVAILABLE", (response) => response.destroy()],
     ["a stream", "INVALID_AGENT_RESPONSE", (response) => response.writeHead(200, sse).write(":\n\n")],

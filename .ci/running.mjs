@@ -1,0 +1,51 @@
+import { writeFileSync } from "node:fs";
+
+/**
+ * Keeps in a file what tests and hooks are under way, one a line, so that whoever has to end a run that hangs can say what hung: a
+ * reporter of Vitest, with the path of its file in `PARLEY_CI_RUNNING`.
+ */
+export default class Running {
+  #file = process.env.PARLEY_CI_RUNNING;
+  /** What each test file does now. */
+  #now = new Map();
+
+  onTestModuleQueued(file) {
+    this.#set(file, "is loaded");
+  }
+
+  onTestModuleStart(file) {
+    this.#set(file, "has begun");
+  }
+
+  onTestCaseReady(test) {
+    this.#set(test.module, test.fullName);
+  }
+
+  onTestCaseResult(test) {
+    this.#set(test.module, `after: ${test.fullName}`);
+  }
+
+  onHookStart({ name, entity }) {
+    this.#set(entity.type === "module" ? entity : entity.module, `${name} of ${entity.fullName ?? "the file"}`);
+  }
+
+  onTestModuleEnd(file) {
+    this.#now.delete(file.moduleId);
+    this.#write();
+  }
+
+  onTestRunEnd() {
+    this.#now.clear();
+    this.#now.set("", "its tests are over: it ends");
+    this.#write();
+  }
+
+  #set(file, what) {
+    this.#now.set(file.moduleId, `${file.relativeModuleId}: ${what}`);
+    this.#write();
+  }
+
+  #write() {
+    if (this.#file !== undefined) writeFileSync(this.#file, [...this.#now.values(), ""].join("\n"));
+  }
+}
