@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 
 /**
  * Keeps in a file what tests and hooks are under way, one a line, so that whoever has to end a run that hangs can say what hung: a
- * reporter of Vitest, with the path of its file in `PARLEY_CI_RUNNING`.
+ * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`.
  */
 export default class Running {
-  #file = process.env.PARLEY_CI_RUNNING;
+  #file = process.env.CI_CHECK_RUNNING;
   /** What each test file does now. */
   #now = new Map();
 
