@@ -3,6 +3,7 @@ import { A2AError, type Violation } from "../core/error.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
+import { mendSecurity } from "./card-forms.js";
 
 /** Members without which nobody can be called, or not safely. */
 const essential = new Set(["supportedInterfaces", "capabilities", "securitySchemes", "securityRequirements"]);
@@ -56,8 +57,10 @@ function parsed(text: string, where: string): Record<string, unknown> {
   } catch (cause) {
     throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON.`, { cause });
   }
-  if (isJsonObject(json)) return json;
-  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON object.`);
+  if (!isJsonObject(json))
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON object.`);
+  mendSecurity(json);
+  return json;
 }
 
 /** Cards before 1.0 had one `url`, and others in `additionalInterfaces`. */

@@ -25,6 +25,39 @@ describe("readCard()", () => {
     expect(read(cardJson(more)).securitySchemes.old?.scheme.case).toBeUndefined();
   });
 
+  it("knows how other libraries write what a caller has to show", () => {
+    const form = { description: "", location: "header", name: "X-Api-Key" };
+    const flow = { authorizationUrl: "https://i.example/a", tokenUrl: "https://i.example/t", scopes: { read: "" } };
+    const card = read(
+      cardJson({
+        // @a2a-js/sdk 1.3, from a card that is an object of its own types.
+        securitySchemes: {
+          key: { scheme: { $case: "apiKeySecurityScheme", value: form } },
+          oauth: {
+            scheme: {
+              $case: "oauth2SecurityScheme",
+              value: { flows: { flow: { $case: "authorizationCode", value: flow } } },
+            },
+          },
+          ["__proto__"]: {},
+        },
+        // a2a-go 2.3.
+        securityRequirements: [{ schemes: { key: [], oauth: ["read"] } }, { schemes: { key: { list: [] } } }],
+        skills: [{ id: "s", name: "S", securityRequirements: [{ schemes: { key: [] } }] }],
+      }),
+    );
+    expect(card.securitySchemes.key?.scheme).toMatchObject({ case: "apiKeySecurityScheme", value: form });
+    expect(card.securitySchemes.oauth?.scheme).toMatchObject({
+      case: "oauth2SecurityScheme",
+      value: { flows: { flow: { case: "authorizationCode", value: { tokenUrl: flow.tokenUrl } } } },
+    });
+    expect(card.securityRequirements).toMatchObject([
+      { schemes: { key: { list: [] }, oauth: { list: ["read"] } } },
+      { schemes: { key: { list: [] } } },
+    ]);
+    expect(card.skills[0]?.securityRequirements).toMatchObject([{ schemes: { key: { list: [] } } }]);
+  });
+
   it("leaves out what is of another form, unless calls depend on it", () => {
     const odd = { skills: "none", provider: ["x"], documentationUrl: 1, icon_url: {}, defaultInputModes: null };
     const card = read(cardJson(odd));

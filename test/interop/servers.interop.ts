@@ -1,68 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AClient, type A2AError, type Binding, connect, type Update } from "../../src/client/index.js";
-import { root } from "../e2e/support/build.js";
-import { Home } from "../e2e/support/server-process.js";
-import { pythonWith } from "./support/python.js";
-import { cache, persistently, succeed } from "./support/tool.js";
-
-/** Agents that do the same, each served with another library: the first word of a message says what. */
-const folder = join(root, "test", "interop", "servers");
-
-interface Started {
-  readonly url: string;
-  stop(): Promise<unknown>;
-}
-
-/** What no server takes to be ready, in milliseconds. */
-const READY_MS = 60_000;
-
-/** Starts a program that prints its URL when it is ready. */
-async function started(command: string, args: readonly string[]): Promise<Started> {
-  const child: ChildProcess = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-  const kill = (): boolean => child.kill("SIGKILL");
-  const late = setTimeout(kill, READY_MS);
-  process.once("exit", kill);
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`${command} ended with ${code} before it was ready.`)));
-    child.stdout?.setEncoding("utf8").once("data", (text: string) => resolve(text.trim()));
-  });
-  clearTimeout(late);
-  return {
-    url,
-    stop: () => {
-      process.off("exit", kill);
-      kill();
-      return ended;
-    },
-  };
-}
-
-const servers: Readonly<Record<string, () => Promise<Started>>> = {
-  Parley: async () => {
-    const home = new Home();
-    const { url } = await home.start();
-    return { url, stop: () => home.leave() };
-  },
-  "@a2a-js/sdk 1.3": () => started(process.execPath, ["--import", "tsx", join(folder, "js.ts")]),
-  "a2a-sdk 1.3 (Python)": async () => {
-    const requirements = join(folder, "python", "requirements.txt");
-    return started(await pythonWith("python-a2a-sdk-1.3.0-server", requirements), [
-      join(folder, "python", "server.py"),
-    ]);
-  },
-  "a2a-go 2.3": async () => {
-    mkdirSync(join(cache, "servers"), { recursive: true });
-    const program = join(cache, "servers", "go");
-    await persistently(() => succeed("go", ["build", "-o", program, "."], { cwd: join(folder, "go") }));
-    return started(program, []);
-  },
-};
+import { type Started, servers } from "./support/servers.js";
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Binding[];
 
@@ -205,7 +144,7 @@ describe.each(Object.keys(servers))("an agent served with %s", (name) => {
   let server: Started;
 
   beforeAll(async () => {
-    server = await (servers[name] as () => Promise<Started>)();
+    server = await (servers[name] as (typeof servers)[string])();
   }, 300_000);
 
   afterAll(() => server?.stop());

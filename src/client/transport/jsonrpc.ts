@@ -42,7 +42,9 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
     // What servers answer that have nothing to say, with 204 or without (specification 3.1.10 leaves it to them).
     if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
     const result = resultOf(json, text, id, head);
-    return isEmpty && result === null ? create(desc.output) : readResult(result);
+    if (isEmpty && (result === null || result === undefined)) return create(desc.output);
+    if (result === undefined) throw badAnswer("The answer has neither a result nor an error.");
+    return readResult(result);
   };
   return {
     verb: "POST",
@@ -55,17 +57,13 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
   };
 }
 
-/** The result of a response object (JSON-RPC 2.0, section 5). The status of HTTP does not count where there is one. */
+/** The result of a response object (JSON-RPC 2.0, section 5); undefined where it has neither a result nor an error. The status of HTTP does not count where there is one. */
 function resultOf(json: unknown, text: string, id: number, head: AnswerHead): unknown {
   if (!isJsonObject(json)) throw errorOfHead(head, text);
   const { error, result } = json;
   if (error !== undefined && error !== null)
     throw errorOfRpc(error, head) ?? errorOfBody(json, head) ?? errorOfHead(head, text);
-  if (result === undefined) {
-    if (isSuccess(head.status) && json.jsonrpc !== undefined)
-      throw badAnswer("The answer has neither a result nor an error.");
-    throw errorOfAnswer(text, head);
-  }
+  if (result === undefined && !(isSuccess(head.status) && json.jsonrpc !== undefined)) throw errorOfAnswer(text, head);
   if (json.id !== id && json.id !== `${id}`) {
     throw badAnswer(`The answer is to the request ${String(JSON.stringify(json.id)).slice(0, 100)}, not to ${id}.`);
   }

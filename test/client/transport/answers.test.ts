@@ -94,11 +94,16 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
     ]);
   });
 
-  it("takes no content for a deletion, and null", async () => {
+  it("takes no content for a deletion, null, and an answer without a result", async () => {
     const empty = await open(way, (response) => response.writeHead(204).end());
     await empty.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });
     const nothing = await open(way, (response, body) => response.writeHead(200, json).end(wrap(way, null, body)));
     await nothing.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });
+    if (!isRpc(way)) return;
+    // As a2a-go 2.3 answers.
+    const neither = await open(way, (response, body) => response.writeHead(200, json).end(wrap(way, undefined, body)));
+    await neither.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });
+    expect(await reasonOf(neither.getTask({ id: "t" }))).toBe("INVALID_AGENT_RESPONSE");
   });
 
   const wrong: readonly (readonly [string, Reason, Answer])[] = [

@@ -1,7 +1,8 @@
 /**
  * An agent that is served with the published JavaScript library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
  *
- * Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen.
+ * Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
+ * that callers need, it sends push notifications too.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -11,14 +12,16 @@ import { type AgentCard, type Message, type Part, Role, TaskState } from "@a2a-j
 import {
   AgentEvent,
   type AgentExecutor,
+  DefaultPushNotificationSender,
   DefaultRequestHandler,
   type ExecutionEventBus,
+  InMemoryPushNotificationStore,
   InMemoryTaskStore,
   type RequestContext,
 } from "@a2a-js/sdk/server";
 import { agentCardHandler, UserBuilder as HttpUser, jsonRpcHandler, restHandler } from "@a2a-js/sdk/server/express";
 import { A2AService, UserBuilder as GrpcUser, grpcService } from "@a2a-js/sdk/server/grpc";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server, ServerCredentials, ServerInterceptingCall, status } from "@grpc/grpc-js";
 import express from "express";
 
 const part = (value: string): Part => ({
@@ -124,12 +127,27 @@ const executor: AgentExecutor = {
   },
 };
 
+const key = process.argv[2];
+
 const app = express();
 const http = createServer(app);
 await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 
-const grpc = new Server();
+const grpc = new Server({
+  interceptors: [
+    (_, call) =>
+      new ServerInterceptingCall(call, {
+        start: (next) =>
+          next({
+            onReceiveMetadata: (metadata, pass) => {
+              if (key === undefined || metadata.get("x-api-key")[0] === key) return pass(metadata);
+              call.sendStatus({ code: status.UNAUTHENTICATED, details: "There is no key." });
+            },
+          }),
+      }),
+  ],
+});
 const bound = new Promise<number>((resolve, reject) => {
   const done = (error: Error | null, port: number): void => (error === null ? resolve(port) : reject(error));
   grpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), done);
@@ -152,16 +170,32 @@ const card: AgentCard = {
     binding("GRPC", `127.0.0.1:${port}`),
   ],
   provider: undefined,
-  capabilities: { streaming: true, extensions: [] },
-  securitySchemes: {},
-  securityRequirements: [],
+  capabilities: { streaming: true, pushNotifications: key !== undefined, extensions: [] },
+  securitySchemes:
+    key === undefined
+      ? {}
+      : {
+          key: {
+            scheme: {
+              $case: "apiKeySecurityScheme",
+              value: { description: "", location: "header", name: "X-Api-Key" },
+            },
+          },
+        },
+  securityRequirements: key === undefined ? [] : [{ schemes: { key: { list: [] } } }],
   defaultInputModes: ["text/plain"],
   defaultOutputModes: ["text/plain"],
   skills: [],
   signatures: [],
 };
-const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+const configs = key === undefined ? undefined : new InMemoryPushNotificationStore();
+const sender = configs && new DefaultPushNotificationSender(configs);
+const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor, undefined, configs, sender);
 app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));
+app.use(["/rpc", "/rest"], (request, response, next) => {
+  if (key === undefined || request.headers["x-api-key"] === key) return next();
+  response.status(401).json({ error: { code: 401, status: "UNAUTHENTICATED", message: "There is no key." } });
+});
 app.use("/rpc", jsonRpcHandler({ requestHandler, userBuilder: HttpUser.noAuthentication }));
 app.use("/rest", restHandler({ requestHandler, userBuilder: HttpUser.noAuthentication }));
 grpc.addService(A2AService, grpcService({ requestHandler, userBuilder: GrpcUser.noAuthentication }));

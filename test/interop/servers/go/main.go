@@ -1,6 +1,7 @@
 // An agent that is served with the published Go library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
 //
-// Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen.
+// Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
+// that callers need, it sends push notifications too.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +19,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 type agent struct{}
@@ -101,12 +107,58 @@ func pause(ctx context.Context, millis string) {
 	}
 }
 
+// Whether a caller has the key, where one is needed.
+func hasKey(ctx context.Context, key string) error {
+	fields, _ := metadata.FromIncomingContext(ctx)
+	if sent := fields.Get("x-api-key"); key == "" || len(sent) == 1 && sent[0] == key {
+		return nil
+	}
+	return status.Error(codes.Unauthenticated, "There is no key.")
+}
+
+func guarded(key string, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if key == "" || r.Header.Get("X-Api-Key") == key {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"code":401,"status":"UNAUTHENTICATED","message":"There is no key."}}`)
+	})
+}
+
+func guardedServer(key string) *grpc.Server {
+	return grpc.NewServer(
+		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := hasKey(ctx, key); err != nil {
+				return nil, err
+			}
+			return next(ctx, in)
+		}),
+		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if err := hasKey(stream.Context(), key); err != nil {
+				return err
+			}
+			return next(srv, stream)
+		}),
+	)
+}
+
 func main() {
+	key := ""
+	if len(os.Args) > 1 {
+		key = os.Args[1]
+	}
 	// Without a caller's name its store lists nothing.
 	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{
 		Authenticator: func(context.Context) (string, error) { return "anybody", nil },
 	})
-	handler := a2asrv.NewHandler(agent{}, a2asrv.WithTaskStore(store))
+	options := []a2asrv.RequestHandlerOption{a2asrv.WithTaskStore(store)}
+	if key != "" {
+		options = append(options, a2asrv.WithPushNotifications(push.NewInMemoryStore(), push.NewHTTPPushSender(nil)))
+	}
+	handler := a2asrv.NewHandler(agent{}, options...)
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
@@ -125,18 +177,23 @@ func main() {
 			a2a.NewAgentInterface(url+"/rest", a2a.TransportProtocolHTTPJSON),
 			a2a.NewAgentInterface(rpc.Addr().String(), a2a.TransportProtocolGRPC),
 		},
-		Capabilities:       a2a.AgentCapabilities{Streaming: true},
+		Capabilities:       a2a.AgentCapabilities{Streaming: true, PushNotifications: key != ""},
 		DefaultInputModes:  []string{"text/plain"},
 		DefaultOutputModes: []string{"text/plain"},
 		Skills:             []a2a.AgentSkill{{ID: "do", Name: "Do", Description: "Does it.", Tags: []string{"test"}}},
 	}
-	grpcServer := grpc.NewServer()
+	if key != "" {
+		scheme := a2a.APIKeySecurityScheme{Location: a2a.APIKeySecuritySchemeLocationHeader, Name: "X-Api-Key"}
+		card.SecuritySchemes = a2a.NamedSecuritySchemes{"key": scheme}
+		card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"key": {}}}
+	}
+	grpcServer := guardedServer(key)
 	a2agrpc.NewHandler(handler).RegisterWith(grpcServer)
 	go func() { log.Fatal(grpcServer.Serve(rpc)) }()
 	mux := http.NewServeMux()
 	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
-	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
-	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
+	mux.Handle("/rpc", guarded(key, a2asrv.NewJSONRPCHandler(handler)))
+	mux.Handle("/rest/", guarded(key, http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler))))
 	fmt.Println(url)
 	log.Fatal(http.Serve(web, mux))
 }

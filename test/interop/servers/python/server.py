@@ -1,28 +1,43 @@
 """An agent that is served with the published Python library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
 
-Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen.
+Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
+that callers need, it sends push notifications too.
 """
 
 import asyncio
 import socket
+import sys
 
 import grpc
+import httpx
 import uvicorn
 from a2a.helpers import new_task_from_user_message, new_text_message
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandlerV2, GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.tasks import (
+    BasePushNotificationSender,
+    InMemoryPushNotificationConfigStore,
+    InMemoryTaskStore,
+    TaskUpdater,
+)
 from a2a.types import a2a_pb2_grpc
 from a2a.types.a2a_pb2 import (
     AgentCapabilities,
     AgentCard,
     AgentInterface,
     AgentSkill,
+    APIKeySecurityScheme,
     Part,
     Role,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
 )
 from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+
+key = sys.argv[1] if len(sys.argv) > 1 else None
 
 
 class Agent(AgentExecutor):
@@ -65,11 +80,43 @@ class Agent(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
+class Guard(grpc.aio.ServerInterceptor):
+    async def intercept_service(self, continuation, details):
+        handler = await continuation(details)
+        if key is None or dict(details.invocation_metadata).get("x-api-key") == key:
+            return handler
+
+        async def refuse(_, context):
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "There is no key.")
+
+        async def refuse_stream(_, context):
+            await refuse(_, context)
+            yield
+
+        make, act = (
+            (grpc.unary_stream_rpc_method_handler, refuse_stream)
+            if handler.response_streaming
+            else (grpc.unary_unary_rpc_method_handler, refuse)
+        )
+        return make(act, handler.request_deserializer, handler.response_serializer)
+
+
+def guarded(app):
+    async def call(scope, receive, send):
+        if scope["type"] == "http" and key is not None and not scope["path"].startswith("/.well-known/"):
+            if dict(scope["headers"]).get(b"x-api-key") != key.encode():
+                error = {"code": 401, "status": "UNAUTHENTICATED", "message": "There is no key."}
+                return await JSONResponse({"error": error}, 401)(scope, receive, send)
+        await app(scope, receive, send)
+
+    return call
+
+
 async def main():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    rpc = grpc.aio.server()
+    rpc = grpc.aio.server(interceptors=[Guard()])
     port = rpc.add_insecure_port("127.0.0.1:0")
     interfaces = [
         AgentInterface(protocol_binding="JSONRPC", protocol_version="1.0", url=f"{url}/rpc"),
@@ -80,13 +127,22 @@ async def main():
         name="Foreign",
         description="Does what the first word says.",
         version="1.0.0",
-        capabilities=AgentCapabilities(streaming=True),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=key is not None),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="do", name="Do", description="Does it.", tags=["test"])],
         supported_interfaces=interfaces,
     )
-    handler = DefaultRequestHandlerV2(agent_executor=Agent(), task_store=InMemoryTaskStore(), agent_card=card)
+    push = {}
+    if key is not None:
+        card.security_schemes["key"].CopyFrom(
+            SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Api-Key"))
+        )
+        card.security_requirements.append(SecurityRequirement(schemes={"key": StringList()}))
+        configs = InMemoryPushNotificationConfigStore()
+        sender = BasePushNotificationSender(httpx.AsyncClient(), configs)
+        push = {"push_config_store": configs, "push_sender": sender}
+    handler = DefaultRequestHandlerV2(agent_executor=Agent(), task_store=InMemoryTaskStore(), agent_card=card, **push)
     a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
     await rpc.start()
     routes = [
@@ -94,7 +150,7 @@ async def main():
         *create_jsonrpc_routes(handler, "/rpc"),
         *create_rest_routes(handler),
     ]
-    http = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="warning"))
+    http = uvicorn.Server(uvicorn.Config(guarded(Starlette(routes=routes)), log_level="warning", lifespan="off"))
     print(url, flush=True)
     await http.serve(sockets=[listener])
 

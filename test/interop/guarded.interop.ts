@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AClient, type A2AError, apiKey, type Binding, connect } from "../../src/client/index.js";
+import { Receiver } from "../push/receiver.js";
+import { KEY, type Started, servers } from "./support/servers.js";
+
+/*
+ * Servers of other libraries that let in who has a key, and send push notifications: what the table of `servers.interop.ts` cannot have,
+ * as nobody is asked for a key there and nothing is pushed.
+ */
+
+const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Binding[];
+
+const receiver = await Receiver.start();
+afterAll(() => receiver.stop());
+
+/** A task that goes on until it is canceled. */
+async function begun(client: A2AClient): Promise<string> {
+  const { taskId = "" } = await client.send("wait 20000", { returnImmediately: true });
+  return taskId;
+}
+
+async function failure(call: Promise<unknown>): Promise<A2AError> {
+  return call.then(
+    () => expect.fail("The call did not fail."),
+    (error: A2AError) => error,
+  );
+}
+
+/** What an operation has to bring, with the key or without. */
+const operations: Readonly<Record<string, (client: A2AClient, stranger: A2AClient) => Promise<void>>> = {
+  "a send with the key that the card asks for": async (client) => {
+    expect((await client.send("echo hello")).text).toBe("hello");
+  },
+  "a stream with the key that the card asks for": async (client) => {
+    let text = "";
+    for await (const update of client.stream("stream 3 16 5")) if (update.kind === "artifact") text += update.text;
+    expect(text).not.toBe("");
+  },
+  "why a send without the key is refused": async (_, stranger) => {
+    expect((await failure(stranger.send("echo hello"))).reason).toBe("UNAUTHENTICATED");
+  },
+  "why a stream without the key is refused": async (_, stranger) => {
+    const reading = (async () => {
+      for await (const _ of stranger.stream("stream 3 16 5"));
+    })();
+    expect((await failure(reading)).reason).toBe("UNAUTHENTICATED");
+  },
+  "a push configuration: made, read, listed, deleted": async (client) => {
+    const taskId = await begun(client);
+    const made = await client.createTaskPushNotificationConfig({ taskId, url: receiver.url("/unused"), token: "t" });
+    const { id } = made;
+    expect([made.taskId, made.url, id]).toEqual([taskId, receiver.url("/unused"), expect.stringMatching(/./)]);
+    expect((await client.getTaskPushNotificationConfig({ taskId, id })).url).toBe(receiver.url("/unused"));
+    const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
+    expect(configs.map((config) => config.id)).toEqual([id]);
+    await client.deleteTaskPushNotificationConfig({ taskId, id });
+    expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toEqual([]);
+    await client.cancelTask({ id: taskId });
+  },
+  "a push notification of a task's end": async (client) => {
+    const path = `/${randomUUID()}`;
+    const { state } = await client.send("echo hello", { pushNotification: { url: receiver.url(path) } });
+    expect(state).toBe(TaskState.COMPLETED);
+    await expect
+      .poll(() => receiver.of(path).some(({ body }) => body.includes("TASK_STATE_COMPLETED")), { timeout: 20_000 })
+      .toBe(true);
+  },
+};
+
+/** What a server does otherwise, as in the table of `servers.interop.ts`: a cell that stands here has to fail. */
+const deviations: Readonly<Record<string, string>> = {};
+
+describe.each(Object.keys(servers))("an agent served with %s, for callers with a key", (name) => {
+  let server: Started;
+
+  beforeAll(async () => {
+    server = await (servers[name] as (typeof servers)[string])({ pushPort: receiver.port });
+  }, 300_000);
+
+  afterAll(() => server?.stop());
+
+  describe.each(bindings)("over %s", (binding) => {
+    let client: A2AClient;
+    let stranger: A2AClient;
+
+    beforeAll(async () => {
+      client = await connect(server.url, { bindings: [binding], credentials: apiKey(KEY) });
+      stranger = await connect(server.url, { bindings: [binding] });
+    });
+
+    afterAll(async () => {
+      await client?.close();
+      await stranger?.close();
+    });
+
+    it.each(Object.keys(operations))("gives our client %s", async (operation) => {
+      const run = (operations[operation] as (typeof operations)[string])(client, stranger);
+      const known = deviations[`${name} / ${binding} / ${operation}`] ?? deviations[`${name} / * / ${operation}`];
+      if (known === undefined) return run;
+      await expect(run, `${name} has mended it: ${known}`).rejects.toThrow();
+    });
+  });
+});

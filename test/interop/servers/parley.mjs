@@ -1,0 +1,10 @@
+/** The example agent, for callers with a key. */
+import agent from "../../../dist/examples/probe/agent.js";
+import { apiKey } from "../../../dist/src/index.js";
+
+const keys = [{ owner: "tester", key: "key-of-the-tests-0123456789abcdef" }];
+
+export default {
+  ...agent,
+  security: { schemes: { key: apiKey({ in: "header", name: "X-Api-Key", keys }) }, require: ["key"] },
+};

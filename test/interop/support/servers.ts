@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../e2e/support/build.js";
+import { Home } from "../../e2e/support/server-process.js";
+import { pythonWith } from "./python.js";
+import { cache, persistently, succeed } from "./tool.js";
+
+/** Agents that do the same, each served with another library: the first word of a message says what. */
+const folder = join(root, "test", "interop", "servers");
+
+/** What callers of a guarded server have to send in the header `X-Api-Key`, as its card says. */
+export const KEY = "key-of-the-tests-0123456789abcdef";
+
+/** A server that runs. */
+export interface Started {
+  readonly url: string;
+  stop(): Promise<unknown>;
+}
+
+/** What no server takes to be ready, in milliseconds. */
+const READY_MS = 60_000;
+
+/** Starts a program that prints its URL when it is ready. */
+async function started(command: string, args: readonly string[]): Promise<Started> {
+  const child: ChildProcess = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const kill = (): boolean => child.kill("SIGKILL");
+  const late = setTimeout(kill, READY_MS);
+  process.once("exit", kill);
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`${command} ended with ${code} before it was ready.`)));
+    child.stdout?.setEncoding("utf8").once("data", (text: string) => resolve(text.trim()));
+  });
+  clearTimeout(late);
+  return {
+    url,
+    stop: () => {
+      process.off("exit", kill);
+      kill();
+      return ended;
+    },
+  };
+}
+
+/** A guarded server lets in who has the key, and sends push notifications, to this machine as well. */
+type Start = (guarded?: { readonly pushPort: number }) => Promise<Started>;
+
+const mode = (guarded: object | undefined): string[] => (guarded === undefined ? [] : [KEY]);
+
+/** Each server, by its name and version. */
+export const servers: Readonly<Record<string, Start>> = {
+  Parley: async (guarded) => {
+    const push = [
+      "--push",
+      "--push-allow-http",
+      "--push-allow",
+      "127.0.0.1",
+      "--push-ports",
+      String(guarded?.pushPort),
+    ];
+    const home = new Home(...(guarded === undefined ? [] : push));
+    if (guarded !== undefined) home.agent = join(folder, "parley.mjs");
+    const { url } = await home.start();
+    return { url, stop: () => home.leave() };
+  },
+  "@a2a-js/sdk 1.3": (guarded) =>
+    started(process.execPath, ["--import", "tsx", join(folder, "js.ts"), ...mode(guarded)]),
+  "a2a-sdk 1.3 (Python)": async (guarded) => {
+    const requirements = join(folder, "python", "requirements.txt");
+    const python = await pythonWith("python-a2a-sdk-1.3.0-server", requirements);
+    return started(python, [join(folder, "python", "server.py"), ...mode(guarded)]);
+  },
+  "a2a-go 2.3": async (guarded) => {
+    mkdirSync(join(cache, "servers"), { recursive: true });
+    const program = join(cache, "servers", guarded === undefined ? "go" : "go-guarded");
+    await persistently(() => succeed("go", ["build", "-o", program, "."], { cwd: join(folder, "go") }));
+    return started(program, mode(guarded));
+  },
+};
