@@ -4,6 +4,7 @@ import { jsonReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../wire/large/large.js";
+import type { JsonForm } from "../wire/make-form.js";
 import { isSideEffectFree } from "../wire/side-effects.js";
 import { type NamedMethod, namedMethods } from "./calls.js";
 
@@ -19,6 +20,8 @@ export interface JsonRpcMethod {
   readonly read: (params: unknown) => Message;
   /** The result of a call, or of one event of a stream, as JSON on one line. */
   readonly write: (result: Message) => string;
+  /** The form of JSON that it writes, where that is not ProtoJSON: what readers share has one text in each. */
+  readonly form?: JsonForm;
   /** The same of a large one, in pieces. */
   readonly pieces: (result: Message) => Iterable<Uint8Array | string>;
   /**

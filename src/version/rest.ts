@@ -5,6 +5,7 @@ import type { Leaf } from "../wire/json-leaf.js";
 import { collectingReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { jsonPieces } from "../wire/large/large.js";
+import type { JsonForm } from "../wire/make-form.js";
 import { decodeSegment } from "../wire/path-template.js";
 import { queryReader, textLeafOf } from "../wire/query.js";
 import { restError } from "../wire/rest-error.js";
@@ -22,6 +23,8 @@ export interface Endpoint extends Route {
   readonly read: (source: Source) => Message;
   /** An answer, or one event of a stream, as JSON on one line. */
   readonly write: (answer: Message) => string;
+  /** The form of JSON that it writes, where that is not ProtoJSON: what readers share has one text in each. */
+  readonly form?: JsonForm;
   /** The same of a large one, in pieces. */
   readonly pieces: (answer: Message) => Iterable<Uint8Array | string>;
   /** Status of an answer that is no stream. Default 200. With 204 the answer has no body. */

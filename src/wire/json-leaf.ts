@@ -1,7 +1,9 @@
 import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
 import { fromBase64 } from "../core/bytes.js";
 import { unwrapped } from "./field-rules.js";
+import type { EnumForm } from "./json-form.js";
 import { parseTimestamp } from "./json-time.js";
+import type { JsonForm } from "./make-form.js";
 
 /** Reads values that are one JSON string, number or boolean. */
 export interface Leaf {
@@ -22,12 +24,25 @@ export function leafOf(field: DescField): Leaf | undefined {
   return scalar === undefined ? undefined : scalarLeaf(scalar);
 }
 
+/** The same with the words that a form has for enums, and with timestamps as earlier versions wrote them: without a zone they are UTC. */
+export function formLeafOf(field: DescField, { enums }: JsonForm): Leaf | undefined {
+  const form = field.enum === undefined ? undefined : enums[field.enum.typeName];
+  if (form !== undefined) return wordLeaf(form);
+  const leaf = leafOf(field);
+  return leaf === timestampLeaf ? zonelessLeaf : leaf;
+}
+
 /** google.protobuf.Timestamp. */
 export const timestampLeaf: Leaf = {
   read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
   expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
   // One without a zone is meant to be UTC; what is no timestamp at all is as good as none.
   tolerate: (text) => parseTimestamp(`${text}Z`),
+};
+
+const zonelessLeaf: Leaf = {
+  ...timestampLeaf,
+  read: (json) => timestampLeaf.read(json) ?? (typeof json === "string" ? parseTimestamp(`${json}Z`) : undefined),
 };
 
 const text: Leaf = {
@@ -83,6 +98,17 @@ function enumLeaf(desc: DescEnum): Leaf {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
     expectation: `must be one of ${namesOf(desc).join(", ")}`,
     // A name of a later contract: not specified, as far as this one goes.
+    tolerate: () => 0,
+  };
+}
+
+/** An enum by the words of a form. */
+function wordLeaf({ words, also, takesNumbers }: EnumForm): Leaf {
+  const numbers = new Map<unknown, number>(Object.entries(also ?? {}));
+  for (const [number, word] of Object.entries(words).reverse()) numbers.set(word, Number(number));
+  return {
+    read: (json) => numbers.get(json) ?? (takesNumbers && typeof json === "number" ? int32.read(json) : undefined),
+    expectation: `must be one of ${[...new Set(Object.values(words))].join(", ")}`,
     tolerate: () => 0,
   };
 }

@@ -7,31 +7,30 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
-import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
+import type { MemberName, PutMember, Read, ReaderTools } from "./form-reader.js";
+import type { Fields } from "./json-form.js";
+import { formLeafOf, type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import { isJsonObject, readJsonObject, readListValue, readStruct, readValue, setOwn } from "./json-struct.js";
 import { readRare } from "./library-json.js";
+import type { JsonForm } from "./make-form.js";
 import { Violations } from "./violations.js";
 
-/** A JSON object, or a message by property name. */
-type Fields = Record<string, unknown>;
-
-/** Reads one JSON value into what a message holds; undefined when it noted a violation. */
-type Read = (json: unknown, at: Violations) => unknown;
-
-/** Puts the value of one member of a JSON object into its field. */
-type Member = (message: Fields, json: unknown, at: Violations, object: Fields) => void;
-
 const readers = new WeakMap<DescMessage, Read>();
+const formReaders = new WeakMap<JsonForm, WeakMap<DescMessage, Read>>();
 
 /**
  * The ProtoJSON reader of a message type, compiled once from its descriptor and kept. It takes what JSON.parse made,
  * of which the message may keep parts: the caller gives it away. Unknown members are ignored (specification 5.7),
  * names may be lowerCamelCase or as in the proto, `null` is absence except for a google.protobuf.Value.
  *
+ * @param form another form of JSON than ProtoJSON; violations name members as it does
  * @throws A2AError with reason INVALID_PARAMS that names every violation, up to 100, with its path.
  */
-export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
-  const read = collectingReader(desc);
+export function jsonReader<Desc extends DescMessage>(
+  desc: Desc,
+  form?: JsonForm,
+): (json: unknown) => MessageShape<Desc> {
+  const read = collectingReader(desc, form);
   return (json) => {
     const at = new Violations();
     const message = read(json, at);
@@ -46,8 +45,11 @@ export function jsonReader<Desc extends DescMessage>(desc: Desc): (json: unknown
  *
  * @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, up to 100, with its path.
  */
-export function answerReader<Desc extends DescMessage>(desc: Desc): (json: unknown) => MessageShape<Desc> {
-  const read = collectingReader(desc);
+export function answerReader<Desc extends DescMessage>(
+  desc: Desc,
+  form?: JsonForm,
+): (json: unknown) => MessageShape<Desc> {
+  const read = collectingReader(desc, form);
   return (json) => {
     const at = new Violations("answer");
     const message = read(json, at);
@@ -62,19 +64,21 @@ export function answerReader<Desc extends DescMessage>(desc: Desc): (json: unkno
  */
 export function collectingReader<Desc extends DescMessage>(
   desc: Desc,
+  form?: JsonForm,
 ): (json: unknown, at: Violations) => MessageShape<Desc> | undefined {
-  return readerOf(desc) as (json: unknown, at: Violations) => MessageShape<Desc> | undefined;
+  return readerOf(desc, form) as (json: unknown, at: Violations) => MessageShape<Desc> | undefined;
 }
 
-function readerOf(desc: DescMessage): Read {
-  const known = readers.get(desc);
+function readerOf(desc: DescMessage, form: JsonForm | undefined): Read {
+  const kept = form === undefined ? readers : readersOf(form);
+  const known = kept.get(desc);
   if (known !== undefined) return known;
-  const special = wellKnown(desc);
+  const special = formReaderOf(desc, form, kept) ?? wellKnown(desc);
   if (special !== undefined) {
-    readers.set(desc, special);
+    kept.set(desc, special);
     return special;
   }
-  const members = new Map<string, Member>();
+  const members = new Map<string, PutMember>();
   const blank = blankOf(desc);
   const read: Read = (json, at) => {
     if (!isJsonObject(json)) return at.add("must be an object");
@@ -86,12 +90,42 @@ function readerOf(desc: DescMessage): Read {
     return message;
   };
   // Known before its fields are compiled, so that a message may contain its own kind.
-  readers.set(desc, read);
+  kept.set(desc, read);
   for (const field of desc.fields) {
-    const member = memberOf(field);
+    const choices = field.oneof === undefined ? [] : field.oneof.fields.map((each) => each.jsonName);
+    const member = memberOf(field, { name: field.jsonName, choices }, fieldReader(field, form));
     members.set(field.name, unlessTwice(field, member));
     members.set(field.jsonName, member);
   }
+  return read;
+}
+
+function readersOf(form: JsonForm): WeakMap<DescMessage, Read> {
+  let kept = formReaders.get(form);
+  if (kept === undefined) {
+    kept = new WeakMap();
+    formReaders.set(form, kept);
+  }
+  return kept;
+}
+
+/** The reader of a type that a form has a table for. It is known while it is compiled, since a message may contain its own kind. */
+function formReaderOf(
+  desc: DescMessage,
+  form: JsonForm | undefined,
+  kept: WeakMap<DescMessage, Read>,
+): Read | undefined {
+  if (form === undefined) return undefined;
+  let read: Read | undefined;
+  kept.set(desc, (json, at) => (read as Read)(json, at));
+  const tools: ReaderTools = {
+    value: (field) => fieldReader(field, form),
+    list: listReader,
+    member: memberOf,
+    blank: blankOf,
+  };
+  read = form.reader(desc, tools);
+  if (read === undefined) kept.delete(desc);
   return read;
 }
 
@@ -117,34 +151,33 @@ function freshValue(member: DescField | DescOneof): (() => unknown) | undefined 
 }
 
 /** The member under its name in the proto. The two names of a field are the same member, which may come only once. */
-function unlessTwice(field: DescField, member: Member): Member {
+function unlessTwice(field: DescField, member: PutMember): PutMember {
   return (message, json, at, object) => {
     if (!Object.hasOwn(object, field.jsonName)) member(message, json, at, object);
     else if (!at.isTolerant) at.add(`is the same as ${field.jsonName}, of which there can be one`, field.name);
   };
 }
 
-function memberOf(field: DescField): Member {
-  const { jsonName, localName, oneof } = field;
-  const read = fieldReader(field);
+function memberOf(field: DescField, { name, choices }: MemberName, read: Read): PutMember {
+  const { localName, oneof } = field;
   const takesNull = isNullable(field);
   if (oneof === undefined) {
     return (message, json, at) => {
       if (json === null && !takesNull) return;
-      at.enter(jsonName);
+      at.enter(name);
       const value = read(json, at);
       at.leave();
       if (value !== undefined) message[localName] = value;
     };
   }
   const choice = oneof.localName;
-  const onlyOne = `cannot be set together with another one of ${oneof.fields.map((each) => each.jsonName).join(", ")}`;
+  const onlyOne = `cannot be set together with another one of ${choices.join(", ")}`;
   return (message, json, at) => {
     if (json === null && !takesNull) return;
     const isFirst = (message[choice] as { case?: string }).case === undefined;
     // Writers that list all fields have null for those that are not set.
     if (!isFirst && json === null && at.isTolerant) return;
-    at.enter(jsonName);
+    at.enter(name);
     const value = read(json, at);
     if (!isFirst && !at.isTolerant) at.add(onlyOne);
     at.leave();
@@ -158,18 +191,18 @@ function isNullable(field: DescField): boolean {
   return field.fieldKind === "enum" && field.enum.typeName === "google.protobuf.NullValue";
 }
 
-function fieldReader(field: DescField): Read {
-  const read = itemReader(field);
+function fieldReader(field: DescField, form: JsonForm | undefined): Read {
+  const read = itemReader(field, form);
   if (field.fieldKind === "list") return listReader(read);
   return field.fieldKind === "map" ? mapReader(field.mapKey, read) : read;
 }
 
 /** Reader of a singular field, of an item of a list or of a value of a map. */
-function itemReader(field: DescField): Read {
-  const leaf = leafOf(field);
+function itemReader(field: DescField, form: JsonForm | undefined): Read {
+  const leaf = form === undefined ? leafOf(field) : formLeafOf(field, form);
   if (leaf !== undefined) return leafReader(leaf);
   if (holdsJsonObject(field)) return readJsonObject;
-  return readerOf(field.message as DescMessage);
+  return readerOf(field.message as DescMessage, form);
 }
 
 function leafReader(leaf: Leaf): Read {

@@ -1,5 +1,4 @@
 import {
-  type DescEnum,
   type DescField,
   type DescMessage,
   type DescOneof,
@@ -7,60 +6,51 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
-import { base64Of } from "../core/bytes.js";
-import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
-import {
-  hasImplicitPresence,
-  holdsJsonObject,
-  isLeftToLibrary,
-  isRequired,
-  unwrapped,
-  zeroTest,
-} from "./field-rules.js";
-import { finite, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
-import { formatTimestamp } from "./json-time.js";
-import { writeRare } from "./library-json.js";
-import { sharedItem } from "./serialization-cache.js";
-
-/** A message as its writer sees it: by property name. */
-type Fields = Record<string, unknown>;
-
-/** Writes one value. */
-type Write = (value: unknown) => string;
-
-/** Appends one member to an object begun with `{`, or nothing when its field is left out. */
-type Member = (message: Fields, out: string) => string;
+import { hasImplicitPresence, holdsJsonObject, isRequired, unwrapped, zeroTest } from "./field-rules.js";
+import type { FormWriter, JsonField, JsonLayout, Member, WriterTools } from "./form-writer.js";
+import type { Fields } from "./json-form.js";
+import { enumWriter, expect, keyOf, scalarWriter, structWriter, type Write, wellKnown } from "./json-leaf-writer.js";
+import { quote } from "./json-text.js";
+import type { JsonForm } from "./make-form.js";
+import { sharedFormItem, sharedItem } from "./serialization-cache.js";
 
 /** Longer ids are not kept, in characters. */
 const MAX_KEPT_ID = 80;
 
 const writers = new WeakMap<DescMessage, Write>();
+const layouts = new WeakMap<DescMessage, JsonLayout>();
 
-/** One member of a type's JSON: what it stands for, and how it is appended to an object begun with `{`. */
-export interface JsonMember {
-  readonly of: DescField | DescOneof;
-  readonly write: (message: Message, out: string) => string;
+/** What is compiled of a form. */
+interface Compiled {
+  readonly writers: WeakMap<DescMessage, Write>;
+  readonly layouts: WeakMap<DescMessage, JsonLayout>;
+  readonly types: Map<DescMessage, FormWriter | undefined>;
+  readonly tools: WriterTools;
 }
 
-const memberLists = new WeakMap<DescMessage, readonly JsonMember[]>();
+const compiledForms = new WeakMap<JsonForm, Compiled>();
 
-/** The members of a type in their order, for whoever writes a message in parts; undefined for a well-known type. */
-export function jsonMembers(desc: DescMessage): readonly JsonMember[] | undefined {
+/** How a message is put together, for whoever writes it in parts; undefined for what is written in one go. */
+export function jsonLayout(desc: DescMessage, message: Message, form?: JsonForm): JsonLayout | undefined {
+  const own = form === undefined ? undefined : formWriterOf(desc, form);
+  if (own !== undefined) return own.layout(message as unknown as Fields);
   if (wellKnown(desc) !== undefined) return undefined;
-  let list = memberLists.get(desc);
-  if (list === undefined) {
-    list = desc.members.map((of) => {
-      const member = memberOf(of);
-      return { of, write: (message, out) => member(message as unknown as Fields, out) };
-    });
-    memberLists.set(desc, list);
+  const known = form === undefined ? layouts : compiled(form).layouts;
+  let layout = known.get(desc);
+  if (layout === undefined) {
+    layout = { open: "{", members: desc.members.map((of) => ({ write: memberOf(of, form), fields: fieldsOf(of) })) };
+    known.set(desc, layout);
   }
-  return list;
+  return layout;
 }
 
-function memberOf(member: DescField | DescOneof): Member {
-  return member.kind === "oneof" ? oneofMember(member) : fieldMember(member);
+function fieldsOf(member: DescField | DescOneof): JsonField[] {
+  const fields = member.kind === "oneof" ? member.fields : [member];
+  return fields.map((of) => ({ of, key: keyOf(of.jsonName).first }));
+}
+
+function memberOf(member: DescField | DescOneof, form: JsonForm | undefined): Member {
+  return member.kind === "oneof" ? oneofMember(member, form) : fieldMember(member, form);
 }
 
 /**
@@ -69,19 +59,24 @@ function memberOf(member: DescField | DescOneof): Member {
  * left out then (specification 5.7); names are lowerCamelCase (5.5), timestamps have three fraction digits (5.6.1).
  * It is one line for every reader (`quote`), as events of a stream have to be.
  *
+ * @param form another form of JSON than ProtoJSON, for which there are writers of its own
  * @throws A2AError with reason INTERNAL for what has no JSON form: NaN or an infinity in a Value, a Timestamp out
- * of range, a value of the wrong type, nesting beyond 100.
+ * of range, a value of the wrong type, nesting beyond 100, and what a form has no words for.
  */
-export function jsonWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => string {
-  return writerOf(desc) as (message: MessageShape<Desc>) => string;
+export function jsonWriter<Desc extends DescMessage>(
+  desc: Desc,
+  form?: JsonForm,
+): (message: MessageShape<Desc>) => string {
+  return writerOf(desc, form) as (message: MessageShape<Desc>) => string;
 }
 
-function writerOf(desc: DescMessage): Write {
-  const known = writers.get(desc);
+function writerOf(desc: DescMessage, form: JsonForm | undefined): Write {
+  const kept = form === undefined ? writers : compiled(form).writers;
+  const known = kept.get(desc);
   if (known !== undefined) return known;
-  const special = wellKnown(desc);
+  const special = (form === undefined ? undefined : formWriterOf(desc, form)?.write) ?? wellKnown(desc);
   if (special !== undefined) {
-    writers.set(desc, special);
+    kept.set(desc, special);
     return special;
   }
   const members: Member[] = [];
@@ -91,15 +86,37 @@ function writerOf(desc: DescMessage): Write {
     return `${out}}`;
   };
   // Known before its fields are compiled, so that a message may contain its own kind.
-  writers.set(desc, write);
-  for (const member of desc.members) members.push(memberOf(member));
+  kept.set(desc, write);
+  for (const member of desc.members) members.push(memberOf(member, form));
   return write;
 }
 
-function oneofMember(oneof: DescOneof): Member {
+/** The writer of a type that a form has a table for. */
+function formWriterOf(desc: DescMessage, form: JsonForm): FormWriter | undefined {
+  const { types, tools } = compiled(form);
+  if (!types.has(desc)) types.set(desc, form.writer(desc, tools));
+  return types.get(desc);
+}
+
+function compiled(form: JsonForm): Compiled {
+  let known = compiledForms.get(form);
+  if (known === undefined) {
+    const tools: WriterTools = {
+      value: (field) => (isId(field) ? idWriter() : valueWriter(field, form)),
+      items: (field, write) => (field.fieldKind === "list" ? listWriter(write) : write),
+    };
+    known = { writers: new WeakMap(), layouts: new WeakMap(), types: new Map(), tools };
+    compiledForms.set(form, known);
+  }
+  return known;
+}
+
+function oneofMember(oneof: DescOneof, form: JsonForm | undefined): Member {
   const name = oneof.localName;
   const cases = new Map<unknown, { first: string; later: string; write: Write }>();
-  for (const field of oneof.fields) cases.set(field.localName, { ...keyOf(field), write: valueWriter(field) });
+  for (const field of oneof.fields) {
+    cases.set(field.localName, { ...keyOf(field.jsonName), write: valueWriter(field, form) });
+  }
   return (message, out) => {
     const chosen = message[name] as { case?: string; value?: unknown };
     const entry = cases.get(chosen.case);
@@ -108,10 +125,10 @@ function oneofMember(oneof: DescOneof): Member {
   };
 }
 
-function fieldMember(field: DescField): Member {
+function fieldMember(field: DescField, form: JsonForm | undefined): Member {
   const name = field.localName;
-  const { first, later } = keyOf(field);
-  const write = isId(field) ? idWriter() : valueWriter(field);
+  const { first, later } = keyOf(field.jsonName);
+  const write = isId(field) ? idWriter() : valueWriter(field, form);
   if (!hasImplicitPresence(field)) {
     return (message, out) => {
       const value = message[name];
@@ -145,23 +162,18 @@ function idWriter(): Write {
   };
 }
 
-/** The member's name with its colon, as first member and behind another one. */
-function keyOf(field: DescField): { first: string; later: string } {
-  return { first: `${quote(field.jsonName)}:`, later: `,${quote(field.jsonName)}:` };
-}
-
-function valueWriter(field: DescField): Write {
-  if (field.fieldKind === "list") {
-    const write = itemWriter(field);
-    return listWriter(field.message === undefined ? write : (item) => sharedItem(item as Message, write));
-  }
-  if (field.fieldKind === "map") return mapWriter(itemWriter(field));
-  return itemWriter(field);
+function valueWriter(field: DescField, form: JsonForm | undefined): Write {
+  const write = itemWriter(field, form);
+  if (field.fieldKind === "map") return mapWriter(write);
+  if (field.fieldKind !== "list") return write;
+  if (field.message === undefined) return listWriter(write);
+  if (form !== undefined) return listWriter((item) => sharedFormItem(item as Message, write, form));
+  return listWriter((item) => sharedItem(item as Message, write));
 }
 
 /** Writer of a singular field, of an item of a list or of a value of a map. */
-function itemWriter(field: DescField): Write {
-  if (field.enum !== undefined) return enumWriter(field.enum);
+function itemWriter(field: DescField, form: JsonForm | undefined): Write {
+  if (field.enum !== undefined) return enumWriter(field.enum, form?.enums[field.enum.typeName]);
   if (field.message === undefined) return scalarWriter(field.scalar);
   if (holdsJsonObject(field)) return structWriter;
   const scalar = unwrapped(field);
@@ -170,7 +182,7 @@ function itemWriter(field: DescField): Write {
   const desc = field.message;
   let write: Write | undefined;
   return (value) => {
-    write ??= writerOf(desc);
+    write ??= writerOf(desc, form);
     return write(value);
   };
 }
@@ -192,99 +204,4 @@ function mapWriter(write: Write): Write {
     }
     return `{${out}}`;
   };
-}
-
-function enumWriter(desc: DescEnum): Write {
-  if (desc.typeName === "google.protobuf.NullValue") return () => "null";
-  const names = new Map<unknown, string>(desc.values.map((value) => [value.number, quote(value.name)]));
-  // A number that the contract does not know yet stays a number, as ProtoJSON has it for open enums.
-  return (value) => names.get(value) ?? `${expect("number", value)}`;
-}
-
-function scalarWriter(type: ScalarType): Write {
-  switch (type) {
-    case ScalarType.STRING:
-      return (value) => quote(expect("string", value) as string);
-    case ScalarType.BOOL:
-      return (value) => (expect("boolean", value) ? "true" : "false");
-    case ScalarType.BYTES:
-      return writeBytes;
-    case ScalarType.DOUBLE:
-    case ScalarType.FLOAT:
-      return (value) => (Number.isFinite(value) ? `${value}` : `"${expect("number", value)}"`);
-    case ScalarType.INT64:
-    case ScalarType.UINT64:
-    case ScalarType.SINT64:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return (value) => `"${typeof value === "string" ? BigInt(value) : expect("bigint", value)}"`;
-    default:
-      return (value) => finite(expect("number", value) as number);
-  }
-}
-
-function expect(type: "string" | "number" | "boolean" | "bigint", value: unknown): unknown {
-  if (typeof value !== type) throw unwritable(`a ${typeof value} where a ${type} belongs`);
-  return value;
-}
-
-function writeBytes(value: unknown): string {
-  if (!(value instanceof Uint8Array)) throw unwritable(`a ${typeof value} where bytes belong`);
-  return `"${base64Of(value)}"`;
-}
-
-function structWriter(value: unknown): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw unwritable("a Struct that is no object");
-  return writeJsonValue(value);
-}
-
-/** Writers of the types with a JSON form of their own, or undefined. */
-function wellKnown(desc: DescMessage): Write | undefined {
-  switch (desc.typeName) {
-    case "google.protobuf.Timestamp":
-      return (value) => formatTimestamp(value as Timestamp);
-    case "google.protobuf.Struct":
-      return (value) => writeStruct(value as Struct, 0);
-    case "google.protobuf.Value":
-      return (value) => writeValue(value as Value, 0);
-    case "google.protobuf.ListValue":
-      return (value) => writeListValue(value as ListValue, 0);
-  }
-  return isLeftToLibrary(desc) ? (value) => onOneLine(JSON.stringify(writeRare(desc, value as Message))) : undefined;
-}
-
-function writeValue({ kind }: Value, depth: number): string {
-  switch (kind.case) {
-    case "nullValue":
-      return "null";
-    case "numberValue":
-      return finite(kind.value);
-    case "boolValue":
-      return kind.value ? "true" : "false";
-    case "stringValue":
-      return quote(kind.value);
-    case "structValue":
-      return writeStruct(kind.value, depth + 1);
-    case "listValue":
-      return writeListValue(kind.value, depth + 1);
-    default:
-      throw unwritable("a Value without a value");
-  }
-}
-
-function writeStruct(struct: Struct, depth: number): string {
-  if (depth > WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
-  let out = "";
-  for (const name of Object.keys(struct.fields)) {
-    out += `${out === "" ? "" : ","}${quote(name)}:${writeValue(struct.fields[name] as Value, depth)}`;
-  }
-  return `{${out}}`;
-}
-
-function writeListValue(list: ListValue, depth: number): string {
-  if (depth > WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
-  let out = "";
-  for (const value of list.values) out += `${out === "" ? "" : ","}${writeValue(value, depth)}`;
-  return `[${out}]`;
 }

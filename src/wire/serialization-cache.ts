@@ -1,12 +1,16 @@
 import type { Message } from "@bufbuild/protobuf";
+import type { JsonForm } from "./make-form.js";
 
 const textKey: unique symbol = Symbol("text");
 const bytesKey: unique symbol = Symbol("bytes");
+const formsKey: unique symbol = Symbol("forms");
 
 /** A message that many readers share, with the forms that it was written in already. */
 interface Shared {
   [textKey]?: string;
   [bytesKey]?: Uint8Array;
+  /** Its texts in other forms than ProtoJSON. */
+  [formsKey]?: Map<JsonForm, string>;
 }
 
 /**
@@ -23,8 +27,12 @@ export function cachesForms(message: Message): boolean {
   return (message as Shared)[textKey] !== undefined;
 }
 
-/** The JSON of a message, which is the same for every reader that uses the same type's writer. */
-export function cachedText(message: Message, write: (message: Message) => string): string {
+/**
+ * The JSON of a message, which is the same for every reader that uses the same type's writer.
+ * @param form the one that the writer writes, where it is not ProtoJSON: each has a text of its own
+ */
+export function cachedText(message: Message, write: (message: Message) => string, form?: JsonForm): string {
+  if (form !== undefined) return sharedFormItem(message, write, form);
   const shared = message as Shared;
   const known = shared[textKey];
   if (known === undefined) return write(message);
@@ -46,11 +54,25 @@ export function sharedItem(message: Message, write: (message: Message) => string
   return text;
 }
 
+/** The same in a form, of which each has a text of its own: a history is shared by readers of several versions. */
+export function sharedFormItem(message: Message, write: (message: Message) => string, form: JsonForm): string {
+  const shared = message as Shared;
+  if (shared[textKey] === undefined) return write(message);
+  const known = shared[formsKey]?.get(form);
+  if (known !== undefined) return known;
+  const text = write(message);
+  text.charCodeAt(0);
+  shared[formsKey] ??= new Map();
+  shared[formsKey].set(form, text);
+  return text;
+}
+
 /** A copy with other fields: shared if the message is, but the forms that this one was written in are not its own. */
 export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M {
   const copy: Shared & M = { ...message, ...fields };
   if (copy[textKey] !== undefined) copy[textKey] = "";
   if (copy[bytesKey] !== undefined) delete copy[bytesKey];
+  if (copy[formsKey] !== undefined) delete copy[formsKey];
   return copy;
 }
 

@@ -1,7 +1,8 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { ListTasksResponseSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ListTasksResponseSchema, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
+import { type JsonForm, makeForm } from "../../src/wire/make-form.js";
 import { cachedEnvelope, cachedText, cacheForms, sharedCopy } from "../../src/wire/serialization-cache.js";
 
 const writeTask = (message: Message): string => jsonWriter(TaskSchema)(message as Task);
@@ -19,6 +20,38 @@ describe("a shared message", () => {
     // Nobody changes it any more; who does all the same sees that it was written before.
     shared.id = "b";
     expect(writeList(list)).toBe(before);
+  });
+
+  it("has a text in each form, for readers of several at once", () => {
+    const forms = ["a", "b"].map((name) =>
+      makeForm({
+        name,
+        types: { "lf.a2a.v1.Task": { members: [{ constant: "form", value: name }, "id", "history"] } },
+      }),
+    );
+    const [first, second] = forms as [JsonForm, JsonForm];
+    const history = [cacheForms(create(MessageSchema, { messageId: "m" }))];
+    const shared = cacheForms(create(TaskSchema, { id: "t" }));
+    shared.history = history;
+    const textsOf = () => [
+      cachedText(shared, writeTask),
+      ...forms.map((form) => cachedText(shared, jsonWriter(TaskSchema, form) as typeof writeTask, form)),
+      cachedText(shared, writeTask),
+    ];
+    const texts = textsOf();
+    const message = '{"messageId":"m","role":"ROLE_UNSPECIFIED","parts":[]}';
+    expect(texts.slice(1, 3)).toEqual(["a", "b"].map((form) => `{"form":"${form}","id":"t","history":[${message}]}`));
+    expect(texts[0]).toBe(texts[3]);
+    // Nobody changes it any more; who does all the same sees that each of them was written before.
+    shared.id = "u";
+    (history[0] as { messageId: string }).messageId = "n";
+    expect(textsOf()).toEqual(texts);
+    const never = () => "made again";
+    for (const form of [undefined, first, second]) expect(cachedText(shared, never, form)).not.toBe(never());
+    expect(cachedText(create(TaskSchema), never, first)).toBe(never());
+    const copy = sharedCopy(shared, { id: "c" });
+    expect(cachedText(copy, jsonWriter(TaskSchema, first) as typeof writeTask, first)).toContain('"id":"c"');
+    expect(cachedText(shared, never, first)).toContain('"id":"t"');
   });
 
   it("gives copies that are written anew", () => {

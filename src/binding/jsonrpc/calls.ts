@@ -168,7 +168,7 @@ export class Calls {
         messages: messagesOf(answer),
         limits: this.#options.limits,
         format: {
-          data: (message) => `${prefix}${cachedText(message, method.write)}}`,
+          data: (message) => `${prefix}${cachedText(message, method.write, method.form)}}`,
           pieces: (message) => framed(prefix, method.pieces(message), "}"),
           failure: (thrown) => method.error(id, this.#failure(thrown, method, call)),
         },

@@ -82,7 +82,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
       const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
       return { status, type, headers, body };
     }
-    const data = (message: Message): string => cachedText(message, route.write);
+    const data = (message: Message): string => cachedText(message, route.write, route.form);
     const failure = (thrown: unknown): string => route.dialect.error(failed(thrown));
     const format = { data, pieces: route.pieces, failure };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });

@@ -1,58 +1,110 @@
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Of } from "../../core/bytes.js";
+import type { JsonField, JsonMember } from "../form-writer.js";
+import type { Fields } from "../json-form.js";
 import { quote } from "../json-text.js";
-import { type JsonMember, jsonMembers, jsonWriter } from "../json-writer.js";
+import { jsonLayout, jsonWriter } from "../json-writer.js";
+import type { JsonForm } from "../make-form.js";
 import type { UnitOrList } from "./piece-list.js";
 import { CUT_AT, cuts, isSpine, type Part, partOf } from "./spine.js";
 
-/** The list of a message that others share, or undefined for one that is written here. */
-export type SharedList = (desc: DescMessage, message: Message) => UnitOrList | undefined;
+/** How parts are written: in which form, and which of them others share. */
+export interface JsonWay {
+  readonly form: JsonForm | undefined;
+  /** The list of a message that others share, or undefined for one that is written here. */
+  readonly shared: (desc: DescMessage, message: Message) => UnitOrList | undefined;
+}
 
 type Units = Generator<UnitOrList, void, undefined>;
 
 /** A message as JSON, the same as `jsonWriter` makes but for escapes of surrogates. */
-export function* jsonUnits(desc: DescMessage, message: Message, shared: SharedList): Units {
-  const members = isSpine(desc, message) ? jsonMembers(desc) : undefined;
-  if (members === undefined) {
-    yield () => jsonWriter(desc)(message);
-    return;
+export function* jsonUnits(desc: DescMessage, message: Message, way: JsonWay): Units {
+  const layout = isSpine(desc, message) ? jsonLayout(desc, message, way.form) : undefined;
+  const part = layout !== undefined && "bare" in layout ? partOf(layout.bare, message) : undefined;
+  if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) yield* partUnits(part, way);
+  else if (layout === undefined || "bare" in layout) yield () => jsonWriter(desc, way.form)(message);
+  else {
+    yield layout.open;
+    yield* memberUnits(layout.members, { message, comma: layout.open === "{" ? "" : "," }, way);
+    yield "}";
   }
-  yield "{";
-  let comma = "";
+}
+
+/** A place in an object that is being written: whose members come next, and what stands in front of the first of them. */
+interface Place {
+  readonly message: Message;
+  readonly comma: string;
+}
+
+/** Members of an object; returns what stands in front of what comes behind them. */
+function* memberUnits(
+  members: readonly JsonMember[],
+  { message, comma: first }: Place,
+  way: JsonWay,
+): Generator<UnitOrList, string, undefined> {
+  let comma = first;
   for (const member of members) {
-    const part = partOfMember(member, message);
-    if (part === undefined) {
-      const text = member.write(message, "{");
+    if (isWhole(member, message)) {
+      const text = member.write(message as unknown as Fields, "{");
       if (text === "{") continue;
       yield comma + text.slice(1);
+    } else if (member.group !== undefined) {
+      yield `${comma}${member.group.key}{`;
+      yield* memberUnits(member.group.members, { message, comma: "" }, way);
+      yield "}";
     } else {
-      yield `${comma}${quote(part.field.jsonName)}:`;
-      yield* partUnits(part.part, shared);
+      const [field, part] = setField(member, message) as [JsonField, Part];
+      yield comma + field.key;
+      if (field.inside === undefined) yield* partUnits(part, way);
+      else yield* withInside(part, { field, message }, way);
     }
     comma = ",";
   }
-  yield "}";
+  return comma;
 }
 
-function partOfMember({ of }: JsonMember, message: Message): { field: DescField; part: Part } | undefined {
-  for (const field of of.kind === "oneof" ? of.fields : [of]) {
-    const part = partOf(field, message);
+/** Whether a member is written in one go. */
+function isWhole(member: JsonMember, message: Message): boolean {
+  if (member.group !== undefined) return member.group.members.every((each) => isWhole(each, message));
+  return setField(member, message) === undefined;
+}
+
+function setField({ fields }: JsonMember, message: Message): [JsonField, Part] | undefined {
+  for (const field of fields) {
+    const part = partOf(field.of, message);
     // A list without items is written, or left out, as its field wants it.
-    if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) return { field, part };
+    if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) return [field, part];
   }
   return undefined;
 }
 
-function* partUnits(part: Part, shared: SharedList): Units {
+/** A message, and in its object members of the one around it: not shared, since its end is not its own. */
+function* withInside(
+  part: Part,
+  { field, message }: { readonly field: JsonField; readonly message: Message },
+  way: JsonWay,
+): Units {
+  if (part.kind !== "message") throw new TypeError(`${field.of.name} is no message`);
+  const held: UnitOrList[] = [...jsonUnits(part.desc, part.message, way)];
+  const end = held.pop();
+  // What is written in one go is opened again; else the last unit is the end of its object.
+  const text = end === "}" ? undefined : (end as () => string)();
+  yield* held;
+  if (text !== undefined) yield text.slice(0, -1);
+  yield* memberUnits(field.inside ?? [], { message, comma: text === "{}" ? "" : "," }, way);
+  yield "}";
+}
+
+function* partUnits(part: Part, way: JsonWay): Units {
   switch (part.kind) {
     case "messages":
       for (const [i, item] of part.items.entries()) {
         yield i === 0 ? "[" : ",";
-        yield* sharedOr(part.desc, item, shared);
+        yield* sharedOr(part.desc, item, way);
       }
       return yield "]";
     case "message":
-      return yield* sharedOr(part.desc, part.message, shared);
+      return yield* sharedOr(part.desc, part.message, way);
     case "text":
       yield '"';
       for (const [from, to] of cuts(part.text)) yield () => quote(part.text.slice(from, to)).slice(1, -1);
@@ -64,9 +116,9 @@ function* partUnits(part: Part, shared: SharedList): Units {
   }
 }
 
-function* sharedOr(desc: DescMessage, message: Message, shared: SharedList): Units {
-  const list = shared(desc, message);
-  if (list === undefined) yield* jsonUnits(desc, message, shared);
+function* sharedOr(desc: DescMessage, message: Message, way: JsonWay): Units {
+  const list = way.shared(desc, message);
+  if (list === undefined) yield* jsonUnits(desc, message, way);
   else yield list;
 }
 

@@ -1,7 +1,8 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { JsonForm } from "../make-form.js";
 import { cachesForms } from "../serialization-cache.js";
 import { binaryUnits } from "./binary-units.js";
-import { jsonUnits } from "./json-units.js";
+import { type JsonWay, jsonUnits } from "./json-units.js";
 import { lengthOf, PieceList, piecesOf, type Unit, unitsOf } from "./piece-list.js";
 
 /** What is written of a large message, piece by piece. */
@@ -13,20 +14,26 @@ export interface MeasuredPieces {
   readonly pieces: Pieces;
 }
 
-const jsonLists = new WeakMap<Message, PieceList>();
+type JsonLists = WeakMap<Message, PieceList>;
+
+const protoJsonLists: JsonLists = new WeakMap();
+const formLists = new WeakMap<JsonForm, JsonLists>();
 const binaryLists = new WeakMap<Message, Promise<PieceList>>();
 
-/** The JSON of a large message on one line. What readers share in it is made once for all of them. */
-export function jsonPieces(desc: DescMessage, message: Message): Pieces {
-  const list = sharedJson(desc, message);
-  return list === undefined ? piecesOf(jsonUnits(desc, message, sharedJson)) : unitsOf(list);
+/**
+ * The JSON of a large message on one line. What readers share in it is made once for all of them.
+ * @param form another form of JSON than ProtoJSON; its readers share among themselves
+ */
+export function jsonPieces(desc: DescMessage, message: Message, form?: JsonForm): Pieces {
+  const list = sharedJson(desc, message, form);
+  return list === undefined ? piecesOf(jsonUnits(desc, message, wayOf(form))) : unitsOf(list);
 }
 
 /** The same with its length, which takes as long as to write it once. */
-export async function measuredJson(desc: DescMessage, message: Message): Promise<MeasuredPieces> {
-  const list = sharedJson(desc, message);
+export async function measuredJson(desc: DescMessage, message: Message, form?: JsonForm): Promise<MeasuredPieces> {
+  const list = sharedJson(desc, message, form);
   if (list !== undefined) return { length: await list.length(), pieces: unitsOf(list) };
-  const units = [...jsonUnits(desc, message, sharedJson)];
+  const units = [...jsonUnits(desc, message, wayOf(form))];
   let length = await lengthOf(piecesOf(units.filter((unit) => !(unit instanceof PieceList))));
   for (const unit of units) if (unit instanceof PieceList) length += await unit.length();
   return { length, pieces: piecesOf(units) };
@@ -42,15 +49,29 @@ export async function binaryPieces(desc: DescMessage, message: Message): Promise
 
 const alone = (): undefined => undefined;
 
-function sharedJson(desc: DescMessage, message: Message): PieceList | undefined {
+function wayOf(form: JsonForm | undefined): JsonWay {
+  return { form, shared: (desc, message) => sharedJson(desc, message, form) };
+}
+
+function sharedJson(desc: DescMessage, message: Message, form: JsonForm | undefined): PieceList | undefined {
   if (!cachesForms(message)) return undefined;
-  let list = jsonLists.get(message);
+  const lists = form === undefined ? protoJsonLists : listsOf(form);
+  let list = lists.get(message);
   if (list === undefined) {
     // Nothing in it is shared by others, so that these are units and no lists.
-    list = new PieceList(jsonUnits(desc, message, alone) as Iterable<Unit>);
-    jsonLists.set(message, list);
+    list = new PieceList(jsonUnits(desc, message, { form, shared: alone }) as Iterable<Unit>);
+    lists.set(message, list);
   }
   return list;
+}
+
+function listsOf(form: JsonForm): JsonLists {
+  let lists = formLists.get(form);
+  if (lists === undefined) {
+    lists = new WeakMap();
+    formLists.set(form, lists);
+  }
+  return lists;
 }
 
 function sharedBinary(desc: DescMessage, message: Message): Promise<PieceList> | undefined {

@@ -1,0 +1,233 @@
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { Role, type TaskStatusUpdateEvent } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type {
+  BareForm,
+  FieldForm,
+  Fields,
+  FormTables,
+  MemberForm,
+  ObjectForm,
+  Settle,
+  VariantsForm,
+} from "../../wire/json-form.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { quote } from "../../wire/json-text.js";
+import { type JsonForm, makeForm } from "../../wire/make-form.js";
+import type { Violations } from "../../wire/violations.js";
+import { isLast } from "../last.js";
+import { readData, unwrapData, writeData, writeDataMetadata } from "./data-part.js";
+import { roleWords, stateWords } from "./words.js";
+
+/** `blocking`, which is the opposite of `returnImmediately`. Where it is left out, a call waits. */
+export const blocking: FieldForm = {
+  field: "returnImmediately",
+  name: "blocking",
+  isAlways: true,
+  write: (value) => (value ? "false" : "true"),
+  read: (json, at) => (typeof json === "boolean" ? !json : at.add("must be true or false")),
+};
+
+/** One scheme in a list; of several the first one counts. Some have a text in the place of the list. */
+export const authentication: ObjectForm = {
+  members: [
+    {
+      field: "scheme",
+      name: "schemes",
+      isRequired: true,
+      write: (scheme: unknown) => (scheme === "" ? "[]" : `[${quote(scheme as string)}]`),
+      read: readSchemes,
+    },
+    "credentials",
+  ],
+};
+
+function readSchemes(json: unknown, at: Violations): string | undefined {
+  const schemes = typeof json === "string" ? [json] : json;
+  const isList = Array.isArray(schemes) && schemes.every((scheme) => typeof scheme === "string");
+  return isList ? (schemes[0] ?? "") : at.add("must be a list of strings");
+}
+
+/** Without a scheme there is no authentication. */
+export const dropEmptyAuthentication: Settle = (message) => {
+  const { authentication: info } = message as { authentication?: { scheme: string } };
+  if (info?.scheme === "") message.authentication = undefined;
+};
+
+/** What a PushNotificationConfig has, which knows nothing of its task. */
+export const pushConfigMembers: readonly MemberForm[] = [
+  "id",
+  { field: "url", isRequired: true },
+  "token",
+  "authentication",
+];
+
+/** One that a message brings along. */
+export const inlinePushConfig: ObjectForm = { members: pushConfigMembers, settle: dropEmptyAuthentication };
+
+/** A file without content, or with both kinds of it, is none. */
+export const needsContent =
+  (...names: readonly [string, string]): Settle =>
+  (message, json, at) => {
+    const { content } = message as { content: { case?: string } };
+    const isTried = names.some((name) => json[name] !== undefined && json[name] !== null);
+    if (content.case === undefined && !isTried && !at.isTolerant) at.add(`needs ${names.join(" or ")}`);
+  };
+
+const part: VariantsForm = {
+  oneof: "content",
+  by: "kind",
+  // Examples of 0.2 have the name that 0.1 has for it.
+  wordOf: ({ kind, type }) => (kind ?? type) as string | undefined,
+  variants: {
+    text: { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] },
+    file: {
+      cases: ["raw", "url"],
+      members: [
+        {
+          group: "file",
+          isRequired: true,
+          members: [
+            { field: "raw", name: "bytes", also: ["data"] },
+            { field: "url", name: "uri" },
+            { field: "filename", name: "name" },
+            { field: "mediaType", name: "mimeType" },
+          ],
+          settle: needsContent("bytes", "uri"),
+        },
+        "metadata",
+      ],
+    },
+    data: {
+      cases: ["data"],
+      members: [
+        { field: "data", isRequired: true, write: writeData, read: readData },
+        { field: "metadata", isAlways: true, write: writeDataMetadata },
+      ],
+      settle: unwrapData,
+    },
+  },
+};
+
+/** Answers of agents say it is they who speak, although some leave it out. */
+export const settleRole: Settle = (message, _json, at) => {
+  if (at.isTolerant && message.role === Role.UNSPECIFIED) message.role = Role.AGENT;
+};
+
+/** An example that many copied has the id of the message beside it. */
+export const settleMessageId: Settle = (message, { messageId }) => {
+  const { message: said } = message as { message?: { messageId: string } };
+  if (said?.messageId === "" && typeof messageId === "string") said.messageId = messageId;
+};
+
+/** A status that is not there. */
+const UNKNOWN = '{"state":"unknown"}';
+
+const kinds: Readonly<Record<string, string>> = {
+  task: "task",
+  message: "message",
+  "status-update": "statusUpdate",
+  "artifact-update": "artifactUpdate",
+};
+
+/** What an answer is, which some writers leave to the reader. */
+function caseOf(json: unknown): string | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { kind } = json;
+  if (typeof kind === "string") return Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+  if (json.artifact !== undefined) return "artifactUpdate";
+  if (json.messageId !== undefined || json.parts !== undefined) return "message";
+  if (json.status === undefined) return undefined;
+  return json.taskId === undefined ? "task" : "statusUpdate";
+}
+
+const payload = (expectation: string): BareForm => ({ bare: "payload", caseOf, expectation });
+
+export const isFinal = (event: Fields): boolean => isLast(event as unknown as TaskStatusUpdateEvent);
+
+const taskId: FieldForm = { field: "taskId", name: "id", isRequired: true };
+const configId = { field: "id", name: "pushNotificationConfigId" } satisfies FieldForm;
+
+const objects: Readonly<Record<string, readonly MemberForm[]>> = {
+  Task: [
+    { constant: "kind", value: "task" },
+    "id",
+    { field: "contextId", isAlways: true },
+    { field: "status", absent: UNKNOWN },
+    "artifacts",
+    "history",
+    "metadata",
+  ],
+  TaskStatusUpdateEvent: [
+    { constant: "kind", value: "status-update" },
+    "taskId",
+    "contextId",
+    { field: "status", absent: UNKNOWN },
+    { name: "final", write: (event: Fields) => (isFinal(event) ? "true" : "false") },
+    "metadata",
+  ],
+  TaskArtifactUpdateEvent: [
+    { constant: "kind", value: "artifact-update" },
+    "taskId",
+    "contextId",
+    "artifact",
+    "append",
+    "lastChunk",
+    "metadata",
+  ],
+  SendMessageConfiguration: [
+    { field: "acceptedOutputModes", isAlways: true },
+    "historyLength",
+    { field: "taskPushNotificationConfig", name: "pushNotificationConfig", as: inlinePushConfig },
+    blocking,
+  ],
+  GetTaskRequest: ["id", "historyLength"],
+  CancelTaskRequest: ["id", "metadata"],
+  SubscribeToTaskRequest: ["id"],
+  TaskPushNotificationConfig: [
+    { field: "taskId", isAlways: true, isRequired: true },
+    {
+      group: "pushNotificationConfig",
+      isRequired: true,
+      members: pushConfigMembers,
+      settle: dropEmptyAuthentication,
+    },
+  ],
+  GetTaskPushNotificationConfigRequest: [taskId, { ...configId, isAlways: false }],
+  DeleteTaskPushNotificationConfigRequest: [taskId, { ...configId, isRequired: true }],
+  ListTaskPushNotificationConfigsRequest: [taskId],
+};
+
+const types: FormTables["types"] = {
+  ...Object.fromEntries(Object.entries(objects).map(([name, members]) => [`lf.a2a.v1.${name}`, { members }])),
+  "lf.a2a.v1.Message": {
+    members: [
+      { constant: "kind", value: "message" },
+      "messageId",
+      "role",
+      "parts",
+      "contextId",
+      "taskId",
+      "referenceTaskIds",
+      "extensions",
+      "metadata",
+    ],
+    settle: settleRole,
+  },
+  "lf.a2a.v1.Part": part,
+  "lf.a2a.v1.SendMessageRequest": { members: ["message", "configuration", "metadata"], settle: settleMessageId },
+  "lf.a2a.v1.AuthenticationInfo": authentication,
+  "lf.a2a.v1.SendMessageResponse": payload("must be a task or a message"),
+  "lf.a2a.v1.StreamResponse": payload("must be a task, a message, a status-update or an artifact-update"),
+  "lf.a2a.v1.ListTaskPushNotificationConfigsResponse": { bare: "configs" },
+  "google.protobuf.Empty": { write: () => "null", read: () => create(EmptySchema) },
+};
+
+const enums: NonNullable<FormTables["enums"]> = { "lf.a2a.v1.Role": roleWords, "lf.a2a.v1.TaskState": stateWords };
+
+/** Types that look the same over HTTP+JSON in the schema's dialect, where results and events are wrapped. */
+export const schemaTypes: FormTables["types"] = types;
+export const schemaEnums: NonNullable<FormTables["enums"]> = enums;
+
+/** The JSON of the schema of 0.3, which JSON-RPC and notifications have: messages of 1.0 in it, both ways. */
+export const schemaForm: JsonForm = makeForm({ name: "0.3", types, enums });

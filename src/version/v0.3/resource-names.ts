@@ -1,0 +1,59 @@
+import type { Fields, JsonObject } from "../../wire/json-form.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import type { Violations } from "../../wire/violations.js";
+
+/** `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}`, as the contract of 0.3 names things. */
+const pattern = /^tasks\/([^/]+)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/;
+
+/** What a resource name says. */
+export interface Resource {
+  readonly taskId: string;
+  readonly configId: string | undefined;
+}
+
+/** The parts of a resource name, undefined for what is none. */
+export function parseResource(name: string): Resource | undefined {
+  const [, taskId, configId] = pattern.exec(name) ?? [];
+  return taskId === undefined ? undefined : { taskId, configId: configId === "" ? undefined : configId };
+}
+
+export function taskName(taskId: string): string {
+  return `tasks/${taskId}`;
+}
+
+export function configName(taskId: string, configId: string): string {
+  return `${taskName(taskId)}/pushNotificationConfigs/${configId}`;
+}
+
+/** The resource that a member of an object names; undefined where it is not there, or noted a violation. */
+export function readResource(json: JsonObject, member: string, at: Violations): Resource | undefined {
+  const name = json[member];
+  if (name === undefined || name === null || name === "") return undefined;
+  const resource = typeof name === "string" ? parseResource(name) : undefined;
+  return resource ?? at.add("must be a name such as tasks/{id} or tasks/{id}/pushNotificationConfigs/{id}", member);
+}
+
+/**
+ * The ids of a configuration that is to be set, from the names around it: its task is named in several places, which have to
+ * agree, and the id that the request gives it counts before those within.
+ */
+export function settleConfigIds(message: Fields, json: JsonObject, at: Violations): void {
+  const config = isJsonObject(json.config) ? json.config : {};
+  const parent = readResource(json, "parent", at);
+  const name = readResource(json, "name", at);
+  at.enter("config");
+  const innerName = readResource(config, "name", at);
+  at.leave();
+  for (const [member, resource] of [
+    ["parent", parent],
+    ["name", name],
+    ["config", innerName],
+  ] as const) {
+    if (resource === undefined) continue;
+    if (message.taskId === "") message.taskId = resource.taskId;
+    else if (message.taskId !== resource.taskId) at.add(`names another task than ${message.taskId}`, member);
+  }
+  const given = [json.configId, json.config_id].find((id) => typeof id === "string" && id !== "");
+  const id = given ?? name?.configId ?? innerName?.configId;
+  if (id !== undefined) message.id = id;
+}

@@ -1,0 +1,260 @@
+import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { hasImplicitPresence, isRequired, zeroTest } from "./field-rules.js";
+import type {
+  BareForm,
+  ComputedForm,
+  ConstantForm,
+  FieldForm,
+  Fields,
+  FlatForm,
+  GroupForm,
+  MemberForm,
+  ObjectForm,
+  TypeForm,
+  VariantsForm,
+} from "./json-form.js";
+import { keyOf, type Write } from "./json-leaf-writer.js";
+import { unwritable } from "./json-text.js";
+
+/** Appends one member to an object begun with `{`, or nothing when its field is left out. */
+export type Member = (message: Fields, out: string) => string;
+
+/** One member of a type's JSON, for whoever writes a message in parts. */
+export interface JsonMember {
+  readonly write: Member;
+  /** The fields that it may stand for, of which one is set. */
+  readonly fields: readonly JsonField[];
+  /** The object that it is, where it has members of the same message. */
+  readonly group?: JsonGroup;
+}
+
+/** A field with what stands in front of its value: `"name":`. */
+export interface JsonField {
+  readonly of: DescField;
+  readonly key: string;
+  /** Members of the message around it that stand in the object that it is. */
+  readonly inside?: readonly JsonMember[];
+}
+
+export interface JsonGroup {
+  readonly key: string;
+  readonly members: readonly JsonMember[];
+}
+
+/** How a message is put together: an object that begins so, or the value of a field in its place. */
+export type JsonLayout =
+  | { readonly open: string; readonly members: readonly JsonMember[] }
+  | { readonly bare: DescField };
+
+/** What writes a type in a form. */
+export interface FormWriter {
+  readonly write: Write;
+  /** Undefined for what cannot be written in parts. */
+  readonly layout: (message: Fields) => JsonLayout | undefined;
+}
+
+/** What a form takes from the writer of ProtoJSON. */
+export interface WriterTools {
+  /** Writes the value of a field, with the form for what it holds. */
+  readonly value: (field: DescField) => Write;
+  /** The same of a list of messages, or of one, that have a writer of their own. */
+  readonly items: (field: DescField, write: Write) => Write;
+}
+
+/** A type as a form has it, compiled. */
+export function formWriter(desc: DescMessage, type: TypeForm, tools: WriterTools): FormWriter {
+  if ("bare" in type) return bareWriter(desc, type, tools);
+  if ("oneof" in type) return variantsWriter(desc, type, tools);
+  if ("members" in type) return objectWriter(desc, type, tools);
+  return { write: (message) => type.write(message as Fields), layout: () => undefined };
+}
+
+function objectWriter(desc: DescMessage, { members: forms }: ObjectForm, tools: WriterTools): FormWriter {
+  const layout = layoutOf(desc, forms, tools);
+  return { write: joined(layout.open, layout.members), layout: () => layout };
+}
+
+function layoutOf(desc: DescMessage, forms: readonly MemberForm[], tools: WriterTools, start = "{") {
+  const [open, rest] = beginning(start, forms);
+  return { open, members: rest.map((form) => memberOf(desc, form, tools)) };
+}
+
+/** Constants that stand first are part of how the object begins. */
+function beginning(start: string, forms: readonly MemberForm[]): [open: string, rest: readonly MemberForm[]] {
+  let open = start;
+  let count = 0;
+  for (const form of forms) {
+    if (typeof form === "string" || !("constant" in form)) break;
+    open = constantMember(form)({}, open);
+    count++;
+  }
+  return [open, forms.slice(count)];
+}
+
+function joined(open: string, members: readonly JsonMember[]): Write {
+  const writes = members.map(({ write }) => write);
+  return (message) => {
+    let out = open;
+    for (let i = 0; i < writes.length; i++) out = (writes[i] as Member)(message as Fields, out);
+    return `${out}}`;
+  };
+}
+
+function variantsWriter(desc: DescMessage, form: VariantsForm, tools: WriterTools): FormWriter {
+  const { oneof, by, isSilent, variants } = form;
+  const byCase = new Map<unknown, { write: Write; layout: JsonLayout }>();
+  for (const [word, { cases, members }] of Object.entries(variants)) {
+    const start = isSilent ? "{" : constantMember({ constant: by, value: word })({}, "{");
+    const layout = layoutOf(desc, members, tools, start);
+    const compiled = { write: joined(layout.open, layout.members), layout };
+    for (const name of cases) byCase.set(fieldOf(desc, name).localName, compiled);
+  }
+  const caseOf = (message: Fields) => {
+    const compiled = byCase.get((message[oneof] as { case?: string }).case);
+    if (compiled === undefined) throw unwritable(`a ${desc.name} without ${oneof}`);
+    return compiled;
+  };
+  return {
+    write: (message) => caseOf(message as Fields).write(message),
+    layout: (message) => caseOf(message).layout,
+  };
+}
+
+function bareWriter(desc: DescMessage, { bare }: BareForm, tools: WriterTools): FormWriter {
+  const member = desc.members.find(({ localName }) => localName === bare);
+  if (member === undefined) throw new TypeError(`${desc.typeName} has no ${bare}`);
+  if (member.kind === "oneof") return bareOneof(desc, member, tools);
+  const write = tools.value(member);
+  return { write: (message) => write((message as Fields)[bare]), layout: () => ({ bare: member }) };
+}
+
+function bareOneof(desc: DescMessage, { fields, localName }: DescOneof, tools: WriterTools): FormWriter {
+  const cases = new Map<unknown, { field: DescField; write: Write }>();
+  for (const field of fields) cases.set(field.localName, { field, write: tools.value(field) });
+  const chosenOf = (message: Fields) => message[localName] as { case?: string; value?: unknown };
+  const caseOf = (name: string | undefined) => {
+    const found = cases.get(name);
+    if (found === undefined) throw unwritable(`a ${desc.name} without ${localName}`);
+    return found;
+  };
+  return {
+    write: (message) => {
+      const chosen = chosenOf(message as Fields);
+      return caseOf(chosen.case).write(chosen.value);
+    },
+    layout: (message) => ({ bare: caseOf(chosenOf(message).case).field }),
+  };
+}
+
+function memberOf(desc: DescMessage, form: MemberForm, tools: WriterTools): JsonMember {
+  if (typeof form === "string") return fieldMember(desc, { field: form }, tools);
+  if ("field" in form) return fieldMember(desc, form, tools);
+  if ("group" in form) return groupMember(desc, form, tools);
+  if ("flat" in form) return { write: flatMember(desc, form, tools), fields: [] };
+  return { write: "constant" in form ? constantMember(form) : computedMember(form), fields: [] };
+}
+
+function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): JsonMember {
+  const of = fieldOf(desc, form.field);
+  const { first, later } = keyOf(form.name ?? of.jsonName);
+  const isWhole = form.write !== undefined || form.as !== undefined;
+  const inside = form.inside?.map((each) => memberOf(desc, each, tools));
+  const text = textOf(of, form, tools);
+  const write: Member = (message, out) => {
+    const value = text(message);
+    return value === undefined ? out : out + (out === "{" ? first : later) + value;
+  };
+  if (inside === undefined) return { write, fields: isWhole ? [] : [{ of, key: first }] };
+  const within: Member = (message, out) => {
+    const value = text(message);
+    if (value === undefined) return out;
+    let object = value.slice(0, -1);
+    for (const member of inside) object = member.write(message, object);
+    return `${out}${out === "{" ? first : later}${object}}`;
+  };
+  return { write: within, fields: isWhole ? [] : [{ of, key: first, inside }] };
+}
+
+/** The JSON of a field's value, undefined where it is left out. */
+function textOf(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
+  const get = getterOf(field);
+  const isAlways = form.isAlways ?? isRequired(field);
+  const { absent, write: own } = form;
+  const isZero = hasImplicitPresence(field) && field.oneof === undefined ? zeroTest(field) : isUndefined;
+  if (own !== undefined) {
+    return (message) => {
+      const value = get(message);
+      return !isAlways && isZero(value) ? absent : own(value, message);
+    };
+  }
+  const write = writerFor(field, form, tools);
+  if (isAlways && isZero !== isUndefined) return (message) => write(get(message));
+  return (message) => {
+    const value = get(message);
+    return isZero(value) ? absent : write(value);
+  };
+}
+
+function writerFor(field: DescField, { as }: FieldForm, tools: WriterTools): Write {
+  if (as === undefined) return tools.value(field);
+  return tools.items(field, formWriter(field.message as DescMessage, as, tools).write);
+}
+
+function isUndefined(value: unknown): boolean {
+  return value === undefined;
+}
+
+/** Reads a field, also one of a one-of. */
+function getterOf({ localName, oneof }: DescField): (message: Fields) => unknown {
+  if (oneof === undefined) return (message) => message[localName];
+  const choice = oneof.localName;
+  return (message) => {
+    const chosen = message[choice] as { case?: string; value?: unknown };
+    return chosen.case === localName ? chosen.value : undefined;
+  };
+}
+
+function groupMember(desc: DescMessage, form: GroupForm, tools: WriterTools): JsonMember {
+  const { first, later } = keyOf(form.group);
+  const members = form.members.map((each) => memberOf(desc, each, tools));
+  const write: Member = (message, out) => {
+    let inner = "{";
+    for (const member of members) inner = member.write(message, inner);
+    return inner === "{" ? out : `${out}${out === "{" ? first : later}${inner}}`;
+  };
+  return { write, fields: [], group: { key: first, members } };
+}
+
+function flatMember(desc: DescMessage, { flat, members: forms }: FlatForm, tools: WriterTools): Member {
+  const field = fieldOf(desc, flat);
+  const members = forms.map((each) => memberOf(field.message as DescMessage, each, tools).write);
+  return (message, out) => {
+    const nested = message[field.localName];
+    if (nested === undefined) return out;
+    let text = out;
+    for (const member of members) text = member(nested as Fields, text);
+    return text;
+  };
+}
+
+function constantMember({ constant, value }: ConstantForm): Member {
+  const { first, later } = keyOf(constant);
+  const text = JSON.stringify(value);
+  return (_message, out) => out + (out === "{" ? first : later) + text;
+}
+
+function computedMember({ name, write }: ComputedForm): Member {
+  const { first, later } = keyOf(name);
+  if (write === undefined) return (_message, out) => out;
+  return (message, out) => {
+    const text = write(message);
+    return text === undefined ? out : out + (out === "{" ? first : later) + text;
+  };
+}
+
+/** @throws TypeError for a name that no field has. */
+export function fieldOf(desc: DescMessage, jsonName: string): DescField {
+  const field = desc.fields.find((each) => each.jsonName === jsonName);
+  if (field === undefined) throw new TypeError(`${desc.typeName} has no field ${jsonName}`);
+  return field;
+}
