@@ -7,10 +7,12 @@ import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
+import { type ErrorCodes, isLazy, type LazyService } from "../version/lazy-service.js";
 import { servedIn } from "../version/load.js";
 import type { Mismatch } from "../version/mismatch-log.js";
 import type { ProtocolVersion } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
+import type { AnyServiceOptions } from "./lazy-service.js";
 
 /**
  * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It takes its
@@ -51,6 +53,8 @@ export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" |
   readonly service: DescService;
   /** Name of the version that the package of the service stands for (specification 3.6.2). */
   readonly version: string;
+  /** Status codes that differ from those of the errors' reasons. */
+  readonly codes?: ErrorCodes | undefined;
 }
 
 /** Options for the service that stands for a version of a name, and what answers its calls. */
@@ -65,8 +69,12 @@ export function optionsIn(
 /** The same for a version beside that of the service: its calls are translated. */
 export function optionsOf(
   version: ProtocolVersion,
-  service: DescService,
+  service: DescService | LazyService,
   options: BindingOptions,
-): ServiceBindingOptions {
+): AnyServiceOptions {
+  if (isLazy(service)) {
+    const { invoke, limits, arrivals, logger, refused } = options;
+    return { service, version: version.name, invoke, limits, arrivals, logger, refused };
+  }
   return optionsIn(version.name, service, { ...options, invoke: servedIn(version, options.invoke) });
 }

@@ -6,6 +6,7 @@ import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
+import type { AnyServiceOptions } from "../binding/lazy-service.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -31,7 +32,7 @@ export interface NodeComponents {
   /** For a server of grpc-js; made for whoever has one. */
   readonly grpc: () => GrpcBinding;
   /** The services of all versions on the gRPC port, with what answers their calls. */
-  readonly grpcServices: readonly [ServiceBindingOptions, ...ServiceBindingOptions[]];
+  readonly grpcServices: readonly [ServiceBindingOptions, ...AnyServiceOptions[]];
   readonly arrivals: Arrivals;
   readonly refused: RefusalLog | undefined;
   readonly invoke: Invoke;

@@ -12,3 +12,25 @@ export function carryMarks<M extends Message>(original: Message, translated: M):
   if (weight !== undefined) markWeight(translated, weight);
   return translated;
 }
+
+/**
+ * The events of a stream, each converted. Not an async generator: one that waits for its next event holds back `return()` until that
+ * has come, and a client that leaves would be noticed late.
+ */
+export function mapEvents(events: AsyncIterable<Message>, convert: (event: Message) => Message): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const iterator = events[Symbol.asyncIterator]();
+      return {
+        next: async () => {
+          const { done, value } = await iterator.next();
+          return done === true ? { done, value: undefined } : { value: convert(value) };
+        },
+        return: async () => {
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

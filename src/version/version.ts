@@ -1,6 +1,7 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
+import type { LazyService } from "./lazy-service.js";
 import type { RestDialect } from "./rest.js";
 
 /** One call, as a version of the protocol has it: a method of a descriptor and its request. */
@@ -50,10 +51,10 @@ export interface ProtocolVersion {
   readonly methods?: Readonly<Record<string, string>>;
   /** What its paths over HTTP+JSON begin with. A request that names no version is one of its own there. */
   readonly paths?: readonly string[];
-  /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
-  readonly grpc?: DescService;
+  /** The service that gRPC serves it by: the binding is the same, with another descriptor. A lazy one brings a translator along. */
+  readonly grpc?: DescService | LazyService;
   /** The same for Connect and gRPC-Web. */
-  readonly connect?: DescService;
+  readonly connect?: DescService | LazyService;
   /** Loads how it is spoken. Called for the first call, and again after it has failed. */
   readonly load: () => Promise<Dialects>;
 }

@@ -24,11 +24,13 @@ import { weightOf } from "../../wire/weight.js";
 import { type BindingOptions, type HttpBinding, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
+import { isLazyService } from "../lazy-service.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
+import { type Register, registerLazily, type UnaryLater } from "./lazy.js";
 import { isGrpc, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
@@ -73,37 +75,47 @@ export function createConnectBinding(
     optionsIn(native.name, native.connect, options),
     ...others.flatMap((version) => (version.connect === undefined ? [] : optionsOf(version, version.connect, options))),
   ];
-  const routes = (router: ConnectRouter): void => {
-    for (const each of served) {
-      for (const method of each.service.methods) {
-        if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
-          register(router, method, each, compressions);
-        }
+  const present = served.filter((each): each is ServiceBindingOptions => !isLazyService(each));
+  const absent = served.filter(isLazyService);
+  const registerAll: Register = (router, each) => {
+    for (const method of each.service.methods) {
+      if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
+        register(router, method, each, compressions);
       }
     }
+  };
+  const routes = (router: ConnectRouter): ReadonlyMap<string, UnaryLater> => {
+    for (const each of present) registerAll(router, each);
+    const later = absent.map((each) => registerLazily(router, each, { compressions, register: registerAll }));
+    return new Map(later.flatMap((each) => [...each]));
   };
   // Methods are registered at the first call of a path with a service's package: at the start it would make that slower.
   const matches = lazy(() => {
     const router = createConnectRouter();
-    routes(router);
+    const later = routes(router);
     more?.(router);
-    return matchesOf(router, served, compressions);
+    return matchesOf(router, { served: present, later, compressions });
   });
   const hasPackage = served.every(({ service }) => service.typeName.includes("."));
   return {
     match: (_verb, path) => (hasPackage && !path.includes(".") ? undefined : matches().get(path)),
     handle: (request, { handler, unary }) =>
       unary?.takes(request) ? unary.answer(request) : answer(handler, request, options),
-    routes,
+    routes: (router) => void routes(router),
     unserved: (request) => (isGrpc(request) ? refuse(request, unserved()) : undefined),
     refuse,
   };
 }
 
+interface Served {
+  readonly served: readonly ServiceBindingOptions[];
+  readonly later: ReadonlyMap<string, UnaryLater>;
+  readonly compressions: readonly Compression[];
+}
+
 function matchesOf(
   { handlers }: ConnectRouter,
-  served: readonly ServiceBindingOptions[],
-  compressions: readonly Compression[],
+  { served, later, compressions }: Served,
 ): ReadonlyMap<string, ConnectMatch> {
   const ordinary = new Map(
     served.flatMap((each) =>
@@ -113,7 +125,12 @@ function matchesOf(
     ),
   );
   return new Map(
-    handlers.map((handler) => [handler.requestPath, { handler, unary: ordinary.get(handler.requestPath) }]),
+    handlers.map((handler) => {
+      const { requestPath } = handler;
+      const unaryLater = later.get(requestPath);
+      if (unaryLater === undefined) return [requestPath, { handler, unary: ordinary.get(requestPath) }];
+      return [requestPath, { handler, get unary() { return unaryLater(); } }];
+    }),
   );
 }
 
@@ -183,7 +200,7 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
       return await large(answer as Message, registration, { call, context, limits });
     } catch (thrown) {
-      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, logger)));
+      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, logger)), options.codes);
     } finally {
       copyHeaders(call, context);
     }
@@ -215,7 +232,7 @@ function serverStreaming(
           : await large(message, registration, { call, context, limits: options.limits });
       }
     } catch (thrown) {
-      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, options.logger)));
+      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, options.logger)), options.codes);
     } finally {
       if (!hasStarted) copyHeaders(call, context);
     }

@@ -93,7 +93,7 @@ export class OrdinaryUnary {
     } catch (thrown) {
       const failure = this.#failure(thrown, request, call);
       if (!hasCalled) refusals = [refusalOf(call.binding, failure, this.#method.name)];
-      const error = connectErrorOf(failure);
+      const error = connectErrorOf(failure, this.#options.codes);
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;
       body = errorToJsonBytes(error, jsonOptions);

@@ -3,6 +3,7 @@ import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { A2AError } from "../../core/error.js";
+import type { ErrorCodes } from "../../version/lazy-service.js";
 import { detailsOf, type ErrorDetail } from "../../wire/error-details.js";
 import { headersOf } from "../failure.js";
 
@@ -29,11 +30,14 @@ const MAX_MESSAGE_BYTES = 2048;
 /**
  * An error as the status of a call: the code of its reason, its text, its details with ErrorInfo first, and its
  * headers as trailers (specification 5.4, 10.6).
+ *
+ * @param codes those of another version, where they differ
  */
-export function statusOf(error: A2AError): GrpcStatus {
+export function statusOf(error: A2AError, codes?: ErrorCodes): GrpcStatus {
   const message = fittedMessage(error.message);
-  const status = create(StatusSchema, { code: error.code, message, details: fittedDetails(detailsOf(error)) });
-  return { code: error.code, message, headers: legalOf(headersOf(error)), details: toBinary(StatusSchema, status) };
+  const code = codes?.[error.reason] ?? error.code;
+  const status = create(StatusSchema, { code, message, details: fittedDetails(detailsOf(error)) });
+  return { code, message, headers: legalOf(headersOf(error)), details: toBinary(StatusSchema, status) };
 }
 
 /** What may travel as text in metadata. Headers of a connection are illegal in HTTP/2 (RFC 9113, 8.2.2). */

@@ -153,7 +153,7 @@ class Conversation extends Codec implements ServedMethod {
   async #answer(exchange: Exchange, envelope: Envelope, writer: NodeWriter): Promise<void> {
     const bytes = await bytesOf(envelope, exchange.header("grpc-encoding"), MAX_QUESTION_BYTES);
     if (exchange.isOver) return;
-    const answer = this.write(this.#method.answer(this.read(bytes)));
+    const answer = this.write(await this.#method.answer(this.read(bytes)));
     exchange.begin();
     if (!writer.write(answer)) await writer.waitForDrain(this.#stalledMs);
   }

@@ -65,7 +65,7 @@ async function* watched(
 /** An answer to each request; the next one is taken when its answer has left. */
 async function* answered(
   requests: AsyncIterable<Message>,
-  answer: (request: Message) => Message,
+  answer: (request: Message) => Message | Promise<Message>,
   stream: OpenStream,
 ): AsyncGenerator<Message> {
   const iterator = requests[Symbol.asyncIterator]();
@@ -73,7 +73,7 @@ async function* answered(
     for (;;) {
       const next = await Promise.race([iterator.next(), stream.end()]);
       if (next === undefined || next.done === true) return;
-      yield answer(next.value);
+      yield await answer(next.value);
     }
   } finally {
     stream.close();

@@ -1,6 +1,6 @@
 import type { DescService, Message } from "@bufbuild/protobuf";
 
-/** A method of a service that serves the server itself, as every binding that carries it needs it. It waits for nothing. */
+/** A method of a service that serves the server itself, as every binding that carries it needs it. */
 export type InternalMethod =
   | {
       readonly kind: "unary";
@@ -13,9 +13,9 @@ export type InternalMethod =
       watch(request: Message, tell: (answer: Message) => void): () => void;
     }
   | {
-      /** One answer to each question. */
+      /** One answer to each question. The first may have to wait for a service to be loaded. */
       readonly kind: "bidi_streaming";
-      answer(request: Message): Message;
+      answer(request: Message): Message | Promise<Message>;
     };
 
 /** The largest question to one of these services, in bytes. */

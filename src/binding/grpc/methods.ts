@@ -2,12 +2,14 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Call } from "../../core/call.js";
 import { type A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { weightOf } from "../../wire/weight.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
+import { type AnyServiceOptions, isLazyService, type LazyServiceOptions, OnFirstCall } from "../lazy-service.js";
 import { statusOf } from "./error.js";
 import type { Exchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest } from "./incoming.js";
@@ -24,10 +26,63 @@ export interface ServedMethod {
 }
 
 /** The methods of a service, by their paths. Those that take a stream of requests have no place in `invoke`. */
-export function methodsOf(options: ServiceBindingOptions): [path: string, method: ServedMethod][] {
+export function methodsOf(options: AnyServiceOptions): [path: string, method: ServedMethod][] {
+  return isLazyService(options) ? lazyMethodsOf(options) : callMethodsOf(options);
+}
+
+function callMethodsOf(options: ServiceBindingOptions): [path: string, method: CallMethod][] {
   return options.service.methods
     .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
     .map((method) => [`/${options.service.typeName}/${method.name}`, new CallMethod(method, options)]);
+}
+
+function lazyMethodsOf(options: LazyServiceOptions): [path: string, method: ServedMethod][] {
+  const { service, limits, logger, version } = options;
+  const methods = new OnFirstCall(options, (loaded) => new Map(callMethodsOf(loaded)));
+  return service.methods.map(({ name }) => {
+    const path = `/${service.typeName}/${name}`;
+    return [path, new LazyCallMethod(path, methods, { name, version, maxBytes: limits.maxRequestBytes, logger })];
+  });
+}
+
+interface LazyCallOptions {
+  readonly name: string;
+  readonly version: string;
+  readonly maxBytes: number;
+  readonly logger: Logger;
+}
+
+/** A method whose service is loaded with the first call of any of its methods. */
+class LazyCallMethod implements ServedMethod, Request {
+  readonly version: string;
+  readonly maxBytes: number;
+  readonly #path: string;
+  readonly #methods: OnFirstCall<ReadonlyMap<string, CallMethod>>;
+  readonly #options: LazyCallOptions;
+
+  constructor(path: string, methods: OnFirstCall<ReadonlyMap<string, CallMethod>>, options: LazyCallOptions) {
+    this.version = options.version;
+    this.maxBytes = options.maxBytes;
+    this.#path = path;
+    this.#methods = methods;
+    this.#options = options;
+  }
+
+  begin(exchange: Exchange, incoming: Incoming): void {
+    const loaded = this.#methods.made?.get(this.#path);
+    if (loaded !== undefined) loaded.begin(exchange, incoming);
+    else readRequest(exchange, this, incoming);
+  }
+
+  arrived(exchange: Exchange, bytes: Uint8Array): void {
+    this.#methods.make().then(
+      (methods) => methods.get(this.#path)?.arrived(exchange, bytes),
+      (thrown: unknown) => {
+        const { logger, name: method } = this.#options;
+        exchange.fail(statusOf(failureOf(thrown, { client: exchange, logger, binding: exchange.binding, method })));
+      },
+    );
+  }
 }
 
 /** A method that `invoke` answers. */
@@ -107,7 +162,7 @@ class CallMethod implements ServedMethod, Request {
     const { logger } = this.#options;
     try {
       const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
-      exchange.fail(statusOf(failureOf(thrown, context)), call.responseHeaders);
+      exchange.fail(statusOf(failureOf(thrown, context), this.#options.codes), call.responseHeaders);
     } catch (fault) {
       // No caller handles a rejection: it would end the process.
       logger.error({ err: fault }, "a call of gRPC could not be answered");
@@ -119,6 +174,6 @@ class CallMethod implements ServedMethod, Request {
   #refuse(exchange: Exchange, error: A2AError): void {
     const { binding } = exchange;
     this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
-    exchange.fail(statusOf(error));
+    exchange.fail(statusOf(error, this.#options.codes));
   }
 }

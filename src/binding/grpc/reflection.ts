@@ -14,6 +14,7 @@ import {
   ServerReflectionResponseSchema as ServerReflectionResponseAlphaSchema,
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { StatusCode } from "../../core/error.js";
+import { isLazy, type LazyService } from "../../version/lazy-service.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
 /** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
@@ -25,13 +26,17 @@ type Answer = ServerReflectionResponse["messageResponse"];
  * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the `services` and
  * itself. Files are answered as they were compiled, with the HTTP rules and the REQUIRED marks.
  */
-export function reflectionServices(services: readonly DescService[]): InternalService[] {
+export function reflectionServices(services: readonly (DescService | LazyService)[]): InternalService[] {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   let known: KnownFiles | undefined;
-  const answer = (request: Message): Answer => {
-    known ??= new KnownFiles(listed);
+  const answer = async (request: Message): Promise<Answer> => {
     // Both versions have the same fields.
-    return answerTo(request as ServerReflectionRequest, known);
+    const { messageRequest: question } = request as ServerReflectionRequest;
+    if (question.case === "listServices") {
+      return answerOf("listServicesResponse", { service: listed.map(({ typeName: name }) => ({ name })) });
+    }
+    known ??= new KnownFiles(await Promise.all(listed.map(loadedService)));
+    return answerTo(question, known);
   };
   const versions = [
     [ServerReflection, ServerReflectionResponseSchema],
@@ -42,9 +47,9 @@ export function reflectionServices(services: readonly DescService[]): InternalSe
     methods: {
       ServerReflectionInfo: {
         kind: "bidi_streaming",
-        answer: (request) => {
+        answer: async (request) => {
           const originalRequest = request as ServerReflectionRequest;
-          const fields = { validHost: originalRequest.host, originalRequest, messageResponse: answer(request) };
+          const fields = { validHost: originalRequest.host, originalRequest, messageResponse: await answer(request) };
           return create(schema as typeof ServerReflectionResponseSchema, fields);
         },
       },
@@ -52,11 +57,14 @@ export function reflectionServices(services: readonly DescService[]): InternalSe
   }));
 }
 
-function answerTo({ messageRequest: question }: ServerReflectionRequest, known: KnownFiles): Answer {
+/** A service of another version is loaded when somebody asks for a file, and not by a mere list of names. */
+async function loadedService(service: DescService | LazyService): Promise<DescService> {
+  return isLazy(service) ? (await service.load()).service : service;
+}
+
+function answerTo(question: ServerReflectionRequest["messageRequest"], known: KnownFiles): Answer {
   try {
     switch (question.case) {
-      case "listServices":
-        return answerOf("listServicesResponse", { service: known.services.map((name) => ({ name })) });
       case "fileByFilename":
         return filesAnswer(known, known.named(question.value));
       case "fileContainingSymbol":
@@ -88,8 +96,6 @@ function filesAnswer(known: KnownFiles, file: DescFile): Answer {
 
 /** The files of services and all that they import, by what a client may ask for. */
 class KnownFiles {
-  /** Full names of the services. */
-  readonly services: readonly string[];
   readonly #files = new Map<string, DescFile>();
   readonly #bytes = new Map<DescFile, Uint8Array>();
   readonly #symbols = new Map<string, DescFile>();
@@ -97,7 +103,6 @@ class KnownFiles {
   readonly #extensions = new Map<string, Map<number, DescFile>>();
 
   constructor(services: readonly DescService[]) {
-    this.services = services.map(({ typeName }) => typeName);
     for (const file of [...services.map((service) => service.file), ...errorFiles]) this.#add(file);
   }
 

@@ -11,6 +11,7 @@ import type { RefusalLog } from "../../service/interceptors/access-log.js";
 import { grpcTimeoutMs } from "../../wire/timeout.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { deadlineFault } from "../deadline.js";
+import type { AnyServiceOptions } from "../lazy-service.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
 import { dropRest, Exchange } from "./exchange.js";
@@ -23,7 +24,7 @@ import { watchStream } from "./refusals.js";
 
 export interface GrpcServerOptions extends PortOptions {
   /** The services, each with what answers its calls; the first one is that of the newest version. */
-  readonly services: readonly [ServiceBindingOptions, ...ServiceBindingOptions[]];
+  readonly services: readonly [ServiceBindingOptions, ...AnyServiceOptions[]];
   readonly limits: Limits;
   /** Counts requests until they are here. */
   readonly arrivals: Arrivals;

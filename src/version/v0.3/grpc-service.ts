@@ -1,0 +1,47 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
+import { StatusCode } from "../../core/error.js";
+import type { ErrorCodes, LoadedService } from "../lazy-service.js";
+import { carryMarks, mapEvents } from "../translate.js";
+import type { Serve } from "../version.js";
+import { explained } from "./grpc-errors.js";
+import { listedWhole } from "./list.js";
+import { fromNative, methodPairs, toNative } from "./messages.js";
+
+/** How one method of 0.3 is asked of the service. */
+interface Translation {
+  readonly native: DescMethod;
+  readonly up: (request: Message) => Message;
+  readonly down: (answer: Message) => Message;
+}
+
+const translations: ReadonlyMap<string, Translation> = new Map(
+  methodPairs.map(({ earlier, native }) => {
+    const convert = fromNative(native.output, earlier.output);
+    const down = (answer: Message): Message => carryMarks(answer, convert(answer));
+    return [earlier.name, { native, up: toNative(earlier.input, native.input), down }];
+  }),
+);
+
+/** Calls become those of 1.0, and what answers them comes back; what 0.3 does otherwise than 1.0 is between the two. */
+function translate(service: Serve): Serve {
+  const behaving = listedWhole(service);
+  return async ({ method, request, call }) => {
+    const { native, up, down } = translations.get(method.name) as Translation;
+    try {
+      const answer = await behaving({ method: native, request: up(request), call });
+      return Symbol.asyncIterator in answer ? mapEvents(answer, down) : down(answer);
+    } catch (error) {
+      throw explained(error, method);
+    }
+  };
+}
+
+/** What its servers answered with, where 1.0 has come to answer with something else. 0.3 itself names no codes. */
+const codes: ErrorCodes = {
+  PUSH_NOTIFICATION_NOT_SUPPORTED: StatusCode.UNIMPLEMENTED,
+  UNSUPPORTED_OPERATION: StatusCode.UNIMPLEMENTED,
+  EXTENSION_SUPPORT_REQUIRED: StatusCode.UNIMPLEMENTED,
+};
+
+export const loadedService: LoadedService = { service: A2AService, translate, codes };

@@ -1,0 +1,22 @@
+import type { LazyService } from "../lazy-service.js";
+
+/** What bindings have to know of a method before its service is loaded. */
+const method = (name: string, { isStream = false, isRead = false } = {}) => ({ name, isStream, isRead });
+
+/** The service of A2A 0.3 for gRPC and Connect, by the names that its calls have. */
+export const grpcService: LazyService = {
+  typeName: "a2a.v1.A2AService",
+  methods: [
+    method("SendMessage"),
+    method("SendStreamingMessage", { isStream: true }),
+    method("GetTask", { isRead: true }),
+    method("CancelTask"),
+    method("TaskSubscription", { isStream: true }),
+    method("CreateTaskPushNotificationConfig"),
+    method("GetTaskPushNotificationConfig", { isRead: true }),
+    method("ListTaskPushNotificationConfig", { isRead: true }),
+    method("GetAgentCard", { isRead: true }),
+    method("DeleteTaskPushNotificationConfig"),
+  ],
+  load: async () => (await import("./grpc-service.js")).loadedService,
+};
