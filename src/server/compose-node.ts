@@ -4,9 +4,10 @@ import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { optionsIn, optionsOf, type ServiceBindingOptions } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
+import { createLazyGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/lazy.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
-import type { AnyServiceOptions } from "../binding/lazy-service.js";
+import { type AnyServiceOptions, isLazyService } from "../binding/lazy-service.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -69,17 +70,15 @@ export function composeNode(
     more: infrastructure && infrastructureRoutes(infrastructure),
   });
   const ownGrpc = optionsIn(native.name, native.grpc, binding);
+  const otherGrpc = others.flatMap((each) => (each.grpc === undefined ? [] : optionsOf(each, each.grpc, binding)));
   const route = healthRoute(lifecycle);
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(peerOf(request)),
-    grpc: () => createGrpcBinding({ ...ownGrpc, encrypted: settings.tls !== undefined }),
-    grpcServices: [
-      ownGrpc,
-      ...others.flatMap((version) => (version.grpc === undefined ? [] : optionsOf(version, version.grpc, binding))),
-    ],
+    grpc: () => grpcBindingOf([ownGrpc, ...otherGrpc], settings.tls !== undefined),
+    grpcServices: [ownGrpc, ...otherGrpc],
     arrivals: binding.arrivals,
     refused: binding.refused,
     invoke: binding.invoke,
@@ -88,4 +87,13 @@ export function composeNode(
     push,
     address,
   };
+}
+
+/** The services of all versions, for a server of grpc-js. */
+function grpcBindingOf(services: readonly AnyServiceOptions[], encrypted: boolean): GrpcBinding {
+  return joinGrpcBindings(
+    services.map((each) =>
+      isLazyService(each) ? createLazyGrpcBinding({ ...each, encrypted }) : createGrpcBinding({ ...each, encrypted }),
+    ),
+  );
 }

@@ -37,7 +37,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents),
     ...authentication.last,
-    extensions(limits),
+    extensions(limits, versions),
     validate(limits),
   ];
   // Returns the promise of a method as it is, like the interceptors: `admission` catches what is thrown synchronously.

@@ -17,7 +17,10 @@ export function carryMarks<M extends Message>(original: Message, translated: M):
  * The events of a stream, each converted. Not an async generator: one that waits for its next event holds back `return()` until that
  * has come, and a client that leaves would be noticed late.
  */
-export function mapEvents(events: AsyncIterable<Message>, convert: (event: Message) => Message): AsyncIterable<Message> {
+export function mapEvents(
+  events: AsyncIterable<Message>,
+  convert: (event: Message) => Message,
+): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]: () => {
       const iterator = events[Symbol.asyncIterator]();

@@ -55,6 +55,8 @@ export interface ProtocolVersion {
   readonly grpc?: DescService | LazyService;
   /** The same for Connect and gRPC-Web. */
   readonly connect?: DescService | LazyService;
+  /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
+  readonly extensionsParameter?: string;
   /** Loads how it is spoken. Called for the first call, and again after it has failed. */
   readonly load: () => Promise<Dialects>;
 }

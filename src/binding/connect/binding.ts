@@ -129,7 +129,15 @@ function matchesOf(
       const { requestPath } = handler;
       const unaryLater = later.get(requestPath);
       if (unaryLater === undefined) return [requestPath, { handler, unary: ordinary.get(requestPath) }];
-      return [requestPath, { handler, get unary() { return unaryLater(); } }];
+      return [
+        requestPath,
+        {
+          handler,
+          get unary() {
+            return unaryLater();
+          },
+        },
+      ];
     }),
   );
 }

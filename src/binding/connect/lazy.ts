@@ -44,7 +44,8 @@ export function registerLazily(
     if (like === undefined) continue;
     const standIn: (...asked: Parameters<UniversalHandler>) => ReturnType<UniversalHandler> = async (request) => {
       const found = (made.made ?? (await made.make())).get(requestPath);
-      if (found === undefined) throw new TypeError(`${requestPath} is in the table of ${typeName}, and not in its contract`);
+      if (found === undefined)
+        throw new TypeError(`${requestPath} is in the table of ${typeName}, and not in its contract`);
       return found.handler(request);
     };
     const named = { method: { ...like.method, name: method.name } as DescMethod, service: serviceOf(like, typeName) };

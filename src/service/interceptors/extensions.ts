@@ -1,5 +1,6 @@
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import type { Versions } from "../../version/versions.js";
 import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
@@ -9,12 +10,13 @@ const maxHeaderLength = 8_192;
 /**
  * Activates the extensions that the client asks for and the agent declares, echoes them, and refuses a call that
  * leaves out a required one, in every operation (specification 3.3.4, 4.6.1, 4.6.3). Unknown extensions are ignored; there
- * is no fall-back to another version of an extension.
+ * is no fall-back to another version of an extension. Versions that have another name for the parameter are read and answered by both.
  */
-export function extensions(limits: Limits): Interceptor {
+export function extensions(limits: Limits, versions: Versions): Interceptor {
   return (next) => (invocation) => {
     const { call, served } = invocation;
-    const header = call.header(EXTENSIONS_PARAMETER);
+    const alias = versions.other(call.version)?.extensionsParameter;
+    const header = joined(call.header(EXTENSIONS_PARAMETER), alias === undefined ? undefined : call.header(alias));
     const declared = served?.card.capabilities?.extensions ?? [];
     const requestedUris = header === undefined ? noExtensions : requested(header, limits.maxExtensions);
     const missing = declared.find((extension) => extension.required && !requestedUris.has(extension.uri));
@@ -26,10 +28,17 @@ export function extensions(limits: Limits): Interceptor {
     if (requestedUris.size > 0) {
       const active = declared.map(({ uri }) => uri).filter((uri) => requestedUris.has(uri));
       call.extensions = new Set(active);
-      if (active.length > 0) call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
+      if (active.length > 0) {
+        call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
+        if (alias !== undefined) call.responseHeaders.set(alias, active.join(","));
+      }
     }
     return next(invocation);
   };
+}
+
+function joined(value: string | undefined, other: string | undefined): string | undefined {
+  return value === undefined || other === undefined ? (value ?? other) : `${value},${other}`;
 }
 
 const noExtensions: ReadonlySet<string> = new Set();

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { A2AError, type Violation } from "../../core/error.js";
+import { A2AError, invalid, type Violation } from "../../core/error.js";
 
 /** What fields of 1.0 are called in the JSON of the contract of 0.3, at the beginning of a path or in it. */
 const renamed: readonly (readonly [RegExp, string])[] = [
@@ -29,26 +29,22 @@ const nameOf = (method: string): readonly [field: string, form: string] | undefi
 export function explained(error: unknown, { name }: DescMethod): unknown {
   if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS" || error.violations.length === 0) return error;
   const violations = error.violations.map((each) => inWords(each, name));
-  const unlike = violations.filter(({ field }, i) => violations.findIndex((each) => each.field === field) === i);
-  const { metadata, headers, cause } = error;
-  const message = unlike.map(({ field, description }) => `${field}: ${description}`).join("; ");
-  return new A2AError("INVALID_PARAMS", message, {
-    metadata,
-    violations: unlike,
-    headers: Object.fromEntries(headers),
-    cause,
-  });
+  return invalid(violations.filter(({ field }, i) => violations.findIndex((each) => each.field === field) === i));
 }
 
 function inWords({ field, description }: Violation, method: string): Violation {
   const resource = nameOf(method);
   if (resource !== undefined && (field === "id" || field === "taskId")) {
     const [name, form] = resource;
-    return { field: name, description: `must be ${form}` };
+    // What is no such name has no id.
+    return { field: name, description: description.startsWith("is longer") ? description : `must be ${form}` };
   }
   if (method === "CreateTaskPushNotificationConfig" && field !== "parent") {
     return { field: `config.pushNotificationConfig.${field}`, description };
   }
   const [pattern, name] = renamed.find(([each]) => each.test(field)) ?? [];
-  return { field: pattern === undefined || name === undefined ? field : field.replace(pattern, name), description };
+  return {
+    field: pattern === undefined || name === undefined ? field : field.replace(pattern, name),
+    description: description.replace("text, raw, url, data", "text, file, data"),
+  };
 }

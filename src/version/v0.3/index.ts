@@ -1,4 +1,5 @@
 import type { ProtocolVersion } from "../version.js";
+import { grpcService } from "./grpc.js";
 
 /** Methods over JSON-RPC, and what they are called since. */
 export const methods: Readonly<Record<string, string>> = {
@@ -17,9 +18,12 @@ export const methods: Readonly<Record<string, string>> = {
 /** A2A 0.3: what its calls are recognised by. All else of it is loaded with the first of them. */
 export const v03: ProtocolVersion = {
   name: "0.3",
-  interfaces: ["jsonRpc", "rest"],
+  interfaces: ["jsonRpc", "rest", "grpc"],
   isUnnamed: true,
   methods,
   paths: ["/v1/"],
+  grpc: grpcService,
+  connect: grpcService,
+  extensionsParameter: "x-a2a-extensions",
   load: async () => ({}),
 };

@@ -17,6 +17,8 @@ export function listedWhole(service: Serve): Serve {
     if (asked.method !== list || pageSize !== 0 || pageToken !== "") return answer;
     const whole = answer as ListTaskPushNotificationConfigsResponse;
     while (whole.nextPageToken !== "") {
+      // One more call of the service for the same call of a client: it is counted anew.
+      asked.call.share = undefined;
       const request = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageToken: whole.nextPageToken });
       const next = (await service({ ...asked, request })) as ListTaskPushNotificationConfigsResponse;
       whole.configs.push(...next.configs);

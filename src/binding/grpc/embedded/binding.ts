@@ -70,7 +70,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         sendHeaders(grpc, call);
-        callback(statusFor(grpc, statusOf(error)));
+        callback(statusFor(grpc, statusOf(error, options.codes)));
       } finally {
         start.finish();
       }
@@ -94,7 +94,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         if (start.canceled) return;
         sendHeaders(grpc, call);
         // How grpc-js wants the status of a stream: it is sent after the messages that were written.
-        grpc.emit("error", statusFor(grpc, statusOf(error)));
+        grpc.emit("error", statusFor(grpc, statusOf(error, options.codes)));
       } finally {
         start.finish();
       }

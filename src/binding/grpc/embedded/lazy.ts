@@ -1,0 +1,81 @@
+import type { Message } from "@bufbuild/protobuf";
+import { failureOf } from "../../failure.js";
+import { type LazyServiceOptions, OnFirstCall } from "../../lazy-service.js";
+import { statusOf } from "../error.js";
+import { createGrpcBinding, type GrpcBinding } from "./binding.js";
+import { type StreamCall, statusFor, type UnaryCall } from "./call.js";
+import { bufferOf, type GrpcMethod, type Incoming } from "./definition.js";
+
+export interface LazyGrpcOptions extends LazyServiceOptions {
+  /** See `GrpcBindingOptions`. */
+  readonly encrypted?: boolean | undefined;
+}
+
+type Raw = UnaryCall | StreamCall;
+type Respond = (status: ReturnType<typeof statusFor>) => void;
+
+/**
+ * The same binding for a service that is loaded with its first call. Requests are kept as their bytes until then. Its methods go
+ * by their full names, so that they can be added together with those of another service.
+ */
+export function createLazyGrpcBinding({ encrypted, ...options }: LazyGrpcOptions): GrpcBinding {
+  const { service, logger } = options;
+  const binding = new OnFirstCall(options, (loaded) => createGrpcBinding({ ...loaded, encrypted }));
+  const definition: Record<string, GrpcMethod> = {};
+  const implementation: Record<string, (call: unknown, callback: unknown) => void> = {};
+  for (const { name, isStream } of service.methods) {
+    const key = `${service.typeName}.${name}`;
+    definition[key] = rawMethod(`/${service.typeName}/${name}`, key, isStream);
+    const begin = (
+      { definition: methods, implementation: handlers }: GrpcBinding,
+      grpc: Raw,
+      callback: unknown,
+    ): void => {
+      const read = methods[name]?.requestDeserialize as (bytes: Buffer) => Incoming;
+      grpc.request = read(grpc.request as unknown as Buffer);
+      handlers[name]?.(grpc, callback);
+    };
+    implementation[key] = (call, callback) => {
+      const grpc = call as Raw;
+      const { made } = binding;
+      if (made !== undefined) return begin(made, grpc, callback);
+      binding.make().then(
+        (loaded) => begin(loaded, grpc, callback),
+        (thrown: unknown) => {
+          const client = { canceled: grpc.cancelled };
+          const status = statusFor(
+            grpc,
+            statusOf(failureOf(thrown, { client, logger, binding: "grpc", method: name })),
+          );
+          if (isStream) (grpc as StreamCall).emit("error", status);
+          else (callback as Respond)(status);
+        },
+      );
+    };
+  }
+  return { definition, implementation };
+}
+
+/** Several services as one, for one call of `addService`. */
+export function joinGrpcBindings(bindings: readonly GrpcBinding[]): GrpcBinding {
+  return {
+    definition: Object.assign({}, ...bindings.map(({ definition }) => definition)),
+    implementation: Object.assign({}, ...bindings.map(({ implementation }) => implementation)),
+  };
+}
+
+/** A method whose messages are bytes: what they say is known only later. */
+function rawMethod(path: string, originalName: string, responseStream: boolean): GrpcMethod {
+  const bytes = (message: Message): Buffer => bufferOf(message as unknown as Uint8Array);
+  const raw = (given: Buffer): Message => given as unknown as Message;
+  return {
+    path,
+    originalName,
+    requestStream: false,
+    responseStream,
+    requestSerialize: bytes,
+    requestDeserialize: raw,
+    responseSerialize: bytes,
+    responseDeserialize: raw,
+  };
+}
