@@ -1,11 +1,21 @@
-import { fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+import { type DescMethod, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
 import { Client, type ClientReadableStream, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
+import { A2AService as A2AService03 } from "../../../gen/a2a/v1/a2a_pb.js";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Request } from "./case.js";
+
+/** The methods of both contracts, by their paths. */
+const methods: ReadonlyMap<string, DescMethod> = new Map<string, DescMethod>(
+  [A2AService, A2AService03].flatMap((service) =>
+    service.methods.map((method) => [`/${service.typeName}/${method.name}`, method] as const),
+  ),
+);
 
 /** What a call has brought: its status by name, and the messages in proto3 JSON. */
 export interface GrpcOutcome {
   readonly status: string;
+  /** Metadata and trailers. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly messages: readonly JsonValue[];
   readonly isStream: boolean;
 }
@@ -19,7 +29,7 @@ export interface GrpcHooks {
   readonly patience: number;
 }
 
-/** Calls the service of 0.3 with grpc-js. */
+/** Calls the services of 1.0 and 0.3 with grpc-js. */
 export class GrpcClient {
   readonly #client: Client;
 
@@ -32,7 +42,7 @@ export class GrpcClient {
   }
 
   async call({ path, headers, body }: Request, hooks: GrpcHooks): Promise<GrpcOutcome> {
-    const desc = A2AService.methods.find(({ name }) => path.endsWith(`/${name}`));
+    const desc = methods.get(path);
     const metadata = new Metadata();
     for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
     // A method that the service does not have is called with nothing.
@@ -47,11 +57,17 @@ export class GrpcClient {
       { deadline: Date.now() + hooks.patience },
     );
     const messages: JsonValue[] = [];
+    const got: Record<string, string> = {};
+    const note = (from: Metadata): void => {
+      for (const name of Object.keys(from.getMap())) got[name] = from.get(name).join(", ");
+    };
+    call.on("metadata", note);
+    call.on("status", ({ metadata: trailers }) => note(trailers));
     const code = await read(call, hooks, (value) => {
       if (desc !== undefined) messages.push(toJson(desc.output, fromBinary(desc.output, value)));
       return messages.length;
     });
-    return { status: status[code] ?? `${code}`, messages, isStream };
+    return { status: status[code] ?? `${code}`, headers: got, messages, isStream };
   }
 }
 

@@ -1,24 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Answer } from "../../support/http.js";
-import { readSse } from "../../support/sse.js";
 import type { Case, Expectation, Pattern, Request, Step, WebhookRequest } from "./case.js";
+import { exchange, type Outcome } from "./exchange.js";
 import { eventFaults, faults } from "./pattern.js";
 import { Variables } from "./variables.js";
 import { extension, token, type World } from "./world.js";
-
-/** Milliseconds until an answer counts as hanging. */
-const patience = 20_000;
-
-/** What a step has brought. */
-interface Outcome {
-  readonly status: JsonValue;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: JsonValue | undefined;
-  readonly events?: readonly JsonValue[];
-  /** Whether the server ended the stream. */
-  readonly ended?: boolean;
-}
 
 /** Runs a case over real sockets. @throws Error that says what differs */
 export async function runCase({ given = [], ...step }: Case, world: World): Promise<void> {
@@ -50,12 +36,18 @@ async function runStep(step: Step, run: Run): Promise<void> {
       await runStep(one, { ...run, name: `${name}, during ${i}` });
     }
   };
-  const outcome = await perform(request, step.expect, { world: run.world, during });
+  const outcome = await exchange(request, run.world, { during, leaveAfter: leaveAfter(step.expect) });
   const expectation = variables.fillAll(step.expect as unknown as JsonValue) as unknown as Expectation;
   fail(name, expectationFaults(expectation, outcome), outcome);
   if (step.capture !== undefined) variables.capture(JSON.parse(JSON.stringify(outcome)) as JsonValue, step.capture);
   const wanted = expectation.webhook?.eventually;
   if (wanted !== undefined) await judgeWebhook(wanted, run);
+}
+
+/** After how many events the client leaves. */
+function leaveAfter({ firstEvent, events, thenDisconnect }: Expectation): number | undefined {
+  if (firstEvent !== undefined) return 1;
+  return thenDisconnect === true ? events?.length : undefined;
 }
 
 function fail(name: string, found: readonly string[], outcome: unknown): void {
@@ -68,73 +60,6 @@ async function judgeWebhook(wanted: WebhookRequest, { world, hook, name }: Run):
   const found = await world.webhook.eventually(hook, (each) => faults(each as never, pattern).length === 0);
   if (found.some((each) => faults(each as never, pattern).length === 0)) return;
   fail(name, [`no request to the webhook is ${JSON.stringify(wanted)}`], found);
-}
-
-interface Surroundings {
-  readonly world: World;
-  readonly during: () => Promise<void>;
-}
-
-async function perform(request: Request, expect: Expectation, { world, during }: Surroundings): Promise<Outcome> {
-  const looked = expect.firstEvent === undefined ? expect.events?.length : 1;
-  const leaveAfter = expect.thenDisconnect === true || expect.firstEvent !== undefined ? looked : undefined;
-  if (request.method === "GRPC") {
-    const { status, messages, isStream } = await world.grpc.call(request, { opened: during, leaveAfter, patience });
-    if (isStream) return { status, headers: {}, events: messages, ended: status !== "DEADLINE_EXCEEDED" };
-    return { status, headers: {}, body: messages[0] };
-  }
-  const leave = new AbortController();
-  const timer = setTimeout(() => leave.abort(), patience);
-  try {
-    const { method, path, headers, body, rawBody } = request;
-    const answer = await world.http.exchange({
-      method,
-      // As clients do: the path of the extended card of 0.2 has `..` in it.
-      url: new URL(path, world.url).href,
-      headers,
-      body: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
-      signal: leave.signal,
-    });
-    const { status } = answer;
-    if (!answer.headers["content-type"]?.startsWith("text/event-stream")) {
-      return { status, headers: answer.headers, body: jsonOf(await answer.text()) };
-    }
-    // A rejection is met below.
-    const done = during();
-    done.catch(() => {});
-    const { events, ended } = await eventsOf(answer, leaveAfter);
-    await done;
-    return { status, headers: answer.headers, events, ended };
-  } finally {
-    clearTimeout(timer);
-    leave.abort();
-  }
-}
-
-async function eventsOf(
-  { body }: Answer,
-  leaveAfter: number | undefined,
-): Promise<{ events: JsonValue[]; ended: boolean }> {
-  const events: JsonValue[] = [];
-  try {
-    for await (const { data } of readSse(body)) {
-      events.push(JSON.parse(data) as JsonValue);
-      if (events.length === leaveAfter) return { events, ended: false };
-    }
-    return { events, ended: true };
-  } catch (error) {
-    // The time is up, or the server broke off: what came is looked at.
-    if (error instanceof SyntaxError) throw error;
-    return { events, ended: false };
-  }
-}
-
-function jsonOf(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where an outcome is not as expected. */

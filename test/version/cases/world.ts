@@ -24,20 +24,24 @@ export interface World {
 /** Every caller is known, without credentials: the extended card is for those who are. */
 const everybody: Authenticator = { authenticate: () => ({ owner: "tester" }) };
 
+const skill = { id: "echo", name: "Echo", description: "Repeats what it is told.", tags: ["echo"] };
+
+/** The card of the agent. */
+export const caseCard = {
+  name: "Case Agent",
+  description: "Does what the cases count on.",
+  version: "1.0.0",
+  skills: [skill],
+  defaultInputModes: ["*/*"],
+  capabilities: {
+    streaming: true,
+    pushNotifications: true,
+    extensions: [{ uri: extension, description: "An extension of tests." }],
+  },
+};
+
 function agentOf({ streaming = true, pushNotifications = true, extendedCard = true, auth }: ServerSettings): Agent {
-  const skill = { id: "echo", name: "Echo", description: "Repeats what it is told.", tags: ["echo"] };
-  const card = {
-    name: "Case Agent",
-    description: "Does what the cases count on.",
-    version: "1.0.0",
-    skills: [skill],
-    defaultInputModes: ["*/*"],
-    capabilities: {
-      streaming,
-      pushNotifications,
-      extensions: [{ uri: extension, description: "An extension of tests." }],
-    },
-  };
+  const card = { ...caseCard, capabilities: { ...caseCard.capabilities, streaming, pushNotifications } };
   return {
     card,
     responds: "either",
@@ -90,13 +94,32 @@ export class Worlds {
   async #start(settings: ServerSettings): Promise<World & { server: Server }> {
     this.#webhook ??= Webhook.open();
     const webhook = await this.#webhook;
-    const server = await createServer(optionsOf(settings, webhook));
-    return {
-      server,
-      webhook,
-      url: `http://127.0.0.1:${server.port}`,
-      http: new HttpClient(),
-      grpc: new GrpcClient(`127.0.0.1:${server.grpcPort}`),
-    };
+    return open(optionsOf(settings, webhook), webhook);
   }
+}
+
+async function open(options: ServerOptions, webhook: Webhook): Promise<World & { server: Server }> {
+  const server = await createServer(options);
+  return {
+    server,
+    webhook,
+    url: `http://127.0.0.1:${server.port}`,
+    http: new HttpClient(),
+    grpc: new GrpcClient(`127.0.0.1:${server.grpcPort}`),
+  };
+}
+
+/** A server of its own, with some options that differ. */
+export async function openWorld(more: Partial<ServerOptions> = {}): Promise<World & { close(): Promise<void> }> {
+  const webhook = await Webhook.open();
+  // An agent that declares who may call has no seam below that.
+  const settings: ServerSettings = more.agent?.security === undefined ? {} : { auth: "bearer" };
+  const { server, ...world } = await open({ ...optionsOf(settings, webhook), ...more }, webhook);
+  const close = async (): Promise<void> => {
+    world.http.close();
+    world.grpc.close();
+    await server.close();
+    await webhook.close();
+  };
+  return { ...world, close };
 }

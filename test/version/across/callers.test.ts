@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { httpBearer } from "../../../src/auth/http-bearer.js";
+import { execute } from "../cases/agent.js";
+import { exchange, type Outcome } from "../cases/exchange.js";
+import { Pending } from "../cases/pending.js";
+import { caseCard, openWorld } from "../cases/world.js";
+import { say } from "./begin.js";
+import { general, operations } from "./operations.js";
+import { seen, seenEvents } from "./seen.js";
+import { type Speaker, speakers, withHeaders } from "./speakers.js";
+
+const pending = new Pending(new URL("./pending-callers.txt", import.meta.url), false);
+
+const tokens = [
+  { owner: "alice", token: "token-of-alice", scopes: ["use"] },
+  { owner: "bob", token: "token-of-bob", scopes: ["use"] },
+  { owner: "carol", token: "token-of-carol" },
+];
+const as = (owner: string): Record<string, string> => ({ Authorization: `Bearer token-of-${owner}` });
+
+let world: Awaited<ReturnType<typeof openWorld>>;
+beforeAll(async () => {
+  world = await openWorld({
+    limits: { shutdownGraceMs: 50, maxFailedAttempts: 100_000 },
+    agent: {
+      card: caseCard,
+      responds: "either",
+      security: { schemes: { bearer: httpBearer({ tokens }) }, require: [{ bearer: ["use"] }] },
+      extendedCard: caseCard,
+      execute,
+    },
+  });
+});
+afterAll(() => world.close());
+
+/** What a client sees of an answer, but for what differs from call to call, and the ids that it asked for. */
+function shown({ headers, ...answer }: Outcome, ...ids: string[]): string {
+  const { date: _date, "x-request-id": _id, ...rest } = headers;
+  let text = JSON.stringify({ answer, rest });
+  for (const id of ids) text = text.replaceAll(id, "<task>");
+  return text;
+}
+
+/** HTTP statuses, and those of gRPC, that say why nobody is let in. */
+const unauthenticated = [401, "UNAUTHENTICATED"];
+const forbidden = [403, "PERMISSION_DENIED"];
+
+/** As long as the ids of tasks are, so that lengths are the same. */
+const unknownId = "01a1fdef-a9b7-72bd-98a6-000000000000";
+
+describe.each(speakers.map((speaker) => [speaker.name, speaker] as const))("callers of %s", (name, speaker) => {
+  for (const { name: operation, request } of [...general, ...operations]) {
+    const asked = (id: string) => request(speaker, { id, hook: world.webhook.urlOf("/hook") });
+    if (request(speaker, { id: "x", hook: "x" }) === undefined) continue;
+    pending.it(`${name}: ${operation}: credentials`, `${operation}: nobody without the right credentials`, async () => {
+      const id = await say(world, speaker, { text: "buy me a new phone" }, as("alice"));
+      const wrong = [{}, { Authorization: "Bearer wrong" }, { Authorization: "Basic YWxpY2U6eA==" }];
+      for (const headers of wrong) {
+        const outcome = await exchange(withHeaders(asked(id) as never, headers), world);
+        expect(unauthenticated, JSON.stringify(outcome)).toContain(outcome.status);
+        expect(outcome.headers["www-authenticate"]).toMatch(/^Bearer /);
+        expect(outcome.events ?? []).toEqual([]);
+      }
+      const scope = await exchange(withHeaders(asked(id) as never, as("carol")), world);
+      expect(forbidden, JSON.stringify(scope)).toContain(scope.status);
+      // Nothing has happened to the task.
+      const task = seen(await exchange(withHeaders(speaker.get(id), as("alice")), world));
+      expect(task).toMatchObject({ taskId: id, state: "input-required" });
+    });
+  }
+});
+
+/**
+ * A client of 0.1 names its tasks itself: a message to an id that somebody else has is one to a task of its own, so that it does not
+ * tell whether there is another.
+ */
+const isNewThere = (other: Speaker, operation: string): boolean =>
+  other.version === "0.1" && operation.startsWith("send");
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))(
+  "%s: what is Alice's does not exist for Bob",
+  (operation, { request }) => {
+    for (const creator of speakers) {
+      for (const other of speakers) {
+        if (request(other, { id: "x", hook: "x" }) === undefined) continue;
+        const id = `${operation}: ${creator.name} < ${other.name}`;
+        pending.it(id, `made by ${creator.name}, asked for by ${other.name}`, async () => {
+          const hook = world.webhook.urlOf(`/${randomUUID()}`);
+          const taskId = await say(world, creator, { text: "buy me a new phone" }, as("alice"));
+          await exchange(
+            withHeaders(creator.setPush(taskId, { id: "a-configuration", url: hook }), as("alice")),
+            world,
+          );
+          const ask = async (id: string) =>
+            exchange(withHeaders(request(other, { id, hook: `${hook}/bob` }) as never, as("bob")), world);
+          const hers = await ask(taskId);
+          expect(JSON.stringify(hers)).not.toContain(`${hook}"`);
+          if (!isNewThere(other, operation)) {
+            const none = await ask(unknownId);
+            expect(shown(hers, taskId)).toBe(shown(none, unknownId));
+            const [{ kind, error }] = seenEvents(hers) as [ReturnType<typeof seen>];
+            expect({ kind, error: [-32001, "NOT_FOUND", 404].includes(error as never) }).toEqual({
+              kind: "error",
+              error: true,
+            });
+          }
+          const task = seen(await exchange(withHeaders(creator.get(taskId), as("alice")), world));
+          expect(task).toMatchObject({ taskId, state: "input-required" });
+        });
+      }
+    }
+  },
+);
+
+it("what is pending is a test", () => {
+  expect(pending.unknown).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Answer } from "../../support/http.js";
+import { readSse } from "../../support/sse.js";
+import type { Request } from "./case.js";
+import type { World } from "./world.js";
+
+/** What a request has brought. */
+export interface Outcome {
+  /** A code of HTTP, or the name of a status of gRPC. */
+  readonly status: JsonValue;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined where there is none, and where it is no JSON. */
+  readonly body?: JsonValue | undefined;
+  /** The events of a stream. */
+  readonly events?: readonly JsonValue[];
+  /** Their ids, where the binding has any. */
+  readonly ids?: readonly (string | undefined)[];
+  /** Whether the server ended the stream. */
+  readonly ended?: boolean;
+}
+
+export interface ExchangeOptions {
+  /** Runs once the stream is open. */
+  readonly during?: () => Promise<void>;
+  /** Leaves the stream when so many events are here. */
+  readonly leaveAfter?: number | undefined;
+  /** Milliseconds until an answer counts as hanging. Default 20,000. */
+  readonly patience?: number;
+}
+
+/** Sends a request, and waits for its whole answer. */
+export function exchange(
+  request: Request,
+  world: Pick<World, "grpc" | "http" | "url">,
+  options: ExchangeOptions = {},
+): Promise<Outcome> {
+  return request.method === "GRPC" ? overGrpc(request, world, options) : overHttp(request, world, options);
+}
+
+async function overGrpc(
+  request: Request,
+  { grpc }: Pick<World, "grpc">,
+  { during = async () => {}, leaveAfter, patience = 20_000 }: ExchangeOptions,
+): Promise<Outcome> {
+  const { status, headers, messages, isStream } = await grpc.call(request, { opened: during, leaveAfter, patience });
+  if (isStream) return { status, headers, events: messages, ended: status !== "DEADLINE_EXCEEDED" };
+  return { status, headers, body: messages[0] };
+}
+
+async function overHttp(
+  { method, path, headers, body, rawBody }: Request,
+  { http, url }: Pick<World, "http" | "url">,
+  { during = async () => {}, leaveAfter, patience = 20_000 }: ExchangeOptions,
+): Promise<Outcome> {
+  const leave = new AbortController();
+  const timer = setTimeout(() => leave.abort(), patience);
+  try {
+    const answer = await http.exchange({
+      method,
+      // As clients do: the path of the extended card of 0.2 has `..` in it.
+      url: new URL(path, url).href,
+      headers,
+      body: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
+      signal: leave.signal,
+    });
+    const { status } = answer;
+    if (!answer.headers["content-type"]?.startsWith("text/event-stream")) {
+      return { status, headers: answer.headers, body: jsonOf(await answer.text()) };
+    }
+    const done = during();
+    // A rejection is met below.
+    done.catch(() => {});
+    const read = await eventsOf(answer, leaveAfter);
+    await done;
+    return { status, headers: answer.headers, ...read };
+  } finally {
+    clearTimeout(timer);
+    leave.abort();
+  }
+}
+
+async function eventsOf(
+  { body }: Answer,
+  leaveAfter: number | undefined,
+): Promise<Required<Pick<Outcome, "ended" | "events" | "ids">>> {
+  const events: JsonValue[] = [];
+  const ids: (string | undefined)[] = [];
+  try {
+    for await (const { data, id } of readSse(body)) {
+      events.push(JSON.parse(data) as JsonValue);
+      ids.push(id);
+      if (events.length === leaveAfter) return { events, ids, ended: false };
+    }
+    return { events, ids, ended: true };
+  } catch (error) {
+    // The time is up, or the server broke off: what came is looked at.
+    if (error instanceof SyntaxError) throw error;
+    return { events, ids, ended: false };
+  }
+}
+
+function jsonOf(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
