@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Limits } from "../../../src/core/limits.js";
+import type { Request } from "../cases/case.js";
+import { exchange, type Outcome } from "../cases/exchange.js";
+import { Pending } from "../cases/pending.js";
+import { openWorld } from "../cases/world.js";
+import { begin, say } from "./begin.js";
+import { seen, seenEvents } from "./seen.js";
+import { type Speaker, speakers, withHeaders } from "./speakers.js";
+
+const pending = new Pending(new URL("./pending-promises.txt", import.meta.url), false);
+
+let world: Awaited<ReturnType<typeof openWorld>>;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const sections = ["<section 1...>", "<section 2...>", "<section 3...>"];
+
+describe("a stream that broke off goes on exactly where it was, by Last-Event-ID", () => {
+  for (const speaker of speakers.filter(({ binding }) => binding !== "GRPC")) {
+    for (const read of [1, 2, 3, 4]) {
+      const title = `${speaker.name}, ${read} events read`;
+      pending.it(`resume: ${title}`, title, async () => {
+        const said = speaker.stream({ text: "write a long paper describing the attached pictures" });
+        const first = await exchange(said, world, { leaveAfter: read });
+        const ids = first.ids ?? [];
+        expect(ids).toEqual(Array.from({ length: read }, () => expect.stringMatching(/./)));
+        const before = seenEvents(first);
+        const taskId = before[0]?.taskId ?? "";
+        const again = withHeaders(speaker.subscribe(taskId), { "Last-Event-ID": ids.at(-1) ?? "" });
+        const rest = await exchange(again, world);
+        const after = seenEvents(rest);
+        const pieces = [...before, ...after].filter(({ kind }) => kind === "artifact").flatMap(({ texts }) => texts);
+        expect(pieces).toEqual(sections);
+        expect(after.filter(({ kind, texts = [] }) => kind === "task" && texts.length > 0)).toEqual([]);
+        expect(after.at(-1)).toMatchObject({ kind: "status", state: "completed", taskId });
+        expect(rest.ended).toBe(true);
+      });
+    }
+  }
+});
+
+describe("a send under an Idempotency-Key", () => {
+  for (const speaker of speakers) {
+    pending.it(`idempotency: ${speaker.name}`, `is one task, however often it comes: ${speaker.name}`, async () => {
+      const key = { "Idempotency-Key": randomUUID() };
+      const named = speaker.version === "0.1" ? { taskId: randomUUID() } : {};
+      const said = { text: "hello", messageId: randomUUID(), contextId: randomUUID(), ...named };
+      const first = await say(world, speaker, said, key);
+      expect(await say(world, speaker, said, key)).toBe(first);
+      const events = seenEvents(await exchange(withHeaders(speaker.stream(said), key), world));
+      expect(events[0]).toMatchObject({ taskId: first });
+      const other = seen(await exchange(withHeaders(speaker.send({ ...said, text: "other" }), key), world));
+      expect(other.kind).toBe("error");
+      const listed = { jsonrpc: "2.0", id: 1, method: "ListTasks", params: { contextId: said.contextId } };
+      const request = { ...(speakers[0] as Speaker).get(""), body: listed };
+      expect((await exchange(request, world)).body).toMatchObject({ result: { totalSize: 1 } });
+    });
+  }
+});
+
+/** The same binding in 1.0. */
+const nativeOf = ({ binding }: Speaker): Speaker =>
+  speakers.find((each) => each.version === "1.0" && each.binding === binding) as Speaker;
+
+interface Bound {
+  readonly limits: Partial<Limits>;
+  /** What goes too far, and what is held open meanwhile. */
+  readonly tooFar: (speaker: Speaker) => Request;
+  readonly meanwhile?: (speaker: Speaker) => Request;
+}
+
+const large = "x".repeat(100_000);
+
+const bounds: Readonly<Record<string, Bound>> = {
+  maxRequestBytes: {
+    limits: { maxRequestBytes: 64 * 1024 },
+    tooFar: (speaker) => speaker.send({ text: large }),
+  },
+  maxIdLength: { limits: { maxIdLength: 40 }, tooFar: (speaker) => speaker.get("x".repeat(41)) },
+  maxCallsPerCaller: {
+    limits: { maxCallsPerCaller: 1 },
+    meanwhile: (speaker) => speaker.send({ text: "hold: on" }),
+    tooFar: (speaker) => speaker.get("x"),
+  },
+  maxStreamsPerCaller: {
+    limits: { maxStreamsPerCaller: 1 },
+    meanwhile: (speaker) => speaker.stream({ text: "hold: on" }),
+    tooFar: (speaker) => speaker.stream({ text: "hold: on" }),
+  },
+};
+
+/** What was refused, in the words that all versions of a binding share. */
+function refusal({ status, headers, body, events }: Outcome): unknown {
+  const said = (events?.[0] ?? body) as { error?: { code?: number }; code?: number } | undefined;
+  const isJsonRpc = typeof said === "object" && said !== null && "jsonrpc" in said;
+  return { status, retryAfter: headers["retry-after"] !== undefined, code: isJsonRpc ? said?.error?.code : undefined };
+}
+
+async function tooFar(speaker: Speaker, { limits, tooFar: request, meanwhile }: Bound): Promise<unknown> {
+  const bounded = await openWorld({ limits: { shutdownGraceMs: 50, ...limits } });
+  try {
+    if (meanwhile === undefined) return refusal(await exchange(request(speaker), bounded));
+    let found: unknown;
+    const held = exchange(meanwhile(speaker), bounded, { patience: 10_000 });
+    held.catch(() => {});
+    await expect
+      .poll(async () => {
+        found = refusal(await exchange(request(speaker), bounded, { leaveAfter: 1, patience: 5_000 }));
+        return (found as { retryAfter: boolean }).retryAfter;
+      })
+      .toBe(true);
+    return found;
+  } finally {
+    await bounded.close();
+  }
+}
+
+describe.each(Object.keys(bounds))("%s", (limit) => {
+  const bound = bounds[limit] as Bound;
+  for (const speaker of speakers.filter(({ version }) => version !== "1.0")) {
+    const native = nativeOf(speaker);
+    pending.it(`${limit}: ${speaker.name}`, `holds for ${speaker.name} as for ${native.name}`, async () => {
+      const expected = await tooFar(native, bound);
+      expect(await tooFar(speaker, bound)).toEqual(expected);
+      expect(expected).not.toMatchObject({ status: 200, code: undefined });
+    });
+  }
+});
+
+describe("maxBlockingMs", () => {
+  const bound = { limits: { maxBlockingMs: 50 }, tooFar: (speaker: Speaker) => speaker.send({ text: "hold: on" }) };
+  for (const speaker of speakers.filter(({ version }) => version === "0.3" || version === "0.2")) {
+    const native = nativeOf(speaker);
+    pending.it(`maxBlockingMs: ${speaker.name}`, `holds for ${speaker.name} as for ${native.name}`, async () => {
+      expect(await tooFar(speaker, bound)).toEqual(await tooFar(native, bound));
+    });
+  }
+  const [oldest] = speakers.filter(({ version }) => version === "0.1") as [Speaker];
+  pending.it(
+    "maxBlockingMs: 0.1",
+    "a client of 0.1, which cannot ask not to wait, gets the task as it is",
+    async () => {
+      const bounded = await openWorld({ limits: { shutdownGraceMs: 50, ...bound.limits } });
+      try {
+        const task = seen(await exchange(bound.tooFar(oldest), bounded));
+        expect(task).toMatchObject({ kind: "task", state: expect.stringMatching(/submitted|working/) });
+      } finally {
+        await bounded.close();
+      }
+    },
+  );
+});
+
+describe("a cancel", () => {
+  for (const speaker of speakers) {
+    pending.it(`final: ${speaker.name}`, `of a task that is over is refused: ${speaker.name}`, async () => {
+      const taskId = await begin(world, speaker, { text: "hold: on" });
+      expect(seen(await exchange(speaker.cancel(taskId), world))).toMatchObject({ state: "canceled" });
+      const { kind, error } = seen(await exchange(speaker.cancel(taskId), world));
+      expect(kind).toBe("error");
+      expect([-32002, "FAILED_PRECONDITION", 400, 409]).toContain(error);
+    });
+  }
+});
+
+it("what is pending is a test", () => {
+  expect(pending.unknown).toEqual([]);
+});
