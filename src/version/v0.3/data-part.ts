@@ -6,12 +6,7 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { writeJsonValue } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { Violations } from "../../wire/violations.js";
-
-/**
- * Data of a part is an object until 1.0. Other values stand in one, `{"value": …}`, with this flag in the metadata of the part,
- * as the bridges between the versions have it that are deployed.
- */
-export const WRAPPED_FLAG = "data_part_compat";
+import { COMPAT } from "./values.js";
 
 const write = jsonWriter(ValueSchema);
 const read = collectingReader(ValueSchema);
@@ -32,7 +27,7 @@ export function writeDataMetadata(value: unknown, message: Fields): string | und
   const { value: data } = message.content as { value?: Value };
   const isFlagged = data !== undefined && isWrapped(data);
   if (!isFlagged) return value === undefined ? undefined : writeJsonValue(value);
-  return writeJsonValue({ ...(value as object | undefined), [WRAPPED_FLAG]: true });
+  return writeJsonValue({ ...(value as object | undefined), [COMPAT]: true });
 }
 
 /** Data of a part. Only an object may be in a request. */
@@ -44,10 +39,10 @@ export function readData(json: unknown, at: Violations): Value | undefined {
 /** Takes a value out of its object, and the flag out of the metadata that says so. Other objects with a `value` stay what they are. */
 export function unwrapData(message: Fields): void {
   const { metadata, content } = message as { metadata?: Record<string, unknown>; content: { value?: Value } };
-  if (metadata?.[WRAPPED_FLAG] !== true || content.value?.kind.case !== "structValue") return;
+  if (metadata?.[COMPAT] !== true || content.value?.kind.case !== "structValue") return;
   const { fields } = content.value.kind.value;
   if (fields.value === undefined || Object.keys(fields).length !== 1) return;
-  const { [WRAPPED_FLAG]: _, ...others } = metadata;
+  const { [COMPAT]: _, ...others } = metadata;
   message.metadata = Object.keys(others).length > 0 ? others : undefined;
   message.content = { case: "data", value: create(ValueSchema, fields.value) };
 }

@@ -2,8 +2,8 @@ import type { Fields, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { Violations } from "../../wire/violations.js";
 
-/** `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}`, as the contract of 0.3 names things. */
-const pattern = /^tasks\/([^/]+)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/;
+/** `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}`, as JSON has them: an id may have a slash, which its path hides. */
+const pattern = /^tasks\/(.+?)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/s;
 
 /** What a resource name says. */
 export interface Resource {
@@ -15,14 +15,6 @@ export interface Resource {
 export function parseResource(name: string): Resource | undefined {
   const [, taskId, configId] = pattern.exec(name) ?? [];
   return taskId === undefined ? undefined : { taskId, configId: configId === "" ? undefined : configId };
-}
-
-export function taskName(taskId: string): string {
-  return `tasks/${taskId}`;
-}
-
-export function configName(taskId: string, configId: string): string {
-  return `${taskName(taskId)}/pushNotificationConfigs/${configId}`;
 }
 
 /** The resource that a member of an object names; undefined where it is not there, or noted a violation. */

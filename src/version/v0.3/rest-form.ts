@@ -27,7 +27,8 @@ import {
   settleMessageId,
   settleRole,
 } from "./json-form.js";
-import { configName, parseResource, settleConfigIds, taskName } from "./resource-names.js";
+import { configName } from "./names.js";
+import { parseResource, settleConfigIds } from "./resource-names.js";
 import { roleWords, stateWords } from "./words.js";
 
 const namesOf = (values: Readonly<Record<string, unknown>>, prefix: string): Record<number, string> =>
@@ -134,9 +135,9 @@ const settleSend: Settle = (message, json, at) => {
   if (given.blocking === undefined || given.blocking === null) configuration.returnImmediately = true;
 };
 
+/** The body of a call whose task is in its path may name it once more. */
 const named: MemberForm = {
   name: "name",
-  write: ({ id }: Fields) => quote(taskName(id as string)),
   read: (message: Fields, json: unknown, at: Violations) => {
     const resource = typeof json === "string" ? parseResource(json) : undefined;
     if (resource === undefined) at.add("must be a name such as tasks/{id}");
@@ -198,12 +199,15 @@ const types: FormTables["types"] = {
       blocking,
     ],
   },
-  "lf.a2a.v1.CancelTaskRequest": { members: [named, "metadata"] },
+  "lf.a2a.v1.CancelTaskRequest": { members: [named, readOnly("metadata")] },
   "lf.a2a.v1.SubscribeToTaskRequest": { members: [named] },
   "lf.a2a.v1.AuthenticationInfo": authentication,
   "lf.a2a.v1.TaskPushNotificationConfig": {
     members: [
-      { name: "name", write: ({ taskId, id }: Fields) => quote(configName(taskId as string, id as string)) },
+      {
+        name: "name",
+        write: ({ taskId, id }: Fields) => quote(configName({ taskId: taskId as string, id: id as string })),
+      },
       readOnly("taskId"),
       // The request may be the configuration, or the message around it, with either dialect's names in it.
       { group: "config", members: [readOnly("taskId"), pushConfig(nothing), ...bareConfig()] },

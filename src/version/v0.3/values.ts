@@ -4,7 +4,7 @@ import { isJsonObject, readValue, setOwn } from "../../wire/json-struct.js";
 import { Violations } from "../../wire/violations.js";
 
 /** Says, as part metadata, that the data is not the object that it seems to be: a convention of the bridges that are in use. */
-const COMPAT = "data_part_compat";
+export const COMPAT = "data_part_compat";
 
 /** The JSON that a value stands for; nothing for one without a kind. */
 export function jsonOf({ kind }: Value): JsonValue {
