@@ -100,6 +100,8 @@ const executor: AgentExecutor = {
     const [first, ...rest] = textOf(userMessage).split(" ");
     if (first === "say" && task === undefined) return bus.publish(AgentEvent.message(work.message(rest.join(" "), "")));
     if (task !== undefined) {
+      // In a stream that library wants a task first, also where it goes on with one.
+      bus.publish(AgentEvent.task(task));
       work.artifact("answer", textOf(userMessage));
       return work.status(TaskState.TASK_STATE_COMPLETED);
     }
