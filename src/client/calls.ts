@@ -2,6 +2,7 @@ import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageSha
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { share } from "./shared-signal.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
 type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;
@@ -40,6 +41,7 @@ async function* events(
 ): AsyncGenerator<MessageShape<Streaming["output"]>, void, undefined> {
   const call = new AbortController();
   const stop = (): void => call.abort(signal?.reason);
+  if (signal !== undefined) share(signal);
   if (signal?.aborted === true) stop();
   signal?.addEventListener("abort", stop, { once: true });
   try {

@@ -1,6 +1,7 @@
 import { A2AError } from "../core/error.js";
 import { pause } from "../core/pause.js";
 import type { CallOptions } from "./call-options.js";
+import { share } from "./shared-signal.js";
 
 /** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
 export class Lifetime {
@@ -12,6 +13,7 @@ export class Lifetime {
 
   constructor({ signal, timeoutMs }: CallOptions) {
     this.#signal = signal;
+    if (signal !== undefined) share(signal);
     if (signal?.aborted === true) this.#stop();
     else signal?.addEventListener("abort", this.#stop, { once: true });
     if (timeoutMs === undefined) return;

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { A2AError } from "../../core/error.js";
 import { unavailable } from "../errors.js";
 import { isNever } from "../never.js";
@@ -55,8 +54,6 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     const { signal } = this.ask;
     if (signal === undefined || isNever(signal)) return;
     signal.throwIfAborted();
-    // Many calls may share one.
-    setMaxListeners(0, signal);
     signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 

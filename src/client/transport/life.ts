@@ -3,6 +3,7 @@ import { A2AError } from "../../core/error.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { clientError, connectErrorOf } from "../errors.js";
 import { isNever, never } from "../never.js";
+import { share } from "../shared-signal.js";
 
 /** How long a call lasts: until its caller stops it, its deadline passes, or it is over. */
 export class Life {
@@ -16,6 +17,7 @@ export class Life {
   /** @param timeoutMs undefined, 0 and less: there is no deadline */
   constructor(outer: AbortSignal | undefined, timeoutMs = 0) {
     this.#timeoutMs = timeoutMs;
+    if (outer !== undefined) share(outer);
     if (!(timeoutMs > 0)) {
       this.signal = outer ?? never;
       return;
