@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
+import { v02 } from "./v0.2/index.js";
 import { v03 } from "./v0.3/index.js";
 import { v1 } from "./v1.js";
 import type { NativeVersion, ProtocolVersion } from "./version.js";
@@ -103,4 +104,4 @@ function shownOf(asked: string): string {
 }
 
 /** What every server speaks, where its options do not say otherwise. An older or newer version is added here. */
-export const servedVersions: Versions = new Versions(v1, [], [v03]);
+export const servedVersions: Versions = new Versions(v1, [v03, v02]);

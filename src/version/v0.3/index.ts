@@ -25,5 +25,5 @@ export const v03: ProtocolVersion = {
   grpc: grpcService,
   connect: grpcService,
   extensionsParameter: "x-a2a-extensions",
-  load: async () => ({}),
+  load: async () => (await import("./dialects.js")).dialects,
 };

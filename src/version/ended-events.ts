@@ -1,0 +1,142 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+  type TaskStatus,
+  TaskStatusUpdateEventSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { generationOf, markGeneration } from "../wire/generation.js";
+import { isLast, markLast } from "./last.js";
+import { carryMarks } from "./translate.js";
+
+/** How a stream of 1.0 becomes one that says that it ends. */
+export interface Ending {
+  /** Whether it ends where it begins with a task that waits for its client; otherwise it ends when a task begins to wait. */
+  readonly endsWaiting?: boolean;
+  /** The task that stands for a stream that fails before its first event. Throws for other errors. */
+  readonly instead?: (error: unknown) => Promise<ReadTask>;
+}
+
+/** A task that was read for a stream. */
+export interface ReadTask {
+  readonly task: Task;
+  /** Called when it is written, or never will be. */
+  readonly written: () => void;
+}
+
+const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+const waiting: ReadonlySet<TaskState | undefined> = new Set([TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED]);
+
+/**
+ * The events of a stream up to the first status in which its task is over or waits for its client. Where a stream ends otherwise, behind
+ * a task or an artifact, the status is said once more. Events are passed on as they are; the one that is added has the generation of
+ * that before it, so that a client that resumes there finds the same place.
+ */
+export class EndedEvents implements AsyncIterable<StreamResponse> {
+  readonly #events: AsyncIterable<StreamResponse>;
+  readonly #ending: Ending;
+
+  constructor(events: AsyncIterable<StreamResponse>, ending: Ending = {}) {
+    this.#events = events;
+    this.#ending = ending;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<StreamResponse> {
+    return new Ended(this.#events[Symbol.asyncIterator](), this.#ending);
+  }
+}
+
+/** No generator: one would hold `return()` back until the next event, and a client that leaves were noticed late. */
+class Ended implements AsyncIterator<StreamResponse, undefined> {
+  readonly #inner: AsyncIterator<StreamResponse>;
+  readonly #ending: Ending;
+  /** What is read next: events, the status that is added, or nothing. */
+  #next: "events" | "status" | "nothing" = "events";
+  #last: StreamResponse | undefined;
+  #taskId = "";
+  #contextId = "";
+  #status: TaskStatus | undefined;
+  #written: (() => void) | undefined;
+
+  constructor(inner: AsyncIterator<StreamResponse>, ending: Ending) {
+    this.#inner = inner;
+    this.#ending = ending;
+  }
+
+  next(): Promise<IteratorResult<StreamResponse, undefined>> {
+    this.#let();
+    if (this.#next === "events") {
+      const { instead } = this.#ending;
+      const taken = this.#inner.next();
+      if (this.#last !== undefined || instead === undefined) return taken.then(this.#take);
+      return taken.then(this.#take, async (error) => this.#insteadOf(await instead(error)));
+    }
+    if (this.#next === "nothing") return this.#close();
+    this.#next = "nothing";
+    return Promise.resolve({ value: this.#added() });
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#let();
+    return this.#close();
+  }
+
+  /** What was held for the task that was read is let go of. */
+  #let(): void {
+    this.#written?.();
+    this.#written = undefined;
+  }
+
+  async #close(): Promise<IteratorReturnResult<undefined>> {
+    this.#next = "nothing";
+    await this.#inner.return?.();
+    return over;
+  }
+
+  readonly #take = (result: IteratorResult<StreamResponse>): IteratorResult<StreamResponse, undefined> => {
+    if (result.done === true) {
+      this.#next = "nothing";
+      return this.#status === undefined ? over : { value: this.#added() };
+    }
+    const event = result.value;
+    this.#last = event;
+    const { payload } = event;
+    if (payload.case === "task") {
+      this.#know(payload.value.id, payload.value.contextId, payload.value.status);
+      if (this.#ending.endsWaiting === true && waiting.has(payload.value.status?.state)) this.#next = "status";
+    } else if (payload.case === "statusUpdate") {
+      this.#know(payload.value.taskId, payload.value.contextId, payload.value.status);
+      if (isLast(payload.value)) this.#next = "nothing";
+    }
+    return result;
+  };
+
+  #insteadOf({ task, written }: ReadTask): IteratorResult<StreamResponse, undefined> {
+    this.#written = written;
+    this.#know(task.id, task.contextId, task.status);
+    this.#next = "status";
+    const event = create(StreamResponseSchema, { payload: { case: "task", value: task } });
+    this.#last = carryMarks(task, event);
+    return { value: event };
+  }
+
+  #know(taskId: string, contextId: string, status: TaskStatus | undefined): void {
+    this.#taskId = taskId;
+    this.#contextId = contextId;
+    this.#status = status;
+  }
+
+  /** The status once more, as the last event. */
+  #added(): StreamResponse {
+    const { taskId, contextId, status } = { taskId: this.#taskId, contextId: this.#contextId, status: this.#status };
+    const event = create(TaskStatusUpdateEventSchema, { taskId, contextId });
+    if (status !== undefined) event.status = status;
+    const value = markLast(event);
+    const added = create(StreamResponseSchema, { payload: { case: "statusUpdate", value } });
+    const generation = this.#last && generationOf(this.#last);
+    return generation === undefined ? added : markGeneration(added, generation);
+  }
+}

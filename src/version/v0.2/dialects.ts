@@ -1,0 +1,22 @@
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { behave } from "../v0.3/behaviour.js";
+import { codes, errorObject } from "../v0.3/errors.js";
+import { jsonRpcOf, writeCardAs } from "../v0.3/jsonrpc.js";
+import { cardEndpoint, rest } from "../v0.3/rest.js";
+import type { Dialects } from "../version.js";
+import { cardToV02 } from "./card.js";
+import { EXTENDED_CARD_PATH, v02 } from "./index.js";
+
+/** 0.2 has one code less than 0.3: an extended card that is not there is an operation that is not supported. */
+const fewer = { ...codes, EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004 };
+
+/** How 0.2 is spoken. Of HTTP+JSON it has the extended card alone. */
+export const dialects: Dialects = {
+  jsonRpc: jsonRpcOf(v02.methods ?? {}, fewer),
+  rest: {
+    ...rest,
+    endpoints: [cardEndpoint(EXTENDED_CARD_PATH, (card: AgentCard) => writeCardAs(card, cardToV02))],
+    error: (error) => JSON.stringify(errorObject(error, fewer)),
+  },
+  translate: behave,
+};

@@ -1,0 +1,21 @@
+import type { ProtocolVersion } from "../version.js";
+import { methods as later } from "../v0.3/index.js";
+
+/** Those of 0.3 but for the extended card, which has a path of its own. Some came with a patch of 0.2. */
+const { "agent/getAuthenticatedExtendedCard": _, ...methods } = later;
+
+/** Beside the endpoint of JSON-RPC. */
+export const EXTENDED_CARD_PATH = "/agent/authenticatedExtendedCard";
+
+/**
+ * A2A 0.2, which is 0.3 over JSON-RPC alone: what 0.3 answers, 0.2 reads. Where both are served, 0.3 takes calls that name neither.
+ */
+export const v02: ProtocolVersion = {
+  name: "0.2",
+  interfaces: ["jsonRpc"],
+  isUnnamed: true,
+  methods,
+  paths: [EXTENDED_CARD_PATH],
+  extensionsParameter: "x-a2a-extensions",
+  load: async () => (await import("./dialects.js")).dialects,
+};

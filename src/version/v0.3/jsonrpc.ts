@@ -1,0 +1,63 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  A2AService,
+  GetExtendedAgentCardRequestSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../../core/error.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { jsonPieces } from "../../wire/large/large.js";
+import { isSideEffectFree } from "../../wire/side-effects.js";
+import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
+import type { CardJson } from "../card-json.js";
+import { cardToV03 } from "./card.js";
+import { codes, type ErrorCodes, errorIn } from "./errors.js";
+import { schemaForm } from "./json-form.js";
+
+/** How 0.3, and 0.2, are spoken over JSON-RPC. */
+export function jsonRpcOf(methods: Readonly<Record<string, string>>, table: ErrorCodes = codes): JsonRpcDialect {
+  return {
+    methods: Object.entries(methods).map(([name, rpc]) => methodOf(name, rpc)),
+    error: errorIn(table),
+    isLenient: true,
+    hasNoBatches: true,
+  };
+}
+
+function methodOf(name: string, rpc: string): JsonRpcMethod {
+  const desc = A2AService.methods.find((method) => method.name === rpc) as DescMethod;
+  const isStream = desc.methodKind === "server_streaming";
+  const spoken = { name, desc, isStream, isRead: isSideEffectFree(desc) };
+  if (desc === A2AService.method.getExtendedAgentCard) {
+    const write = (card: Message): string => writeCard(card as AgentCard);
+    const read = (): Message => create(GetExtendedAgentCardRequestSchema);
+    return { ...spoken, read, write, pieces: (card) => [write(card)] };
+  }
+  const readParams = jsonReader(desc.input, schemaForm);
+  return {
+    ...spoken,
+    // An error that opens a stream has to be part of it only where a client waits for news of what it has begun before.
+    errsAsEvent: desc === A2AService.method.subscribeToTask,
+    read: (params) => readParams(params ?? {}),
+    write: jsonWriter(desc.output, schemaForm),
+    form: schemaForm,
+    pieces: (result) => jsonPieces(desc.output, result, schemaForm),
+  };
+}
+
+const cardJson = jsonWriter(AgentCardSchema);
+
+/**
+ * Writes the extended card in the form of a version.
+ *
+ * @throws A2AError where it has none there.
+ */
+export function writeCardAs(card: AgentCard, form: (card: CardJson) => CardJson | undefined): string {
+  const said = form(JSON.parse(cardJson(card)));
+  if (said !== undefined) return JSON.stringify(said);
+  throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "The extended card has no form in this version of A2A.");
+}
+
+export const writeCard = (card: AgentCard): string => writeCardAs(card, (json) => cardToV03(json, "0.3"));

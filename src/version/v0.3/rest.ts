@@ -1,0 +1,119 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { A2AService, type AgentCard, GetExtendedAgentCardRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { collectingReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { jsonPieces } from "../../wire/large/large.js";
+import { decodeSegment, parsePathTemplate } from "../../wire/path-template.js";
+import { queryReader } from "../../wire/query.js";
+import { Violations } from "../../wire/violations.js";
+import type { Endpoint, RestDialect } from "../rest.js";
+import { errorObject, statuses } from "./errors.js";
+import { writeCard } from "./jsonrpc.js";
+import { restForm } from "./rest-form.js";
+
+type Method = (typeof A2AService)["methods"][number];
+
+/** One way to call a method: verb and path, with the fields (localName) that its variables stand for. */
+interface RestRow {
+  readonly method: Method;
+  readonly verb: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly fields?: readonly string[];
+  readonly status?: number;
+}
+
+const { method } = A2AService;
+const configs = "/v1/tasks/{id}/pushNotificationConfigs";
+
+/** The texts of 0.3 disagree on the verb of `:subscribe`, and its first contract has `task` in one path: all are served. */
+const rows: readonly RestRow[] = [
+  { method: method.sendMessage, verb: "POST", path: "/v1/message:send" },
+  { method: method.sendStreamingMessage, verb: "POST", path: "/v1/message:stream" },
+  { method: method.getTask, verb: "GET", path: "/v1/tasks/{id}", fields: ["id"] },
+  { method: method.cancelTask, verb: "POST", path: "/v1/tasks/{id}:cancel", fields: ["id"] },
+  { method: method.subscribeToTask, verb: "GET", path: "/v1/tasks/{id}:subscribe", fields: ["id"] },
+  { method: method.subscribeToTask, verb: "POST", path: "/v1/tasks/{id}:subscribe", fields: ["id"] },
+  { method: method.createTaskPushNotificationConfig, verb: "POST", path: configs, fields: ["taskId"] },
+  {
+    method: method.createTaskPushNotificationConfig,
+    verb: "POST",
+    path: configs.replace("tasks", "task"),
+    fields: ["taskId"],
+  },
+  { method: method.listTaskPushNotificationConfigs, verb: "GET", path: configs, fields: ["taskId"] },
+  { method: method.getTaskPushNotificationConfig, verb: "GET", path: `${configs}/{config}`, fields: ["taskId", "id"] },
+  {
+    method: method.deleteTaskPushNotificationConfig,
+    verb: "DELETE",
+    path: `${configs}/{config}`,
+    fields: ["taskId", "id"],
+    status: 204,
+  },
+];
+
+function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpoint {
+  const { input, output } = method;
+  const readBody = collectingReader(input as DescMessage, restForm);
+  const readQuery = queryReader(input);
+  const hasBody = verb === "POST";
+  return {
+    method,
+    verb,
+    template: parsePathTemplate(path),
+    fields: [],
+    hasBody,
+    isStream: method.methodKind === "server_streaming",
+    ...(status !== undefined && { status }),
+    form: restForm,
+    write: jsonWriter(output as DescMessage, restForm),
+    pieces: (answer) => jsonPieces(output, answer, restForm),
+    read: ({ values, query, body }) => {
+      const at = new Violations();
+      const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input as DescMessage);
+      if (!hasBody) readQuery(query, message, at);
+      for (const [i, field] of fields.entries()) putPathValue(message, { field, raw: values[i] ?? "" }, at);
+      // Nobody says a tenant in this version.
+      if ("tenant" in message) message.tenant = "";
+      at.throwIfAny();
+      return message;
+    },
+  };
+}
+
+/** What the path says counts; a body that says something else is refused, since one of the two would go unheard. */
+function putPathValue(
+  message: Message,
+  { field, raw }: { readonly field: string; readonly raw: string },
+  at: Violations,
+): void {
+  const fields = message as unknown as Record<string, string>;
+  const value = decodeSegment(raw);
+  const isOther = fields[field] !== "" && fields[field] !== value;
+  if (value === undefined) at.add("must be percent-encoded UTF-8 in the path", field);
+  else if (isOther) at.add("differs from its value in the path", field);
+  else fields[field] = value;
+}
+
+/** The card for callers that are authenticated. */
+export function cardEndpoint(path: string, write: (card: AgentCard) => string): Endpoint {
+  return {
+    method: method.getExtendedAgentCard,
+    verb: "GET",
+    template: parsePathTemplate(path),
+    fields: [],
+    hasBody: false,
+    isStream: false,
+    read: () => create(GetExtendedAgentCardRequestSchema),
+    write: (card) => write(card as AgentCard),
+    pieces: (card) => [write(card as AgentCard)],
+  };
+}
+
+/** How 0.3 is spoken over HTTP+JSON. Its lists of tasks are named in a table alone, and have no form: there are none. */
+export const rest: RestDialect = {
+  endpoints: [...rows.map(endpointOf), cardEndpoint("/v1/card", writeCard)],
+  mediaType: "application/json",
+  error: (error) => JSON.stringify(errorObject(error)),
+  statuses,
+  malformed: "PARSE_ERROR",
+};
