@@ -157,6 +157,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxAuditRecordsPerSource: audit,
   maxAuditRecords: audit,
   auditWindowMs: audit,
+  maxVersionWarnings: { at: "work", test: "version/docking.test.ts" },
   maxDelegationDepth: { at: "work", test: "delegation/ends.test.ts" },
   maxRemoteAgents: { at: "work", test: "delegation/limits.test.ts" },
   maxRemoteCalls: { at: "work", test: "delegation/limits.test.ts" },

@@ -1,5 +1,5 @@
-import type { ProtocolVersion } from "../version.js";
 import { methods as later } from "../v0.3/index.js";
+import type { ProtocolVersion } from "../version.js";
 
 /** Those of 0.3 but for the extended card, which has a path of its own. Some came with a patch of 0.2. */
 const { "agent/getAuthenticatedExtendedCard": _, ...methods } = later;

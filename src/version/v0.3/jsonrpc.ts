@@ -1,8 +1,8 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import {
+  A2AService,
   type AgentCard,
   AgentCardSchema,
-  A2AService,
   GetExtendedAgentCardRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
@@ -10,8 +10,8 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
 import { isSideEffectFree } from "../../wire/side-effects.js";
-import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import type { CardJson } from "../card-json.js";
+import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import { cardToV03 } from "./card.js";
 import { codes, type ErrorCodes, errorIn } from "./errors.js";
 import { schemaForm } from "./json-form.js";

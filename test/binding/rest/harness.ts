@@ -67,7 +67,8 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
   };
   const limits = { ...defaultLimits, ...setup.limits };
   const binding = make({
-    versions: servedVersions,
+    // The others have tests of their own (test/version).
+    versions: servedVersions.only([]),
     invoke: noted,
     limits,
     arrivals: new Arrivals({ limits }),

@@ -1,3 +1,4 @@
+import { servedVersions } from "../../../src/version/versions.js";
 import { absent, like, not, present } from "../../support/match.js";
 import { type Case, call, everyOperation, refused, say, stream } from "../case.js";
 
@@ -11,8 +12,6 @@ const notHere = {
 const accepted: readonly (string | null)[] = ["1.0", "1.0.0", "1.0.1", "1.0.99", null];
 const unsupported = [
   "",
-  "0.3",
-  "0.3.0",
   "0.9",
   "1.1",
   "1.1.0",
@@ -30,7 +29,7 @@ const unsupported = [
 const title = (version: string | null): string => (version === null ? "no version" : `the version "${version}"`);
 
 /** What a version that is not spoken here is answered with. */
-const refusal = { reason: "VERSION_NOT_SUPPORTED", info: { supportedVersions: "1.0" } } as const;
+const refusal = { reason: "VERSION_NOT_SUPPORTED", info: { supportedVersions: servedVersions.text } } as const;
 
 /** Which version of the protocol a request is in. */
 export const versionCases: readonly Case[] = [
@@ -95,12 +94,12 @@ export const versionCases: readonly Case[] = [
       call("ListTasks", {}, { error: refusal }, { headers: { "A2A-Version": null }, query: { "A2A-Version": "" } }),
       ...refused("SendStreamingMessage", say("echo hi"), refusal, {
         headers: { "A2A-Version": null },
-        query: { "A2A-Version": "0.3" },
+        query: { "A2A-Version": "0.9" },
       }),
     ],
   },
   {
-    name: "a strict server takes a request without a version for one of version 0.3",
+    name: "a strict server takes a request of 1.0 without a version for one of version 0.3, which it is not",
     ids: ["SRV-VER-03", "SRV-VER-01"],
     setup: "strict",
     steps: [
