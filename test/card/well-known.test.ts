@@ -4,6 +4,7 @@ import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { buildCard } from "../../src/card/build.js";
 import { interfacesOf, withInterfaces } from "../../src/card/interfaces.js";
 import { type Caching, cardText, createDocuments, type DocumentAnswer } from "../../src/card/well-known.js";
+import { servedVersions } from "../../src/version/versions.js";
 
 const since = new Date("2026-01-02T03:04:05.678Z");
 const card = (name = "Probe"): AgentCard =>
@@ -106,7 +107,7 @@ describe("interfacesOf()", () => {
 
   it("leaves out what does not listen", () => {
     const bindings = (url?: string, grpc?: string): string[] =>
-      interfacesOf({ url, grpc, tenant: "" }).map((entry) => entry.protocolBinding);
+      interfacesOf({ url, grpc, tenant: "" }, servedVersions.only([])).map((entry) => entry.protocolBinding);
     expect(bindings("http://localhost")).toEqual(["JSONRPC", "HTTP+JSON", "urn:parley:binding:connect:v1"]);
     expect(bindings(undefined, "localhost:1")).toEqual(["GRPC"]);
   });
@@ -116,7 +117,10 @@ describe("withInterfaces()", () => {
   it("puts the server's interfaces before the author's, on a copy", () => {
     const own = { url: "https://old.example.org", protocolBinding: "JSONRPC", protocolVersion: "0.3" };
     const before = create(AgentCardSchema, { name: "Probe", supportedInterfaces: [own] });
-    const after = withInterfaces(before, interfacesOf({ url: "http://localhost", grpc: undefined, tenant: "" }));
+    const after = withInterfaces(
+      before,
+      interfacesOf({ url: "http://localhost", grpc: undefined, tenant: "" }, servedVersions.only([])),
+    );
     expect(after.supportedInterfaces.map((entry) => entry.url)).toEqual([
       "http://localhost",
       "http://localhost",

@@ -29,7 +29,8 @@ it("the commands and programs of docs/card-signing.md do what the page says", { 
   running = spawn(process.execPath, ["server.js"], { cwd: folder, stdio: "inherit" });
   const url = `http://localhost:${port}/.well-known/agent-card.json`;
   await expect.poll(() => fetch(url).then(({ status }) => status, String), { timeout: 30_000 }).toBe(200);
-  const { signatures: _, ...card } = (await (await fetch(url)).json()) as { signatures: unknown };
+  const own = await fetch(url, { headers: { "a2a-version": "1.0" } });
+  const { signatures: _, ...card } = (await own.json()) as { signatures: unknown };
   writeFileSync(join(folder, "card.json"), JSON.stringify(card));
 
   const { status, stdout, stderr } = shell(files);
