@@ -57,8 +57,8 @@ async function overHttp(
   try {
     const answer = await http.exchange({
       method,
-      // As clients do: the path of the extended card of 0.2 has `..` in it.
-      url: new URL(path, url).href,
+      // As clients do: the path of the extended card of 0.2 has `..` in it, behind an endpoint without a slash at its end.
+      url: new URL(path.replace(/^\/+/, "/"), url).href,
       headers,
       body: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
       signal: leave.signal,
