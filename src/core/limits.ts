@@ -81,6 +81,11 @@ export interface Limits {
   readonly maxPushAgeMs: number;
   /** Bytes of the notifications that are being sent at once, over all hosts; one that is larger goes alone. Default 64 MiB. */
   readonly maxOutgoingPushBytes: number;
+  /**
+   * Bytes of a task, as JSON, that is sent whole to receivers of older versions of the protocol, which get the task with each event; of a larger one
+   * its artifacts are left out, and where it is too large even then its history. Default 4 MiB.
+   */
+  readonly maxPushedTaskBytes: number;
   /** So many failures in a row, of whatever configuration, and a host rests. Default 5. */
   readonly maxHostFailures: number;
   /** The longest rest of a host between two tries, in milliseconds; the first one is `pushRetryMs`, each is twice the one before. Default 60 seconds. */
@@ -363,6 +368,7 @@ export const defaultLimits: Limits = {
   maxPushRetryMs: 3_600_000,
   maxPushAgeMs: 24 * 3_600_000,
   maxOutgoingPushBytes: 64 * 1024 * 1024,
+  maxPushedTaskBytes: 4 * 1024 * 1024,
   maxHostFailures: 5,
   maxHostRestMs: 60_000,
   maxBatch: 100,

@@ -48,11 +48,23 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
   return { head, fold, snapshotAt: position, bytesSince };
 }
 
-/** Folds what comes in pieces; undefined when retention removes the task meanwhile. */
-export async function foldLarge(store: TaskStore, loaded: LoadedTask): Promise<FoldedTask | undefined> {
+/**
+ * Folds what comes in pieces, up to a position, by default all of it; undefined when retention removes the task meanwhile. A snapshot of a
+ * later position is not used.
+ */
+export async function foldLarge(
+  store: TaskStore,
+  loaded: LoadedTask,
+  until: number = loaded.head.position,
+): Promise<FoldedTask | undefined> {
   const { taskId } = loaded.head;
   for (let from: LoadedTask | undefined = loaded, attempt = 1; from !== undefined; attempt++) {
-    const folded = await foldPieces(store, from);
+    const isLater = from.snapshot !== undefined && from.snapshot.position > until;
+    const folded = await foldPieces(
+      store,
+      isLater ? { head: from.head, snapshot: undefined, entries: [] } : from,
+      until,
+    );
     if (folded !== undefined) return folded;
     if (attempt >= MAX_ATTEMPTS) {
       throw new StoreError("damaged", `The log of task ${taskId} has nothing where an entry or a snapshot belongs.`);
@@ -63,7 +75,7 @@ export async function foldLarge(store: TaskStore, loaded: LoadedTask): Promise<F
 }
 
 /** Undefined when something was not there any more, which a new snapshot or a removal explains. */
-async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedTask | undefined> {
+async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { head, snapshot } = loaded;
   const { taskId } = head;
   const turn = new Slices();
@@ -81,12 +93,13 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask): Promise<FoldedT
   let bytesSince = 0;
   for (let entries = loaded.entries; ; ) {
     for (const bytes of entries) {
+      if (fold.position >= until) break;
       bytesSince += bytes.length;
       fold.apply(decodeEntry(bytes));
       if (turn.isLong) await turn.pause();
     }
-    if (fold.position >= head.position) break;
-    const limit = Math.min(PAGE_ENTRIES, head.position - fold.position);
+    if (fold.position >= until) break;
+    const limit = Math.min(PAGE_ENTRIES, until - fold.position);
     entries = await store.read({ taskId, after: fold.position, limit });
     if (entries.length === 0) return undefined;
   }

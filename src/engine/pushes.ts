@@ -3,6 +3,8 @@ import { callAll } from "../core/call-all.js";
 import { isOf } from "../store/check.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
+import type { TaskFold } from "../task/fold.js";
+import { foldLarge } from "./fold-stored.js";
 import type { LeaseKeeper, SignsOfLife } from "./lease.js";
 import type { TaskLog } from "./task-log.js";
 import type { TaskLogCache } from "./task-log-cache.js";
@@ -42,6 +44,26 @@ export interface EnginePushes {
    * nothing of a task that is not in memory, and keeps nothing there. No entries of a task of another tenant or owner.
    */
   readEntries(request: EntriesRequest): AsyncIterable<readonly LogEntry[]>;
+  /**
+   * A task as it was at one of its entries; undefined where there is none of the tenant and owner any more. Of a task in memory that stands there
+   * it costs nothing; any other is folded, of large ones one at a time.
+   */
+  taskAt(request: TaskAtRequest): PastTask | Promise<PastTask | undefined>;
+}
+
+/** Which task at which entry. */
+export interface TaskAtRequest {
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly owner: string;
+  readonly position: number;
+}
+
+/** A task as it was. */
+export interface PastTask {
+  readonly fold: TaskFold;
+  /** Whether the fold goes on by itself in the next turn of the event loop; otherwise it is the caller's. */
+  readonly isLive: boolean;
 }
 
 /** What they are made of. */
@@ -60,6 +82,8 @@ export class Pushes implements EnginePushes {
   readonly leaseMs: number;
   readonly #source: PushesSource;
   #listeners: readonly ((taskId: string) => void)[] = [];
+  /** Ends with the fold of the last large task that was asked for. */
+  #largeFolds: Promise<unknown> = Promise.resolve();
 
   constructor(source: PushesSource) {
     this.#source = source;
@@ -98,6 +122,30 @@ export class Pushes implements EnginePushes {
       yield entries;
       position = end.position;
     }
+  }
+
+  taskAt(request: TaskAtRequest): PastTask | Promise<PastTask | undefined> {
+    const log = this.#source.logs.get(request.taskId);
+    const isThere = log !== undefined && log.fold.position === request.position && isOf(log.head, request);
+    return isThere ? { fold: log.fold, isLive: true } : this.#stored(request);
+  }
+
+  async #stored({ taskId, tenant, owner, position }: TaskAtRequest): Promise<PastTask | undefined> {
+    const { store } = this.#source;
+    const of = { tenant, owner };
+    const loaded = await store.load({ taskId, of });
+    if (loaded === undefined || !isOf(loaded.head, of) || loaded.head.position < position) return undefined;
+    const { snapshot, entries, head } = loaded;
+    const isWhole = snapshot?.pieces === undefined && (snapshot?.position ?? 0) + entries.length >= head.position;
+    const past = async (): Promise<PastTask | undefined> => {
+      const folded = await foldLarge(store, loaded, position);
+      return folded && { fold: folded.fold, isLive: false };
+    };
+    if (isWhole) return past();
+    const before = this.#largeFolds;
+    const made = before.then(past);
+    this.#largeFolds = made.catch(() => {});
+    return made;
   }
 
   /** Position of the last entry of the task, 0 for one of another tenant or owner. */

@@ -45,9 +45,10 @@ export class PushConfigurations {
   /**
    * Accepts a configuration of a client: one whose fields are valid, and whose URL may be called.
    *
+   * @param version of the protocol, in which notifications are to come; empty for that of the service
    * @throws A2AError INVALID_PARAMS that names the field `url`; UNAVAILABLE where its host cannot be looked up now.
    */
-  async accept(given: TaskPushNotificationConfig): Promise<AcceptedConfig> {
+  async accept(given: TaskPushNotificationConfig, version: string): Promise<AcceptedConfig> {
     const guard = await this.#options.guard();
     const { host } = await guard.check(given.url);
     const { vault, limits } = this.#options;
@@ -56,7 +57,7 @@ export class PushConfigurations {
       configId,
       storedFor: (taskId) => ({
         configId,
-        bytes: vault.seal({ taskId, configId }, plainOf(given)),
+        bytes: vault.seal({ taskId, configId }, plainOf(given), version),
         target: host,
         maxPerTask: limits.maxPushConfigsPerTask,
         maxPerOwner: limits.maxPushConfigsPerOwner,
@@ -72,7 +73,7 @@ export class PushConfigurations {
    */
   shown(key: PushConfigKey, bytes: Uint8Array): TaskPushNotificationConfig {
     try {
-      return masked(this.#options.vault.open(key, bytes));
+      return masked(this.#options.vault.open(key, bytes).config);
     } catch (cause) {
       if (!(cause instanceof MissingKeyError)) throw cause;
       const message = "The push notification configuration cannot be read at present; it can be deleted or replaced.";

@@ -6,14 +6,18 @@ import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { EventFilter } from "./event-filter.js";
+import type { FormOf, PushForm } from "./form.js";
+import { asksForSignature, headersFor } from "./headers.js";
 import type { Host } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
 import type { OutgoingBytes } from "./outgoing-bytes.js";
 import type { Pauses } from "./pauses.js";
-import { bodyOf, eventIdOf } from "./payload.js";
+import { bodyOf, eventIdOf, taskIdOf } from "./payload.js";
+import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
+import { TaskBodies } from "./task-bodies.js";
 
 /** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
 const SAVE_MS = 200;
@@ -34,6 +38,9 @@ export interface DeliveryParts {
   readonly poster: Poster;
   readonly signer: PushSigner | undefined;
   readonly wanted: EventFilter;
+  /** The same of configurations of other versions of the protocol. */
+  readonly wantedWithTask: EventFilter;
+  readonly formOf: FormOf;
   /** Notifications up to so many bytes never wait for room: all of them together are small as well. */
   readonly smallBytes: number;
   readonly outgoing: OutgoingBytes;
@@ -45,7 +52,9 @@ export interface DeliveryParts {
   readonly logger: Logger;
   /** Headers of every notification: names and values by turns. */
   readonly headers: readonly string[];
-  readonly limits: Pick<Limits, "pushTimeoutMs">;
+  /** Further ones of those in the service's own version. */
+  readonly nativeHeaders: readonly string[];
+  readonly limits: Pick<Limits, "pushTimeoutMs" | "maxPushedTaskBytes">;
   /** Counts what became of notifications. */
   readonly count: { sent: number; failed: number };
   /** True when nothing more is to be begun. */
@@ -57,7 +66,7 @@ export interface DeliveryParts {
 /** What a delivery is about. */
 export interface DeliveryTask {
   readonly claimed: ClaimedDelivery;
-  readonly config: TaskPushNotificationConfig;
+  readonly opened: OpenedConfig;
   readonly target: Target;
   readonly host: Host<Delivery>;
   /** `LifeWatch.epoch` when the claim was asked for. */
@@ -102,6 +111,9 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
+  /** Undefined where notifications are in the service's own version. */
+  readonly #tasks: TaskBodies | undefined;
+  #form: PushForm | undefined;
   #headers: string[] | undefined;
   #claim: number;
   #position: number;
@@ -115,7 +127,7 @@ export class Delivery {
   /** When the store last said that the claim holds. */
   #confirmedAt = performance.now();
 
-  constructor(parts: DeliveryParts, { claimed, config, target, host, epoch }: DeliveryTask) {
+  constructor(parts: DeliveryParts, { claimed, opened, target, host, epoch }: DeliveryTask) {
     this.#parts = parts;
     this.claimed = claimed;
     this.host = host;
@@ -124,7 +136,8 @@ export class Delivery {
     this.#claim = claimed.claim;
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
-    this.#config = config;
+    this.#config = opened.config;
+    this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version);
     this.#target = target;
     this.#epoch = epoch;
   }
@@ -167,7 +180,8 @@ export class Delivery {
    * @param isPressed whether others wait for its place
    */
   async run(isPressed: () => boolean): Promise<Ending> {
-    const { pushes, wanted, isEnding } = this.#parts;
+    const { pushes, isEnding } = this.#parts;
+    const wanted = this.#tasks === undefined ? this.#parts.wanted : this.#parts.wantedWithTask;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
     const last = this.#last;
@@ -176,6 +190,7 @@ export class Delivery {
       for (const entry of page) {
         if (this.#lost) return { kind: "lost" };
         if (isEnding()) return { kind: "later", ms: 0 };
+        this.#tasks?.note(entry);
         if (wanted(entry)) {
           const now = performance.now();
           if (now - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
@@ -204,20 +219,31 @@ export class Delivery {
   /** Sends the notification of an entry. @returns undefined when it was accepted */
   #send(entry: LogEntry): Promise<Ending | undefined> | Ending | undefined {
     if (this.#parts.isEnding()) return { kind: "later", ms: 0 };
+    if (this.#tasks !== undefined) return this.#sendTask(entry, this.#tasks);
     const body = bodyOf(entry);
     if (body === undefined) return undefined;
     // Characters for bytes: counting those would cost as much as sending it.
-    return body.length <= this.#parts.smallBytes ? this.#sendBody(entry, body) : this.#sendLarge(entry, body);
+    const bytes = body.length;
+    return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, body) : this.#sendLarge(entry, bytes, () => body);
   }
 
-  async #sendLarge(entry: LogEntry, body: string): Promise<Ending | undefined> {
+  async #sendTask(entry: LogEntry, tasks: TaskBodies): Promise<Ending | undefined> {
+    const found = await tasks.at(entry);
+    if (typeof found === "string") return { kind: "failed", failure: found, retryAfterMs: 0, gone: false };
+    const { form, task, bytes } = found;
+    this.#form = form;
+    const write = (): string => form.write(task);
+    return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, write()) : this.#sendLarge(entry, bytes, write);
+  }
+
+  /** @param write makes the body when there is room for it */
+  async #sendLarge(entry: LogEntry, bytes: number, write: () => string): Promise<Ending | undefined> {
     const { outgoing, outgoingTrials } = this.#parts;
-    const bytes = body.length;
     const room = this.host.isProven ? outgoing : outgoingTrials;
     const free = room.acquire(bytes);
     try {
       if (free !== undefined) await free;
-      return await this.#sendBody(entry, body);
+      return await this.#sendBody(entry, write());
     } finally {
       room.release(bytes);
     }
@@ -290,19 +316,23 @@ export class Delivery {
 
   /** Names and values by turns, as they are written. A promise where a thread signs. */
   #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
-    const { signer } = this.#parts;
-    this.#headers ??= [...this.#parts.headers, ...headersFor(this.#config)];
-    const { taskId, configId } = this.key;
+    const { signer, headers: common, nativeHeaders } = this.#parts;
+    const form = this.#form;
+    this.#headers ??= [...(form === undefined ? nativeHeaders : []), ...common, ...headersFor(this.#config, form)];
+    const { configId } = this.key;
     const { generation } = entry;
     const headers = [...this.#headers, "parley-generation", `${generation}`];
-    const id = eventIdOf(this.key, generation);
+    // As its client knows the task, which may be kept under another id.
+    const taskId = taskIdOf(entry) ?? this.key.taskId;
+    const id = eventIdOf({ taskId, configId }, generation);
     const time = Date.now();
     if (signer === undefined) {
       headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
       return headers;
     }
     const { url, token } = this.#config;
-    const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token });
+    const asBearer = asksForSignature(this.#config, form);
+    const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token, asBearer });
     return signed instanceof Promise ? signed.then((more) => withHeaders(headers, more)) : withHeaders(headers, signed);
   }
 
@@ -354,16 +384,6 @@ export class Delivery {
     // A claim that was renewed meanwhile has another number.
     else if (claim === this.#claim) this.#lost = true;
   }
-}
-
-function headersFor({ token, authentication }: TaskPushNotificationConfig): string[] {
-  const headers = ["content-type", "application/a2a+json"];
-  if (authentication !== undefined && authentication.scheme !== "") {
-    const { scheme, credentials } = authentication;
-    headers.push("authorization", credentials === "" ? scheme : `${scheme} ${credentials}`);
-  }
-  if (token !== "") headers.push("x-a2a-notification-token", token);
-  return headers;
 }
 
 function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {

@@ -1,10 +1,11 @@
-import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Audit } from "../core/audit.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { FormOf } from "./form.js";
 import type { PushEvent } from "./options.js";
+import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import type { Poster } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
@@ -17,11 +18,15 @@ export interface DispatcherOptions {
   /** Reads a URL by the rules for targets. @throws for one that they forbid */
   readonly parse: (url: string) => Target;
   /** Reads what is stored of a configuration. @throws MissingKeyError, Error */
-  readonly open: (key: PushConfigKey, bytes: Uint8Array) => TaskPushNotificationConfig;
+  readonly open: (key: PushConfigKey, bytes: Uint8Array) => OpenedConfig;
+  /** How notifications of configurations of other versions look. Default: there are none. */
+  readonly formOf?: FormOf | undefined;
   readonly signer?: PushSigner | undefined;
   readonly events?: readonly PushEvent[] | undefined;
   /** Headers of every notification. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further ones of those in the service's own version. */
+  readonly nativeHeaders?: Readonly<Record<string, string>>;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;

@@ -7,7 +7,7 @@ import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey 
 import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
-import { createEventFilter } from "./event-filter.js";
+import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { ForwardClock } from "./forward-clock.js";
 import type { Admission, Host } from "./host.js";
 import { Hosts } from "./hosts.js";
@@ -57,7 +57,7 @@ export class Dispatcher {
   #ending = false;
 
   constructor(options: DispatcherOptions) {
-    const { store, pushes, poster, signer, limits, headers = {}, audit = silentAudit } = options;
+    const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
     this.#clock = new ForwardClock(options.now ?? Date.now);
     this.#hosts = new Hosts(limits);
@@ -84,12 +84,15 @@ export class Dispatcher {
       signer,
       limits,
       headers: Object.entries(headers).flat(),
+      nativeHeaders: Object.entries(nativeHeaders).flat(),
+      formOf: options.formOf ?? (() => undefined),
       noteTrouble,
       audit,
       logger: options.logger,
       pauses: this.#pauses,
       life: this.#life,
       wanted: createEventFilter(options.events),
+      wantedWithTask: createTaskFilter(options.events),
       // A quarter is for small ones; the rest is shared by hosts that are proven and those that are not.
       smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
       outgoing: new OutgoingBytes((limits.maxOutgoingPushBytes * 3) / 8),
@@ -207,10 +210,10 @@ export class Dispatcher {
   #open(claimed: ClaimedDelivery, epoch: number): Delivery | undefined {
     const { open, parse } = this.#options;
     try {
-      const config = open(claimed, claimed.bytes);
-      const target = parse(config.url);
+      const opened = open(claimed, claimed.bytes);
+      const target = parse(opened.config.url);
       const host = this.#hosts.get(target.host, performance.now());
-      return new Delivery(this.#parts, { claimed, config, target, host, epoch });
+      return new Delivery(this.#parts, { claimed, opened, target, host, epoch });
     } catch (error) {
       const outcome: DeliveryOutcome =
         error instanceof MissingKeyError

@@ -16,6 +16,13 @@ const stateNames = {
 /** Whether an entry is sent as a notification. */
 export type EventFilter = (entry: LogEntry) => boolean;
 
+/** The same for configurations that get the task with each event: unless the option names others, each new status of it. */
+export function createTaskFilter(events: readonly PushEvent[] | undefined): EventFilter {
+  return events === undefined
+    ? ({ event }) => event.case === "created" || event.case === "status"
+    : createEventFilter(events);
+}
+
 /**
  * The entries that receivers are notified of, as the option `events` names them; all that a client can see where it names none.
  * A message that was accepted is no event (specification 3.1.2).

@@ -35,6 +35,19 @@ function createdOf(entry: LogEntry): StreamResponse | undefined {
   return response;
 }
 
+/** The id of the task in an entry that is an event; undefined for others. */
+export function taskIdOf({ event }: LogEntry): string | undefined {
+  switch (event.case) {
+    case "created":
+      return event.value.id;
+    case "status":
+    case "artifact":
+      return event.value.taskId;
+    default:
+      return undefined;
+  }
+}
+
 /**
  * The id of a notification: the same in each try of one event for one configuration, in whatever process, and unlike all others.
  */

@@ -65,7 +65,9 @@ async function rotate({ store, vault, isOver }: RotationParts): Promise<Rotation
   /** The new bytes of a configuration, or undefined where nothing is to be done, or can be. */
   const renewed = (place: PushConfigKey, bytes: Uint8Array): Uint8Array | undefined => {
     try {
-      return vault.isCurrent(bytes) ? undefined : vault.seal(place, vault.open(place, bytes));
+      if (vault.isCurrent(bytes)) return undefined;
+      const { config, version } = vault.open(place, bytes);
+      return vault.seal(place, config, version);
     } catch (error) {
       if (error instanceof MissingKeyError) missing.set(error.keyId, (missing.get(error.keyId) ?? 0) + 1);
       else damaged++;

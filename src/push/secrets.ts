@@ -8,6 +8,13 @@ import { keyBytes } from "./encryption-key.js";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** What was stored of a configuration. */
+export interface OpenedConfig {
+  readonly config: TaskPushNotificationConfig;
+  /** The version of the protocol in which its client asked for it, and gets its notifications; empty for that of the service. */
+  readonly version: string;
+}
+
 /** A configuration was encrypted by a key that this server does not have. It may get it again: nothing is lost. */
 export class MissingKeyError extends Error {
   override name = "MissingKeyError";
@@ -35,11 +42,11 @@ export class ConfigVault {
   }
 
   /** The bytes to store. */
-  seal(place: PushConfigKey, config: TaskPushNotificationConfig): Uint8Array {
+  seal(place: PushConfigKey, config: TaskPushNotificationConfig, version = ""): Uint8Array {
     const plain = clone(TaskPushNotificationConfigSchema, config);
     plain.id = "";
     plain.taskId = "";
-    const stored = create(PushConfigSchema);
+    const stored = create(PushConfigSchema, { version });
     const keyId = this.currentKeyId;
     const key = keyId === undefined ? undefined : this.#keys.get(keyId);
     if (keyId === undefined || key === undefined) {
@@ -47,7 +54,7 @@ export class ConfigVault {
       return toBinary(PushConfigSchema, stored);
     }
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(boundTo(place));
+    const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(boundTo(place, version));
     const text = cipher.update(toBinary(TaskPushNotificationConfigSchema, plain));
     const ciphertext = Buffer.concat([text, cipher.final(), cipher.getAuthTag()]);
     stored.form = { case: "sealed", value: { $typeName: SEALED, keyId, nonce, ciphertext } };
@@ -59,22 +66,26 @@ export class ConfigVault {
    *
    * @throws MissingKeyError when its key is not here, Error when it is damaged or was stored at another place.
    */
-  open(place: PushConfigKey, bytes: Uint8Array): TaskPushNotificationConfig {
-    const { form } = read(bytes);
+  open(place: PushConfigKey, bytes: Uint8Array): OpenedConfig {
+    const { form, version } = read(bytes);
     if (form.case === undefined) throw damaged();
-    const config = form.case === "plain" ? form.value : this.#decrypt(place, form.value);
+    const config = form.case === "plain" ? form.value : this.#decrypt(place, form.value, version);
     config.id = place.configId;
     config.taskId = place.taskId;
-    return config;
+    return { config, version };
   }
 
-  #decrypt(place: PushConfigKey, { keyId, nonce, ciphertext }: SealedPushConfig): TaskPushNotificationConfig {
+  #decrypt(
+    place: PushConfigKey,
+    { keyId, nonce, ciphertext }: SealedPushConfig,
+    version: string,
+  ): TaskPushNotificationConfig {
     const key = this.#keys.get(keyId);
     if (key === undefined) throw new MissingKeyError(keyId);
     try {
       const end = ciphertext.length - TAG_BYTES;
       const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(boundTo(place)).setAuthTag(ciphertext.subarray(end));
+      decipher.setAAD(boundTo(place, version)).setAuthTag(ciphertext.subarray(end));
       const text = Buffer.concat([decipher.update(ciphertext.subarray(0, end)), decipher.final()]);
       return fromBinary(TaskPushNotificationConfigSchema, text);
     } catch (cause) {
@@ -103,8 +114,10 @@ function read(bytes: Uint8Array): PushConfig {
 const damaged = (cause?: unknown): Error => new Error("The stored configuration is damaged.", { cause });
 
 /** What a ciphertext is authenticated with, so that it cannot be copied to the configuration of another task. */
-function boundTo({ taskId, configId }: PushConfigKey): Buffer {
-  return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId]));
+function boundTo({ taskId, configId }: PushConfigKey, version: string): Buffer {
+  // What was stored before there were other versions has none of this.
+  const origin = version === "" ? [] : [version];
+  return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId, ...origin]));
 }
 
 /** Tells nothing of the key. */

@@ -5,6 +5,7 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
 import { Dispatcher } from "./dispatcher.js";
 import { FarTimes } from "./far-times.js";
+import type { FormOf } from "./form.js";
 import type { PushOptions } from "./options.js";
 import { ConfigVault } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
@@ -21,8 +22,10 @@ export interface DispatcherParts {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly signer: PushSigner;
-  /** Headers of every notification. */
+  /** See `DispatcherOptions`. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly nativeHeaders: Readonly<Record<string, string>>;
+  readonly formOf: FormOf;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;

@@ -83,7 +83,10 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     audit: settings.audit,
     versions,
     mismatches,
-    interfaces: (tenant, call) => address.interfaces(tenant, originOf(call)),
+    interfaces: (tenant, call) =>
+      call.version === versions.native.name
+        ? address.nativeInterfaces(tenant, originOf(call))
+        : address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     push: pushConfigurationsOf(settings, modules),
     keepsBearer: Object.values(settings.remoteAgents).some((agent) => typeof agent === "object" && agent.passCaller),

@@ -5,6 +5,7 @@ import type { FarTimes } from "../push/far-times.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
+import { pushForms } from "../version/push.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
 import type { PushModules } from "./push-modules.js";
@@ -44,7 +45,8 @@ export class PushDelivery {
       signing(),
     ]);
     if (this.#isOver) return;
-    const headers = { "a2a-version": PROTOCOL_VERSION, "user-agent": "parley" };
+    const nativeHeaders = { "a2a-version": PROTOCOL_VERSION };
+    const headers = { "user-agent": "parley" };
     const { pushes } = engine;
     this.#dispatcher = createDispatcher({
       options: this.#options,
@@ -52,6 +54,8 @@ export class PushDelivery {
       pushes,
       signer,
       headers,
+      nativeHeaders,
+      formOf: pushForms(this.#settings.versions),
       limits,
       logger,
       audit,

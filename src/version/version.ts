@@ -2,6 +2,7 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { LazyService } from "./lazy-service.js";
+import type { PushDialect } from "./push.js";
 import type { RestDialect } from "./rest.js";
 
 /** One call, as a version of the protocol has it: a method of a descriptor and its request. */
@@ -18,6 +19,7 @@ export type Serve = (asked: Asked) => Promise<Message | AsyncIterable<Message>>;
 export interface Dialects {
   readonly jsonRpc?: JsonRpcDialect;
   readonly rest?: RestDialect;
+  readonly push?: PushDialect;
   /**
    * Makes what answers calls of this version out of the service: its requests become those of the service, and answers
    * come back. Applied once, when a binding first needs it; it runs around everything, so that each call is authenticated, counted and
@@ -62,7 +64,7 @@ export interface ProtocolVersion {
 }
 
 /** The version that the service itself speaks, which every binding has. */
-export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
+export interface NativeVersion extends Required<Omit<Dialects, "translate" | "push">> {
   readonly name: string;
   readonly grpc: DescService;
   readonly connect: DescService;

@@ -4,8 +4,11 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import type { EnginePushes, EntriesRequest } from "../../src/engine/engine.js";
+import type { PastTask } from "../../src/engine/pushes.js";
 import { bytesOf, configOf } from "../../src/store/contract/setup.js";
 import type { NewPushConfig, TaskStore } from "../../src/store/task-store.js";
+import { TaskFold } from "../../src/task/fold.js";
+import { viewOf } from "../../src/task/shared-view.js";
 import { openShared, stores } from "./stores.js";
 import { Bench, gate, scope, settle } from "./support.js";
 
@@ -246,5 +249,60 @@ describe("EnginePushes of two processes", () => {
     expect(pushes.life.until).toBeGreaterThan(before);
     expect(other.engine.pushes.holder).not.toBe(pushes.holder);
     await end();
+  });
+});
+
+describe.each(stores)("a task as it was at one of its entries, on the store %s", (_, open) => {
+  const asked = (bench: Bench, taskId: string, position: number): Promise<PastTask | undefined> =>
+    Promise.resolve(bench.engine.pushes.taskAt({ ...scope, taskId, position }));
+
+  it.each([
+    ["small, behind a snapshot", 200, "x"],
+    ["large", 40, "x".repeat(60_000)],
+  ])("is that of all entries before it: %s", async (_what, pieces, text) => {
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        for (let piece = 0; piece < pieces; piece++)
+          yield artifact({ name: "a", text: `${piece}${text}`, append: true });
+        yield inputRequired("and now?");
+      },
+    };
+    const bench = new Bench(agent, {}, open());
+    const task = await bench.send("hi");
+    await settle(task);
+    const { id: taskId } = task.now().task;
+    const entries = await read(bench, { taskId });
+    const foldTo = (position: number): TaskFold => {
+      const fold = new TaskFold();
+      for (const entry of entries.slice(0, position)) fold.apply(entry);
+      return fold;
+    };
+    const head = entries.length;
+    expect((await asked(bench, taskId, head))?.isLive).toBe(true);
+    const places = [1, 2, 3, 30, head - 1, head];
+    const found = await Promise.all(places.map((position) => asked(bench, taskId, position)));
+    for (const [i, position] of places.entries()) {
+      expect(found[i]?.fold.position).toBe(position);
+      expect(viewOf(found[i]?.fold as TaskFold)).toEqual(viewOf(foldTo(position)));
+    }
+    // Also where it is not in memory.
+    task.release();
+    const other = new Bench(agent, {}, bench.store);
+    const cold = await asked(other, taskId, head);
+    expect([cold?.isLive, viewOf(cold?.fold as TaskFold)]).toEqual([false, viewOf(foldTo(head))]);
+    await bench.engine.drain(0);
+  });
+
+  it("is that of nobody else, and of no entry that is not there", async () => {
+    const bench = new Bench(asking, {}, open());
+    const task = await bench.send("ask");
+    await settle(task);
+    const { id: taskId } = task.now().task;
+    const { pushes } = bench.engine;
+    expect(await pushes.taskAt({ tenant: "", owner: "other", taskId, position: 2 })).toBeUndefined();
+    expect(await asked(bench, taskId, 9)).toBeUndefined();
+    expect(await asked(bench, "none", 1)).toBeUndefined();
+    await bench.engine.drain(0);
   });
 });

@@ -66,6 +66,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxPushRetryMs: push,
   maxPushAgeMs: { at: "work", test: "push/giving-up.test.ts" },
   maxOutgoingPushBytes: { at: "work", test: "none", why: untried },
+  maxPushedTaskBytes: { at: "work", test: "push/other-versions.test.ts" },
   maxHostFailures: { at: "work", test: "none", why: untried },
   maxHostRestMs: { at: "work", test: "push/rig.ts" },
   maxBatch: {

@@ -14,6 +14,7 @@ import {
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { newId } from "../../src/core/ids.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
+import { foldLarge } from "../../src/engine/fold-stored.js";
 import type { EnginePushes } from "../../src/engine/pushes.js";
 import { createPushControl, type PushControl } from "../../src/push/control.js";
 import { Dispatcher } from "../../src/push/dispatcher.js";
@@ -39,7 +40,10 @@ export const quick: Limits = {
 };
 
 /** How a rig differs from a process that is alone with its store. */
-export interface RigOptions extends Partial<Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer" | "audit">> {
+export interface RigOptions
+  extends Partial<
+    Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer" | "audit" | "formOf" | "headers" | "nativeHeaders">
+  > {
   readonly limits?: Partial<Limits>;
   readonly leaseMs?: number;
   readonly isSteady?: () => boolean;
@@ -130,6 +134,11 @@ export class Rig {
         const kept = await store.beat({ holder, leaseMs, again, maxStallMs: 60_000 });
         if (!kept || begin >= life.until) life.epoch++;
         life.until = begin + leaseMs;
+      },
+      async taskAt({ taskId, position }) {
+        const loaded = await store.load({ taskId });
+        const folded = loaded && (await foldLarge(store, loaded, position));
+        return folded && { fold: folded.fold, isLive: false };
       },
       async *readEntries({ taskId, after }) {
         for (let position = after; ; ) {
@@ -231,8 +240,13 @@ export class Log {
   }
 
   /** Puts a configuration that gets what comes. Its id is the path. */
-  async configure(url: string): Promise<void> {
-    await this.store.putPushConfig({ taskId: this.head.taskId, ...this.#configOf(url), now: Date.now() });
+  async configure(
+    url: string,
+    version = "",
+    authentication?: { readonly scheme: string; readonly credentials?: string },
+  ): Promise<void> {
+    const config = this.#configOf(url, version, authentication);
+    await this.store.putPushConfig({ taskId: this.head.taskId, ...config, now: Date.now() });
   }
 
   /** Generations of all events up to now. */
@@ -246,6 +260,8 @@ export class Log {
 
   #configOf(
     url: string,
+    version = "",
+    authentication?: { readonly scheme: string; readonly credentials?: string },
   ): Parameters<TaskStore["putPushConfig"]>[0] extends infer P ? Omit<P, "taskId" | "now"> : never {
     const { pathname, origin } = new URL(url);
     const key = { taskId: this.head.taskId, configId: pathname };
@@ -254,7 +270,14 @@ export class Log {
       id: pathname,
       url,
       token: `token of ${pathname}`,
+      ...(authentication && { authentication }),
     });
-    return { configId: pathname, bytes: vault.seal(key, config), target: origin, maxPerTask: 1_000, maxPerOwner: 1e6 };
+    return {
+      configId: pathname,
+      bytes: vault.seal(key, config, version),
+      target: origin,
+      maxPerTask: 1_000,
+      maxPerOwner: 1e6,
+    };
   }
 }

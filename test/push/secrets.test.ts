@@ -1,6 +1,7 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { PushConfigSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { ConfigVault, MissingKeyError } from "../../src/push/secrets.js";
 
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -18,8 +19,22 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin
 describe("ConfigVault", () => {
   it("gives back what it was given, with and without keys", () => {
     for (const vault of [new ConfigVault([]), new ConfigVault([key(1)])]) {
-      expect(vault.open(place, vault.seal(place, config))).toEqual(config);
+      expect(vault.open(place, vault.seal(place, config))).toEqual({ config, version: "" });
+      expect(vault.open(place, vault.seal(place, config, "0.3"))).toEqual({ config, version: "0.3" });
     }
+  });
+
+  it("reads what was stored before configurations had a version as those of the service's own", () => {
+    const plain = { ...config, id: "", taskId: "" };
+    const before = toBinary(PushConfigSchema, create(PushConfigSchema, { form: { case: "plain", value: plain } }));
+    expect(new ConfigVault([]).open(place, before)).toEqual({ config, version: "" });
+    // What such a server wrote, encrypted by the first key.
+    const sealed =
+      "El0KC20xeUVaQlBfOU0wEgzyf6fOYhIjXnE6TrIaQPVwISYeAA6PG/nLkYhZ21RVI2AB4219QRMaS0giDDBcAy54ZDVZXBG5SLZg2VofbdVVttGIEQt94YvTsRyiZL8=";
+    expect(new ConfigVault([key(1)]).open(place, Buffer.from(sealed, "base64"))).toMatchObject({
+      config: { taskId: "task", id: "config", url: "https://hooks.example.com/", token: "secret-token" },
+      version: "",
+    });
   });
 
   it("leaves nothing readable when it has a key", () => {
@@ -37,8 +52,8 @@ describe("ConfigVault", () => {
     const older = new ConfigVault([key(1)]).seal(place, config);
     const plain = new ConfigVault([]).seal(place, config);
     const rotated = new ConfigVault([key(2), key(1)]);
-    expect(rotated.open(place, older)).toEqual(config);
-    expect(rotated.open(place, plain)).toEqual(config);
+    expect(rotated.open(place, older).config).toEqual(config);
+    expect(rotated.open(place, plain).config).toEqual(config);
     expect([older, plain, rotated.seal(place, config)].map((bytes) => rotated.isCurrent(bytes))).toEqual([
       false,
       false,
@@ -72,6 +87,8 @@ describe("ConfigVault", () => {
   it("does not open what belongs to another task or configuration, or was changed", () => {
     const vault = new ConfigVault([key(1)]);
     const sealed = vault.seal(place, config);
+    const otherVersion = fromBinary(PushConfigSchema, vault.seal(place, config, "0.3"));
+    otherVersion.version = "";
     const changed = sealed.slice();
     changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
     const attempts = [
@@ -79,6 +96,7 @@ describe("ConfigVault", () => {
       () => vault.open({ ...place, configId: "other" }, sealed),
       () => vault.open({ taskId: "taskc", configId: "onfig" }, sealed),
       () => vault.open(place, changed),
+      () => vault.open(place, toBinary(PushConfigSchema, otherVersion)),
       () => vault.open(place, new Uint8Array([255, 1, 2])),
       () => vault.open(place, new Uint8Array()),
       () => vault.open(place, toBinary(TaskPushNotificationConfigSchema, config)),

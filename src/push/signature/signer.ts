@@ -43,6 +43,8 @@ export interface SignedEvent {
   readonly body: Uint8Array | string;
   /** That of the configuration; empty where it has none. */
   readonly token: string;
+  /** Whether the JWT of `bodyToken` is wanted as well, as a bearer token. Default false. */
+  readonly asBearer?: boolean;
 }
 
 /** Signs notifications. */
@@ -83,6 +85,8 @@ export async function createPushSigner({ signing = {}, issuer, limits }: PushSig
       ? hmacSigner(secret, secretPer === "token")
       : ed25519Signer(secret, `push.signing.webhookSecrets[${i}]`),
   );
+  // Receivers of that time knew RSA alone.
+  const bearer = read.find(({ alg }) => alg === "RS256") ?? first;
   const jwks = publicKeySet(read);
   return {
     jwks: () => jwks,
@@ -94,15 +98,35 @@ export async function createPushSigner({ signing = {}, issuer, limits }: PushSig
         [PUSH_CONFIG]: encodeURIComponent(event.configId),
       };
       if (webhook.length > 0) {
-        const signed = webhook.map((signer) => signer(event, seconds)).filter((each) => each !== "");
-        if (signed.length > 0) headers[WEBHOOK_SIGNATURE] = signed.join(" ");
+        const signatures = webhook.map((signer) => signer(event, seconds)).filter((each) => each !== "");
+        if (signatures.length > 0) headers[WEBHOOK_SIGNATURE] = signatures.join(" ");
       }
       const token = jwt?.sign(event, seconds);
-      if (token === undefined) return headers;
-      if (typeof token === "string") return { ...headers, [PUSH_SIGNATURE]: token };
-      return token.then((text) => ({ ...headers, [PUSH_SIGNATURE]: text }));
+      const made = token === undefined ? headers : withHeader(headers, PUSH_SIGNATURE, token);
+      if (event.asBearer !== true || bearer === undefined) return made;
+      const body = bodyToken(bearer, event.body, seconds);
+      if (made instanceof Promise) return made.then((each) => withHeader(each, "authorization", body));
+      return withHeader(made, "authorization", body);
     },
   };
+}
+
+type HeaderFields = Record<string, string>;
+
+function withHeader(
+  headers: HeaderFields,
+  name: string,
+  value: string | Promise<string>,
+): HeaderFields | Promise<HeaderFields> {
+  if (typeof value === "string") return { ...headers, [name]: value };
+  return value.then((text) => ({ ...headers, [name]: text }));
+}
+
+/** The bearer token of clients that ask for signed posts in place of credentials: it has the time and the digest of the body. */
+function bodyToken({ alg, kid, key }: ReadyKey, body: Uint8Array | string, iat: number): string | Promise<string> {
+  const claims = { iat, request_body_sha256: createHash("sha256").update(body).digest("hex") };
+  const token = signed(`${base64url({ alg, typ: "JWT", kid })}.${base64url(claims)}`, alg, key);
+  return token instanceof Promise ? token.then((text) => `Bearer ${text}`) : `Bearer ${token}`;
 }
 
 /** What a key signs before it signs anything else. */
@@ -154,12 +178,16 @@ class JwtSigner {
       digest: createHash("sha256").update(event.body).digest("base64url"),
     };
     const text = this.#header + base64url(claims);
-    const { alg, key } = this.#key;
-    const bytes = Buffer.from(text);
-    if (alg === "RS256") return rsaSignature(bytes, key).then((signature) => `${text}.${signature}`);
-    const signature = alg === "EdDSA" ? sign(null, bytes, key) : sign("sha256", bytes, { key, ...ieeeP1363 });
-    return `${text}.${signature.toString("base64url")}`;
+    return signed(text, this.#key.alg, this.#key.key);
   }
+}
+
+/** A text with its signature behind it (RFC 7515, 7.1); a promise for RSA, which a thread of the pool does. */
+function signed(text: string, alg: string, key: KeyObject): string | Promise<string> {
+  const bytes = Buffer.from(text);
+  if (alg === "RS256") return rsaSignature(bytes, key).then((signature) => `${text}.${signature}`);
+  const signature = alg === "EdDSA" ? sign(null, bytes, key) : sign("sha256", bytes, { key, ...ieeeP1363 });
+  return `${text}.${signature.toString("base64url")}`;
 }
 
 /** The form of signatures of RFC 7518, 3.4. */
@@ -205,7 +233,7 @@ function ed25519Signer(text: string, place: string): WebhookSigner {
   }
   return ({ id, body }, seconds) => {
     const bytes = typeof body === "string" ? utf8Of(body) : body;
-    const signed = Buffer.concat([Buffer.from(webhookPrefix(id, seconds)), bytes]);
-    return `v1a,${sign(null, signed, key).toString("base64")}`;
+    const text = Buffer.concat([Buffer.from(webhookPrefix(id, seconds)), bytes]);
+    return `v1a,${sign(null, text, key).toString("base64")}`;
   };
 }

@@ -35,7 +35,7 @@ export function pushOperations({
       const push = pushOf(options, context);
       // Who has no such task learns nothing of URLs either, and has nothing looked up.
       const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
-      const accepted = await acceptConfig(push, request, "url");
+      const accepted = await acceptConfig(push, request, { field: "url", version: otherVersion(options, call) });
       await engine.pushConfigs.put(scopeOf(call), keptAs, accepted.storedFor(keptAs));
       recordConfig(options, context, "push.config-stored", { taskId, ...accepted });
       return ofCall(accepted.shownFor(taskId), call, taskId);
@@ -89,17 +89,28 @@ export async function configOfSend(
   if (config.taskId !== "" && config.taskId !== taskId) {
     throw invalid([{ field: `${place}taskId`, description: "is not the task of the message: leave it empty" }]);
   }
-  return acceptConfig(push, config, `${place}url`);
+  return acceptConfig(push, config, { field: `${place}url`, version: otherVersion(options, context.call) });
 }
 
-/** @param field where the URL stands in the request */
+/** The version of a call, empty for the service's own. */
+function otherVersion({ versions }: ServiceOptions, { version }: Call): string {
+  return version === versions.native.name ? "" : version;
+}
+
+interface ConfigRequest {
+  /** Where the URL stands in the request. */
+  readonly field: string;
+  /** See `PushConfigurations.accept`. */
+  readonly version: string;
+}
+
 async function acceptConfig(
   push: PushConfigurations,
   config: TaskPushNotificationConfig,
-  field: string,
+  { field, version }: ConfigRequest,
 ): Promise<AcceptedConfig> {
   try {
-    return await push.accept(config);
+    return await push.accept(config, version);
   } catch (error) {
     if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
     const refused = invalid(error.violations.map(({ description }) => ({ field, description })));

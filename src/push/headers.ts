@@ -1,0 +1,19 @@
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { PushForm } from "./form.js";
+
+/** Whether the receiver wants posts to be signed in place of credentials. */
+export function asksForSignature({ authentication }: TaskPushNotificationConfig, form: PushForm | undefined): boolean {
+  return form?.signedScheme !== undefined && authentication?.scheme.toLowerCase() === form.signedScheme;
+}
+
+/** Headers that are the same in all notifications of a configuration: names and values by turns. */
+export function headersFor(config: TaskPushNotificationConfig, form: PushForm | undefined): string[] {
+  const { token, authentication } = config;
+  const headers = ["content-type", form?.mediaType ?? "application/a2a+json"];
+  if (authentication !== undefined && authentication.scheme !== "" && !asksForSignature(config, form)) {
+    const { scheme, credentials } = authentication;
+    headers.push("authorization", credentials === "" ? scheme : `${scheme} ${credentials}`);
+  }
+  if (token !== "") headers.push("x-a2a-notification-token", token);
+  return headers;
+}
