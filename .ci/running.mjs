@@ -10,6 +10,7 @@ export default class Running {
   #now = new Map();
 
   onTestModuleQueued(file) {
+    this.#now.set(file.moduleId, "");
     this.#set(file, "is loaded");
   }
 
@@ -40,7 +41,9 @@ export default class Running {
     this.#write();
   }
 
+  /** What is told of a test may come after the end of its file. */
   #set(file, what) {
+    if (!this.#now.has(file.moduleId)) return;
     this.#now.set(file.moduleId, `${file.relativeModuleId}: ${what}`);
     this.#write();
   }

@@ -11,7 +11,7 @@ import { generationIn, type Story, stateOf } from "./support/story.js";
 const wanted = Number(process.env.PARLEY_KILLS ?? 200);
 
 /** Milliseconds for each of them. When they are over no round begins, so that a slow machine has fewer. */
-const enough = wanted * 800;
+const enough = wanted * 1_600;
 
 /** So many there have to be on any machine. */
 const least = wanted / 2;
