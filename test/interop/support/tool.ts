@@ -11,6 +11,9 @@ export const cache: string = join(root, ".cache", "interop");
 /** What no program takes, in milliseconds, also one that downloads and compiles: it has hung then. */
 const PROGRAM_MS = 240_000;
 
+/** The same of the installation of a Debian package, which is better not ended in the middle. */
+const APT_MS = 480_000;
+
 /** After this time, in milliseconds, nothing that failed is tried again: with one more it stays below the limit of a hook. */
 const AGAIN_MS = 300_000;
 
@@ -21,16 +24,19 @@ export interface Printed {
   readonly code: number | null;
 }
 
+/** How a program is run. */
+export interface RunOptions extends SpawnOptions {
+  readonly input?: string;
+  /** It is killed when it has not ended after so many milliseconds. */
+  readonly limitMs?: number;
+}
+
 /**
- * Runs a program to its end, whatever that is. Rejects when there is no such program, and when it has not ended after four minutes: then
- * it is killed, with those that it started.
+ * Runs a program to its end, whatever that is. Rejects when there is no such program, and when it has not ended in time (four minutes,
+ * unless the options say otherwise): then it is killed, with those that it started.
  */
-export function run(
-  command: string,
-  args: readonly string[],
-  options: SpawnOptions & { input?: string } = {},
-): Promise<Printed> {
-  const { input, ...rest } = options;
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Printed> {
+  const { input, limitMs = PROGRAM_MS, ...rest } = options;
   return new Promise((resolve, reject) => {
     // It leads a group, so that nothing of it stays when it has to be killed.
     const child = spawn(command, args, { cwd: root, detached: true, ...rest, stdio: ["pipe", "pipe", "pipe"] });
@@ -41,8 +47,8 @@ export function run(
     const late = setTimeout(() => {
       kill();
       const printed = `${output.stdout}${output.stderr}`;
-      reject(new Error(`${command} ${args.join(" ")} did not end within ${PROGRAM_MS / 1000} s:\n${printed}`));
-    }, PROGRAM_MS);
+      reject(new Error(`${command} ${args.join(" ")} did not end within ${limitMs / 1000} s:\n${printed}`));
+    }, limitMs);
     process.once("exit", kill);
     const over = (): void => {
       clearTimeout(late);
@@ -69,7 +75,7 @@ export function run(
 }
 
 /** Runs a program that has to succeed. */
-export async function succeed(command: string, args: readonly string[], options: SpawnOptions = {}): Promise<string> {
+export async function succeed(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { stdout, stderr, code } = await run(command, args, options);
   if (code === 0) return stdout;
   throw new Error(`${command} ${args.join(" ")} ended with ${code}:\n${stdout}${stderr}`);
@@ -95,7 +101,7 @@ export function hasApt(): boolean {
 
 /** Installs a Debian package, one at a time; waits for whoever else installs one. */
 export async function apt(name: string): Promise<void> {
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, limitMs: APT_MS };
   const patient = [
     "-qq",
     "-o",
