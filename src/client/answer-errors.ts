@@ -17,12 +17,21 @@ export type AnswerHead = Pick<HttpAnswer, "status" | "contentType" | "headers">;
 /** Characters of a body that an error repeats. */
 const MAX_BODY = 200;
 
-/** The error object of JSON-RPC 2.0 (section 5.1), of whatever release and server; undefined for what is none. */
-export function errorOfRpc(error: unknown, head: AnswerHead): A2AError | undefined {
+/**
+ * The error object of JSON-RPC 2.0 (section 5.1), of whatever release and server; undefined for what is none.
+ *
+ * @param reasons of codes that mean something else in the version that is spoken
+ */
+export function errorOfRpc(
+  error: unknown,
+  head: AnswerHead,
+  reasons?: ReadonlyMap<unknown, Reason>,
+): A2AError | undefined {
   if (!isJsonObject(error)) return undefined;
   const { code, message, data } = error;
   if (typeof code !== "number" && typeof message !== "string") return undefined;
-  const fallback = reasonOfRpcCode(code) ?? (isSuccess(head.status) ? "INTERNAL" : reasonOfHttp(head.status));
+  const fallback =
+    reasons?.get(code) ?? reasonOfRpcCode(code) ?? (isSuccess(head.status) ? "INTERNAL" : reasonOfHttp(head.status));
   return errorOf(factsOf(data), textOf(message, code), fallback, head.headers);
 }
 

@@ -1,5 +1,6 @@
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Violation } from "../core/error.js";
+import { loaded, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
@@ -13,27 +14,52 @@ const MAX_TOLD = 5;
 
 const read = jsonReader(AgentCardSchema);
 
+/** A card that was read. */
+export interface ReadCard {
+  readonly card: AgentCard;
+  /** It has the shape of a version before 1.0. */
+  readonly isOlder: boolean;
+}
+
 /**
  * The card in a JSON text of any maker. What is unknown is ignored, what is missing is empty. A part that is not of the contract's form is
  * left out, unless calls depend on it.
  *
  * @param where it is from, for errors
- * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of an earlier version of A2A; INVALID_AGENT_RESPONSE for what is no card
+ * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of a version of A2A that is not spoken here; INVALID_AGENT_RESPONSE for
+ * what is no card
  */
-export function readCard(text: string, where: string): AgentCard {
+export async function readCard(text: string, where: string): Promise<ReadCard> {
   const json = parsed(text, where);
-  if (!Array.isArray(json.supportedInterfaces) && !Array.isArray(json.supported_interfaces))
-    throw notACard(json, where);
+  const isOlder = !hasInterfaces(json);
+  const cardJson = isOlder ? await olderCardJson(json, where) : json;
   try {
-    return read(json);
+    return { card: read(cardJson), isOlder };
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
     // What is read may be changed by it.
-    return readRest(parsed(text, where), error, where);
+    const again = parsed(text, where);
+    return { card: readRest(isOlder ? await olderCardJson(again, where) : again, error, where), isOlder };
   }
 }
 
-function readRest(json: Record<string, unknown>, error: A2AError, where: string): AgentCard {
+/** Cards for several versions have what older ones read beside it. */
+function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
+  const listed = [json.supportedInterfaces, json.supported_interfaces].find(Array.isArray);
+  return listed !== undefined && (listed.length > 0 || typeof json.url !== "string");
+}
+
+async function olderCardJson(
+  json: Readonly<Record<string, unknown>>,
+  where: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { olderCard } = await loaded(import("../version/older-card.js"));
+  const card = olderCard(json);
+  if (card === undefined) throw notACard(json, where);
+  return card;
+}
+
+function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, where: string): AgentCard {
   const broken = new Set(error.violations.map(memberOf));
   const rest = Object.fromEntries(Object.entries(json).filter(([name]) => !broken.has(camelCase(name))));
   const needed = error.violations.filter((violation) => essential.has(memberOf(violation)));
@@ -63,7 +89,7 @@ function parsed(text: string, where: string): Record<string, unknown> {
   return json;
 }
 
-/** Cards before 1.0 had one `url`, and others in `additionalInterfaces`. */
+/** What not even a card before 1.0 can be, which had one `url`. */
 function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
   if (typeof json.url !== "string" && typeof json.protocolVersion !== "string") {
     const message = `${where} is no agent card: it has no supportedInterfaces.`;
@@ -76,7 +102,8 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
 /** @param spoken the versions of the agent, as its card names them; none: one before cards named theirs */
 export function versionNotSupported(where: string, spoken: readonly string[]): A2AError {
   const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
-  const message = `The agent of ${where} speaks ${shown}; this client speaks ${PROTOCOL_VERSION}.`;
+  const ours = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)].join(", ");
+  const message = `The agent of ${where} speaks ${shown}; this client speaks ${ours}.`;
   const metadata = {
     requestedVersion: PROTOCOL_VERSION,
     ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),

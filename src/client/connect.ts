@@ -2,6 +2,7 @@ import type { Interceptor, Transport } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
+import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { authentication } from "./authentication.js";
 import { callsOver } from "./calls.js";
 import { CardCache } from "./card-cache.js";
@@ -78,6 +79,7 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
       url: candidate.url,
       interceptors: interceptorsOf(platform, card, candidate, options),
       maxAnswerBytes: limits.maxAnswerBytes,
+      older: candidate.older,
     });
   const routes = new Routes(candidates, open, { limits, idempotent });
   const core: ClientCore = {
@@ -123,8 +125,13 @@ function interceptorsOf(
   candidate: Candidate,
   { credentials, tls, tenant, extensions = [], interceptors = [] }: ClientOptions,
 ): Interceptor[] {
-  const { version, declared } = candidate;
-  const own = parameters({ version, tenant: tenant ?? declared.tenant, extensions });
+  const { declared, older } = candidate;
+  const own = parameters({
+    version: older === undefined ? candidate.version : undefined,
+    header: older === undefined ? EXTENSIONS_PARAMETER : older.extensions,
+    tenant: tenant ?? declared.tenant,
+    extensions,
+  });
   const certificate = tls?.cert !== undefined;
   const secrets = authentication(candidate, { card, credentials, certificate, http });
   return [own, ...interceptors, ...(secrets === undefined ? [] : [secrets])];

@@ -1,6 +1,7 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid } from "../core/error.js";
+import { olderCardPaths } from "../version/callable.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { jsonWriter } from "../wire/json-writer.js";
@@ -21,6 +22,8 @@ export interface VerifiedCard {
   readonly card: AgentCard;
   /** Why each of them is not valid. */
   readonly signatures: readonly { readonly why: string }[];
+  /** Places of members that no valid signature covers. A card of a version before 1.0 is used only where this is empty. */
+  readonly uncovered?: readonly string[];
 }
 
 /** Headers, by their names. */
@@ -121,8 +124,16 @@ function urlOf(source: string | URL): URL {
 }
 
 async function accepted(text: string, where: string, { options: { verify } }: Finding): Promise<AgentCard> {
-  const card = readCard(text, where);
-  return verify === undefined ? card : vouchedFor(where, await verify(text));
+  const { card, isOlder } = await readCard(text, where);
+  if (verify === undefined) return card;
+  const outcome = await verify(text);
+  if (!isOlder) return vouchedFor(where, outcome);
+  vouchedFor(where, outcome);
+  // What was verified is the text: one who knows cards of 1.0 alone cannot say what an older one means.
+  if (outcome.uncovered?.length === 0) return card;
+  const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "which parts of it, nobody says";
+  const message = `${where} is the card of an older version of A2A whose signature does not cover all of it: ${parts}.`;
+  throw new A2AError("INVALID_AGENT_RESPONSE", message);
 }
 
 function vouchedFor(where: string, { verified: isVerified, card, signatures }: VerifiedCard): AgentCard {
@@ -137,21 +148,26 @@ interface Received {
   readonly url: string;
 }
 
-/** Where there is no card below a URL, the URL itself may be one's. */
+/** Where there is no card below a URL, there may be one where older versions have it, or the URL itself may be one's. */
 async function received(url: URL, finding: Finding): Promise<Received> {
   if (/\.json$/i.test(url.pathname)) return fetched(url.href, finding);
-  const below = new URL(url);
-  below.pathname = url.pathname.replace(/\/*$/, WELL_KNOWN_PATH);
-  below.hash = "";
-  try {
-    return await fetched(below.href, finding);
-  } catch (error) {
-    if (url.pathname === "/" || !(error instanceof NoCardError)) throw error;
-    return await fetched(url.href, finding).then(
-      (other) => (other.text.trimStart().startsWith("{") ? other : Promise.reject(error)),
-      () => Promise.reject(error),
-    );
+  let missing: NoCardError | undefined;
+  for (const path of [WELL_KNOWN_PATH, ...olderCardPaths]) {
+    const below = new URL(url);
+    below.pathname = url.pathname.replace(/\/*$/, path);
+    below.hash = "";
+    try {
+      return await fetched(below.href, finding);
+    } catch (error) {
+      if (!(error instanceof NoCardError)) throw error;
+      missing ??= error;
+    }
   }
+  if (url.pathname === "/") throw missing;
+  return await fetched(url.href, finding).then(
+    (other) => (other.text.trimStart().startsWith("{") ? other : Promise.reject(missing)),
+    () => Promise.reject(missing),
+  );
 }
 
 /** There is nothing at a URL. */

@@ -1,5 +1,7 @@
-import { create } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 import {
+  type Part,
+  PartSchema,
   type SendMessageRequest,
   type StreamResponse,
   StreamResponseSchema,
@@ -112,7 +114,7 @@ export class Following {
         // A task that is over has said all: its stream has to end, but not now.
         const result = await attempt.next(iterator, isTerminal(this.#fold.state) ? END_MS : undefined);
         if (result.done === true) return undefined;
-        const update = this.#take(result.value);
+        const update = this.#isWithoutTask(result.value) ? yield* this.#join(result.value) : this.#take(result.value);
         if (update !== undefined) yield update;
         if (this.#hasPausedUnseen(update)) return undefined;
       }
@@ -161,15 +163,27 @@ export class Following {
     return update;
   }
 
+  /** A connection to a task that is under way begins with a change of it: what was missed, no event will bring. */
+  #isWithoutTask({ payload }: StreamResponse): boolean {
+    if (!this.#isFresh || this.#isSending || this.#after !== undefined) return false;
+    return payload.case === "statusUpdate" || payload.case === "artifactUpdate";
+  }
+
+  /** Reads the task that a stream did not begin with, as it stands with the change or just before it. */
+  async *#join(event: StreamResponse): AsyncGenerator<Update, Update | undefined, undefined> {
+    const task = await this.#read();
+    const missed = this.#take(create(StreamResponseSchema, { payload: { case: "task", value: task } }));
+    this.#isInexact = true;
+    if (holds(task, event)) return missed;
+    if (missed !== undefined) yield missed;
+    return this.#take(event);
+  }
+
   #takeFirst(event: StreamResponse): Update | undefined {
     const { payload } = event;
     if (this.#isSending) return this.#fold.takeAnswer(event, this.#request?.message?.taskId !== "");
     const isKnown = this.#fold.task !== undefined;
-    if (payload.case !== "task") {
-      // Servers are to begin with the task.
-      if (this.#after === undefined) this.#isInexact = true;
-      return this.#fold.take(event);
-    }
+    if (payload.case !== "task") return this.#fold.take(event);
     // With exact resume it says where the client stands, and has no artifacts.
     if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) {
       this.#fold.standAt(payload.value);
@@ -289,4 +303,18 @@ export class Following {
     if (update.task !== undefined) this.#taskId = update.task.id;
     return update;
   }
+}
+
+/** Whether a task that was read behind a change of it has that already, as far as can be seen: a status is of the moment. */
+function holds({ artifacts }: Task, { payload }: StreamResponse): boolean {
+  if (payload.case !== "artifactUpdate") return true;
+  const { artifact, append } = payload.value;
+  const known = artifacts.find(({ artifactId }) => artifactId === artifact?.artifactId);
+  if (known === undefined || artifact === undefined) return false;
+  if (!append) return true;
+  const last = known.parts.slice(-artifact.parts.length);
+  return (
+    last.length === artifact.parts.length &&
+    artifact.parts.every((part, i) => equals(PartSchema, part, last[i] as Part))
+  );
 }

@@ -1,5 +1,6 @@
 import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import { type OlderVersion, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 import { parseVersion } from "../wire/service-params.js";
@@ -20,6 +21,8 @@ export interface Candidate {
   readonly url: string;
   /** `Major.Minor`, as calls name it. */
   readonly version: string;
+  /** How that is spoken where it is one before that of this client; undefined for its own. */
+  readonly older: OlderVersion | undefined;
 }
 
 /** What a choice depends on besides the card. */
@@ -39,20 +42,18 @@ export interface Choosing {
 }
 
 /**
- * The interfaces that both sides speak, the one to be called first in front: those of the caller's preference, then in the order of
- * the card (specification 5.2, 8.3.2).
+ * The interfaces that both sides speak, the one to be called first in front: those of the newest version that both have, and of these
+ * those of the caller's preference, then in the order of the card (specification 5.2, 8.3.2).
  *
- * @throws A2AError VERSION_NOT_SUPPORTED where the agent has other versions alone; UNSUPPORTED_OPERATION where both have no binding in
+ * @throws A2AError VERSION_NOT_SUPPORTED where the agent has versions alone that this client does not speak; UNSUPPORTED_OPERATION where both have no binding in
  * common, with what the card names.
  */
 export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Candidate[] {
   const declared = card.supportedInterfaces.slice(0, choosing.maxInterfaces);
   const all = declared.flatMap((each) => candidatesIn(each, choosing));
-  const ofOurVersion = all.filter(({ version }) => version.startsWith("1."));
-  if (ofOurVersion.length === 0) throw noneOf(declared, all, choosing);
-  // A minor version more of the same interface is no reason to call it by the version that this client knows less well.
-  const native = ofOurVersion.filter(({ version }) => version === PROTOCOL_VERSION);
-  const usable = encryptedFirst(native.length > 0 ? native : ofOurVersion, choosing);
+  const known = newest(all);
+  if (known === undefined) throw noneOf(declared, all, choosing);
+  const usable = encryptedFirst(known, choosing);
   const rank = ({ binding }: Candidate): number => {
     const order = choosing.only ?? choosing.prefer;
     return order.includes(binding) ? order.indexOf(binding) : order.length;
@@ -60,15 +61,28 @@ export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Cand
   return usable.toSorted((one, other) => rank(one) - rank(other));
 }
 
+/** Of the versions that are spoken here, those of one alone: what an agent answers in one is not always what it answers in another. */
+function newest(all: readonly Candidate[]): readonly Candidate[] | undefined {
+  const groups = [
+    // A minor version more of the same interface is no reason to call it by the version that this client knows less well.
+    all.filter(({ version }) => version === PROTOCOL_VERSION),
+    all.filter(({ version }) => version.startsWith("1.")),
+    ...olderVersions.map((older) => all.filter((candidate) => candidate.older === older)),
+  ];
+  return groups.find((group) => group.length > 0);
+}
+
 function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[] {
   const { spoken, only, prefer } = choosing;
   const version = declared.protocolVersion.trim() === "" ? PROTOCOL_VERSION : parsedVersion(declared.protocolVersion);
+  const older = olderVersions.find(({ name }) => name === version);
   return bindingsNamed(declared.protocolBinding)
+    .filter((binding) => older?.bindings.includes(binding) !== false)
     .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
     .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
     .flatMap((binding) => {
       const url = binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl);
-      return url === undefined ? [] : [{ declared, binding, url, version }];
+      return url === undefined ? [] : [{ declared, binding, url, version, older }];
     });
 }
 

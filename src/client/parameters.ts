@@ -4,8 +4,10 @@ import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../wir
 
 /** What every call of an interface carries. */
 export interface Parameters {
-  /** `Major.Minor`. */
-  readonly version: string;
+  /** `Major.Minor`; undefined where calls of the version do not name it. */
+  readonly version: string | undefined;
+  /** The header that names extensions, undefined where the version has none. */
+  readonly header: string | undefined;
   /** For requests that name none; empty: none. */
   readonly tenant: string;
   /** URIs of extensions that are asked for; a call may add others. */
@@ -13,14 +15,18 @@ export interface Parameters {
 }
 
 /** Puts the version, the extensions and the tenant onto each call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1); what a call says itself stands. */
-export function parameters({ version, tenant, extensions }: Parameters): Interceptor {
+export function parameters({ version, header: name, tenant, extensions }: Parameters): Interceptor {
   const own = extensions.join(",");
   return (next) => (request) => {
     const { header } = request;
-    if (!header.has(VERSION_PARAMETER)) header.set(VERSION_PARAMETER, version);
+    if (version !== undefined && !header.has(VERSION_PARAMETER)) header.set(VERSION_PARAMETER, version);
     const added = header.get(EXTENSIONS_PARAMETER);
-    if (added !== null && own !== "") header.set(EXTENSIONS_PARAMETER, parseExtensions(`${own},${added}`).join(","));
-    else if (own !== "") header.set(EXTENSIONS_PARAMETER, own);
+    if (name !== EXTENSIONS_PARAMETER) header.delete(EXTENSIONS_PARAMETER);
+    if (name !== undefined) {
+      if (added !== null && own !== "") header.set(name, parseExtensions(`${own},${added}`).join(","));
+      else if (own !== "") header.set(name, own);
+      else if (added !== null) header.set(name, added);
+    }
     if (tenant === "" || !hasTenant(request.method.input)) return next(request);
     if (!request.stream) return next({ ...request, message: withTenant(request.message, tenant) });
     return next({ ...request, message: withTenants(request.message, tenant) });

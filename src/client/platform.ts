@@ -1,4 +1,6 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { OlderMessages, OlderVersion } from "../version/callable.js";
 
 /** One HTTP request, as the transports over HTTP, the card and the tokens need it. */
 export interface HttpAsk {
@@ -40,6 +42,14 @@ export interface TransportSettings {
   readonly interceptors: readonly Interceptor[];
   /** The largest answer, or event of a stream, in bytes. */
   readonly maxAnswerBytes: number;
+  /** The version of the interface, where it is one before that of this client. */
+  readonly older?: OlderVersion | undefined;
+}
+
+/** What a transport of protobuf's messages is made of. */
+export interface MessageSettings extends TransportSettings {
+  /** How an older version has the methods; undefined: they are those of the service. */
+  readonly methods?: ((method: DescMethod) => OlderMessages | undefined) | undefined;
 }
 
 /** What differs between Node.js and everywhere else. One for each client; it holds the connections. */
@@ -51,7 +61,7 @@ export interface Platform {
   /** Makes the transport of gRPC-Web. */
   readonly grpcWeb: (settings: TransportSettings) => Transport;
   /** Undefined where there is no gRPC: in browsers and at the edge. */
-  readonly grpc: ((settings: TransportSettings) => Transport) | undefined;
+  readonly grpc: ((settings: MessageSettings) => Transport) | undefined;
   /** Closes idle connections and lets nothing new begin. */
   close(): Promise<void>;
 }

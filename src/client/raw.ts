@@ -1,15 +1,18 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
+import { loaded, type OlderVersion, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
-import { VERSION_PARAMETER } from "../wire/service-params.js";
+import { parseVersion, VERSION_PARAMETER } from "../wire/service-params.js";
 import type { Binding } from "./interfaces.js";
 import { clientLimits } from "./limits.js";
+import { parameters } from "./parameters.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
 import { restTransport } from "./transport/rest.js";
 
 /** The transport of a binding. @throws A2AError with reason UNSUPPORTED_OPERATION where the platform has none for it. */
 export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
+  if (settings.older !== undefined) return lateTransport(platform, binding, settings);
   switch (binding) {
     case "JSONRPC":
       return jsonRpcTransport(settings, platform.http);
@@ -25,12 +28,33 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
   }
 }
 
+/** How older versions are spoken is loaded with the first call that speaks one. */
+function lateTransport(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
+  let made: Promise<Transport> | undefined;
+  const transport = (): Promise<Transport> => {
+    made ??= loaded(import("./transport/older.js")).then(({ olderTransport }) =>
+      olderTransport(platform, binding, settings),
+    );
+    // What could not be loaded now may be there later.
+    made.catch(() => {
+      made = undefined;
+    });
+    return made;
+  };
+  return {
+    unary: async (...call) => (await transport()).unary(...call),
+    stream: async (...call) => (await transport()).stream(...call),
+  };
+}
+
 /** What a transport may be told. */
 export interface RawTransportOptions extends PlatformOptions {
   /** The outermost first. */
   readonly interceptors?: readonly Interceptor[];
   /** The largest answer, or event of a stream, in bytes. Default 64 MiB. */
   readonly maxAnswerBytes?: number;
+  /** The version of the protocol that is spoken, as `Major.Minor`, where it is not that of the contract. */
+  readonly version?: string;
 }
 
 /** A transport with connections of its own. */
@@ -41,9 +65,10 @@ export interface RawTransport extends Transport {
 
 /**
  * A transport of Connect for `createClient(A2AService, …)`: calls as the contract has them and no more. Nothing is resumed, retried or
- * authenticated, and errors are ConnectErrors, of which `clientError` makes A2AErrors. Calls that name no version are of version 1.0.
+ * authenticated, and errors are ConnectErrors, of which `clientError` makes A2AErrors.
  *
  * @param url that of the interface; for gRPC also `host:port`
+ * @throws A2AError with reason VERSION_NOT_SUPPORTED for a version that is not spoken here
  */
 export type CreateTransport = (binding: Binding, url: string, options?: RawTransportOptions) => RawTransport;
 
@@ -51,8 +76,13 @@ export type CreateTransport = (binding: Binding, url: string, options?: RawTrans
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
     const { interceptors = [], maxAnswerBytes = clientLimits().maxAnswerBytes } = options;
+    const older = olderVersion(options.version ?? PROTOCOL_VERSION, binding);
     const platform = platformOf(options);
-    const settings = { url, interceptors: [...interceptors, versioned], maxAnswerBytes };
+    const last =
+      older === undefined
+        ? versioned
+        : parameters({ version: undefined, header: older.extensions, tenant: "", extensions: [] });
+    const settings = { url, interceptors: [...interceptors, last], maxAnswerBytes, older };
     const transport = transportOf(platform, binding, settings);
     return {
       unary: (...call) => transport.unary(...call),
@@ -66,3 +96,12 @@ const versioned: Interceptor = (next) => (request) => {
   if (!request.header.has(VERSION_PARAMETER)) request.header.set(VERSION_PARAMETER, PROTOCOL_VERSION);
   return next(request);
 };
+
+function olderVersion(given: string, binding: Binding): OlderVersion | undefined {
+  const version = parseVersion(given) ?? given;
+  if (version === PROTOCOL_VERSION) return undefined;
+  const older = olderVersions.find(({ name }) => name === version);
+  if (older?.bindings.includes(binding) === true) return older;
+  const message = `A2A ${given.slice(0, 32)} over ${binding} is not spoken here.`;
+  throw new A2AError("VERSION_NOT_SUPPORTED", message, { metadata: { requestedVersion: given.slice(0, 32) } });
+}

@@ -3,32 +3,32 @@ import { readCard } from "../../src/client/card-reader.js";
 import type { A2AError } from "../../src/core/error.js";
 import { cardJson } from "./card-server.js";
 
-const read = (json: unknown) => readCard(typeof json === "string" ? json : JSON.stringify(json), "https://a.example/c");
-const errorOf = (json: unknown): A2AError => {
-  try {
-    read(json);
-  } catch (error) {
-    return error as A2AError;
-  }
-  return expect.fail("it was read");
+const read = async (json: unknown) => {
+  const { card } = await readCard(typeof json === "string" ? json : JSON.stringify(json), "https://a.example/c");
+  return card;
 };
+const errorOf = (json: unknown): Promise<A2AError> =>
+  read(json).then(
+    () => expect.fail("it was read"),
+    (error: A2AError) => error,
+  );
 
 describe("readCard()", () => {
-  it("takes a card that has nothing but an interface", () => {
-    const card = read({ supportedInterfaces: [{ url: "https://a.example", protocolBinding: "JSONRPC" }] });
+  it("takes a card that has nothing but an interface", async () => {
+    const card = await read({ supportedInterfaces: [{ url: "https://a.example", protocolBinding: "JSONRPC" }] });
     expect(card.supportedInterfaces).toMatchObject([{ protocolBinding: "JSONRPC", protocolVersion: "" }]);
     expect(card.capabilities).toBeUndefined();
   });
 
-  it("ignores what it does not know", () => {
+  it("ignores what it does not know", async () => {
     const more = { "x-own": { deep: [1] }, securitySchemes: { old: { type: "apiKey", in: "header", name: "k" } } };
-    expect(read(cardJson(more)).securitySchemes.old?.scheme.case).toBeUndefined();
+    expect((await read(cardJson(more))).securitySchemes.old?.scheme.case).toBeUndefined();
   });
 
-  it("knows how other libraries write what a caller has to show", () => {
+  it("knows how other libraries write what a caller has to show", async () => {
     const form = { description: "", location: "header", name: "X-Api-Key" };
     const flow = { authorizationUrl: "https://i.example/a", tokenUrl: "https://i.example/t", scopes: { read: "" } };
-    const card = read(
+    const card = await read(
       cardJson({
         // @a2a-js/sdk 1.3, from a card that is an object of its own types.
         securitySchemes: {
@@ -58,9 +58,9 @@ describe("readCard()", () => {
     expect(card.skills[0]?.securityRequirements).toMatchObject([{ schemes: { key: { list: [] } } }]);
   });
 
-  it("leaves out what is of another form, unless calls depend on it", () => {
+  it("leaves out what is of another form, unless calls depend on it", async () => {
     const odd = { skills: "none", provider: ["x"], documentationUrl: 1, icon_url: {}, defaultInputModes: null };
-    const card = read(cardJson(odd));
+    const card = await read(cardJson(odd));
     expect(card).toMatchObject({ name: "Found", skills: [], defaultOutputModes: ["text/plain"] });
     expect([card.provider, card.documentationUrl]).toEqual([undefined, undefined]);
     for (const broken of [
@@ -70,7 +70,7 @@ describe("readCard()", () => {
       { securityRequirements: {} },
       { security_requirements: 1 },
     ]) {
-      expect(errorOf(cardJson({ ...odd, ...broken }))).toMatchObject({
+      expect(await errorOf(cardJson({ ...odd, ...broken }))).toMatchObject({
         reason: "INVALID_AGENT_RESPONSE",
         message: expect.stringMatching(/^https:\/\/a\.example\/c is no agent card that can be used: s|c/),
       });
@@ -79,31 +79,46 @@ describe("readCard()", () => {
 
   it.each(["", "null", "[]", '"card"', "<!doctype html><title>Log in</title>", "{", '{"name":"x"}', "{}"])(
     "refuses %s",
-    (text) => {
-      expect(errorOf(text)).toMatchObject({
+    async (text) => {
+      expect(await errorOf(text)).toMatchObject({
         reason: "INVALID_AGENT_RESPONSE",
         message: expect.stringContaining("https://a.example/c is no agent card"),
       });
     },
   );
 
-  it("refuses what nests without end", () => {
+  it("refuses what nests without end", async () => {
     const deep = `{"supportedInterfaces":[],"provider":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-    expect(read(deep).provider).toBeUndefined();
+    expect((await read(deep)).provider).toBeUndefined();
     const needed = `{"supportedInterfaces":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-    expect(errorOf(needed)).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+    expect(await errorOf(needed)).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
   });
 
-  it("says what a card of an earlier version speaks", () => {
-    const earlier = { name: "x", url: "https://a.example", protocolVersion: "0.3.0", preferredTransport: "JSONRPC" };
-    expect(errorOf(earlier)).toMatchObject({
-      reason: "VERSION_NOT_SUPPORTED",
-      message: "The agent of https://a.example/c speaks A2A 0.3.0; this client speaks 1.0.",
-      metadata: { requestedVersion: "1.0", supportedVersions: "0.3.0" },
+  it("reads cards of versions before 1.0", async () => {
+    const older = { name: "x", url: "https://a.example", protocolVersion: "0.3.0", preferredTransport: "GRPC" };
+    expect(
+      await read({ ...older, additionalInterfaces: [{ url: "https://b.example", transport: "JSONRPC" }] }),
+    ).toMatchObject({
+      name: "x",
+      supportedInterfaces: [
+        { url: "https://a.example", protocolBinding: "GRPC", protocolVersion: "0.3" },
+        { url: "https://b.example", protocolBinding: "JSONRPC", protocolVersion: "0.3" },
+      ],
     });
-    expect(errorOf({ name: "x", url: "https://a.example" })).toMatchObject({
-      reason: "VERSION_NOT_SUPPORTED",
-      message: "The agent of https://a.example/c speaks a version of A2A before 1.0; this client speaks 1.0.",
-    });
+    expect((await read({ name: "x", url: "https://a.example" })).supportedInterfaces).toMatchObject([
+      { url: "https://a.example", protocolBinding: "JSONRPC", protocolVersion: "0.1" },
+    ]);
+    // Parts that nobody needs may be of another form here too.
+    expect(await read({ ...older, skills: "none" })).toMatchObject({ name: "x", skills: [] });
+    expect(await errorOf({ ...older, securitySchemes: [] })).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+  });
+
+  it("reads of a card for several versions what is for 1.0", async () => {
+    const union = cardJson({ url: "https://old.example", protocolVersion: "0.3.0", preferredTransport: "GRPC" });
+    expect((await read(union)).supportedInterfaces).toMatchObject([{ protocolVersion: "1.0" }]);
+    const only = { ...union, supportedInterfaces: [] };
+    expect((await read(only)).supportedInterfaces).toMatchObject([
+      { url: "https://old.example", protocolVersion: "0.3" },
+    ]);
   });
 });

@@ -146,16 +146,36 @@ describe("candidatesOf()", () => {
       }
     });
 
+    it("takes those before 1.0 where there is nothing newer, the newest of them", () => {
+      const older: Declared[] = [
+        ["JSONRPC", "https://a.example/first", "0.1"],
+        ["GRPC", "a.example:1", "0.3.0"],
+        ["JSONRPC", "https://a.example/second", "v0.1.0"],
+      ];
+      expect(choose(older)).toEqual(["GRPC https://a.example:1 0.3"]);
+      expect(choose([...older, ["HTTP+JSON", "https://a.example", "1.0"]])).toEqual(["HTTP+JSON https://a.example"]);
+      // That version has no other binding.
+      expect(choose([["GRPC", "a.example:1", "0.1"], ...older.slice(2)])).toEqual([
+        "JSONRPC https://a.example/second 0.1",
+      ]);
+      expect(choose(older, { only: ["JSONRPC"] })).toEqual([
+        "JSONRPC https://a.example/first 0.1",
+        "JSONRPC https://a.example/second 0.1",
+      ]);
+    });
+
     it("says which ones the agent speaks where there is none in common", () => {
       const declared: Declared[] = [
-        ["JSONRPC", "https://a.example", "0.3.0"],
-        ["GRPC", "a.example:1", "0.3"],
+        ["JSONRPC", "https://a.example", "0.0.9"],
+        ["GRPC", "a.example:1", "0.0"],
         ["JSONRPC", "https://a.example", "2.0"],
       ];
       expect(errorOf(declared)).toMatchObject({
         reason: "VERSION_NOT_SUPPORTED",
-        message: "The agent of https://a.example/card.json speaks A2A 0.3, 2.0; this client speaks 1.0.",
-        metadata: { supportedVersions: "0.3, 2.0" },
+        message: expect.stringMatching(
+          /^The agent of https:\/\/a\.example\/card\.json speaks A2A 0\.0, 2\.0; this client speaks 1\.0, 0\.3, .*0\.1\.$/,
+        ),
+        metadata: { supportedVersions: "0.0, 2.0" },
       });
     });
   });

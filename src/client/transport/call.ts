@@ -37,7 +37,7 @@ export interface Spoken {
   open(request: StreamRequest, message: Message): Promise<StreamResponse>;
 }
 
-/** The methods of a binding; undefined for one that it has no form for. */
+/** The methods of a binding; undefined for one that it has no form for. May throw an A2AError that says so. */
 export type SpokenMethods = (method: DescMethod) => Spoken | undefined;
 
 /** Whatever Headers can be made of, in the runtime at hand. */
@@ -133,7 +133,12 @@ export class CallTransport implements Transport {
   }
 
   #spoken(method: DescMethod): Spoken {
-    const spoken = this.#methods(method);
+    let spoken: Spoken | undefined;
+    try {
+      spoken = this.#methods(method);
+    } catch (error) {
+      throw connectErrorFor(error);
+    }
     if (spoken !== undefined) return spoken;
     throw connectErrorOf(new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`));
   }

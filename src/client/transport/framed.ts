@@ -1,9 +1,10 @@
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
 import type { StreamRequest, StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
+import type { OlderMessages } from "../../version/callable.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { badAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
-import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
 import { Answered, CallTransport, connectErrorFor, type Spoken } from "./call.js";
 import { type Frame, Frames } from "./frames.js";
 
@@ -27,13 +28,15 @@ export interface FramedProtocol {
 }
 
 /** The transport of such a protocol, in binary. */
-export function framedTransport(settings: TransportSettings, http: HttpClient, protocol: FramedProtocol): Transport {
+export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
   const spoken = new Map<string, Spoken>();
   return new CallTransport(settings.interceptors, (desc) => {
     const path = pathOf(desc);
     let method = spoken.get(path);
     if (method === undefined && desc.methodKind !== "client_streaming" && desc.methodKind !== "bidi_streaming") {
-      method = new FramedMethod(desc, settings, http, protocol);
+      const older = settings.methods?.(desc);
+      if (settings.methods !== undefined && older === undefined) return undefined;
+      method = new FramedMethod(desc, settings, http, protocol, older);
       spoken.set(path, method);
     }
     return method;
@@ -58,14 +61,25 @@ export class FramedMethod implements Spoken {
   readonly url: string;
   readonly #desc: DescMethod;
   readonly #write: (message: Message) => Uint8Array;
-  readonly #settings: TransportSettings;
+  readonly #settings: MessageSettings;
   readonly #http: HttpClient;
   readonly #protocol: FramedProtocol;
+  readonly #older: OlderMessages | undefined;
 
-  constructor(desc: DescMethod, settings: TransportSettings, http: HttpClient, protocol: FramedProtocol) {
-    this.url = methodUrl(settings.url, desc);
-    this.#desc = desc;
-    this.#write = envelopeWriter(desc.input);
+  /** @param older how another version has the method, which is spoken then */
+  constructor(
+    desc: DescMethod,
+    settings: MessageSettings,
+    http: HttpClient,
+    protocol: FramedProtocol,
+    older?: OlderMessages,
+  ) {
+    const spoken = older?.method ?? desc;
+    this.url = methodUrl(settings.url, spoken);
+    this.#desc = spoken;
+    const write = envelopeWriter(spoken.input);
+    this.#write = older === undefined ? write : (message) => write(older.down(message));
+    this.#older = older;
     this.#settings = settings;
     this.#http = http;
     this.#protocol = protocol;
@@ -97,7 +111,7 @@ export class FramedMethod implements Spoken {
       for (let frame = frames.take(); frame !== undefined; frame = frames.take()) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
         if (this.#protocol.isEnd(frame)) end = frame;
-        else if (message === undefined) message = this.#read(frame);
+        else if (message === undefined) message = this.#inService(this.#read(frame), request.message);
         else throw badAnswer("There is more than one message in the answer.");
       }
     }
@@ -120,7 +134,11 @@ export class FramedMethod implements Spoken {
       for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
         if (this.#protocol.isEnd(frame)) end = frame;
-        else yield this.#read(frame);
+        else {
+          const event = this.#read(frame);
+          yield this.#inService(event);
+          if (this.#older?.isLast(event) === true) return;
+        }
       }
       const said = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
       for (const [name, value] of said) trailer.set(name, value);
@@ -136,6 +154,10 @@ export class FramedMethod implements Spoken {
     } catch (cause) {
       throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
     }
+  }
+
+  #inService(message: Message, request?: Message): Message {
+    return this.#older === undefined ? message : this.#older.up(message, request);
   }
 
   async #send({ url, header, signal }: UnaryRequest | StreamRequest, message: Message): Promise<HttpAnswer> {

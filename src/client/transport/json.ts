@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamRequest, StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import type { A2AError } from "../../core/error.js";
+import type { OlderExchange } from "../../version/callable.js";
 import { markGeneration } from "../../wire/generation.js";
 import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
@@ -14,6 +15,8 @@ export interface Written {
   readonly body: string | undefined;
   /** What the answer has to repeat; 0 where nothing is repeated. */
   readonly id: number;
+  /** Of an older version: what knows how to read its answers. */
+  readonly exchange?: OlderExchange;
 }
 
 /** How one method is said in JSON over HTTP. */
@@ -134,6 +137,7 @@ async function* events(method: JsonMethod, written: Written, answer: HttpAnswer,
       if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
       const message = method.read(data, written, answer);
       yield /^\d{1,15}$/.test(id) ? markGeneration(message, Number(id)) : message;
+      if (written.exchange?.isOver === true) return;
     }
   } catch (error) {
     throw connectErrorFor(error);

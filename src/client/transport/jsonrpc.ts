@@ -1,6 +1,7 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
+import type { A2AError, Reason } from "../../core/error.js";
 import { type NamedMethod, v1Calls } from "../../version/calls.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -36,14 +37,13 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
   const writeParams = jsonWriter(desc.input);
   const readResult = answerReader(desc.output);
   const isEmpty = desc.output.typeName === EmptySchema.typeName;
-  const middle = `,"method":${JSON.stringify(name)},"params":`;
+  const middle = rpcMiddle(name);
   const read = (text: string, { id }: Written, head: AnswerHead): Message => {
-    const json = parsed(text);
     // What servers answer that have nothing to say, with 204 or without (specification 3.1.10 leaves it to them).
     if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
-    const result = resultOf(json, text, id, head);
+    const result = rpcResult(text, id, head);
     if (isEmpty && (result === null || result === undefined)) return create(desc.output);
-    if (result === undefined) throw badAnswer("The answer has neither a result nor an error.");
+    if (result === undefined) throw noResult();
     return readResult(result);
   };
   return {
@@ -57,15 +57,33 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
   };
 }
 
-/** The result of a response object (JSON-RPC 2.0, section 5); undefined where it has neither a result nor an error. The status of HTTP does not count where there is one. */
-function resultOf(json: unknown, text: string, id: number, head: AnswerHead): unknown {
+/** What is between the id of a request and its params. */
+export function rpcMiddle(name: string): string {
+  return `,"method":${JSON.stringify(name)},"params":`;
+}
+
+/**
+ * The result of a response object (JSON-RPC 2.0, section 5); undefined where it has neither a result nor an error. The status of HTTP
+ * does not count where there is one.
+ *
+ * @param id of the request
+ * @param reasons of codes that mean something else in the version that is spoken
+ * @throws A2AError for an error, and for what is no such object
+ */
+export function rpcResult(text: string, id: number, head: AnswerHead, reasons?: ReadonlyMap<unknown, Reason>): unknown {
+  const json = parsed(text);
   if (!isJsonObject(json)) throw errorOfHead(head, text);
   const { error, result } = json;
   if (error !== undefined && error !== null)
-    throw errorOfRpc(error, head) ?? errorOfBody(json, head) ?? errorOfHead(head, text);
+    throw errorOfRpc(error, head, reasons) ?? errorOfBody(json, head) ?? errorOfHead(head, text);
   if (result === undefined && !(isSuccess(head.status) && json.jsonrpc !== undefined)) throw errorOfAnswer(text, head);
   if (json.id !== id && json.id !== `${id}`) {
     throw badAnswer(`The answer is to the request ${String(JSON.stringify(json.id)).slice(0, 100)}, not to ${id}.`);
   }
   return result;
+}
+
+/** The error for such an object, where something has to be answered. */
+export function noResult(): A2AError {
+  return badAnswer("The answer has neither a result nor an error.");
 }

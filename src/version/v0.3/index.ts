@@ -1,19 +1,8 @@
 import type { ProtocolVersion } from "../version.js";
 import { grpcService } from "./grpc.js";
+import { methods } from "./methods.js";
 
-/** Methods over JSON-RPC, and what they are called since. */
-export const methods: Readonly<Record<string, string>> = {
-  "message/send": "SendMessage",
-  "message/stream": "SendStreamingMessage",
-  "tasks/get": "GetTask",
-  "tasks/cancel": "CancelTask",
-  "tasks/resubscribe": "SubscribeToTask",
-  "tasks/pushNotificationConfig/set": "CreateTaskPushNotificationConfig",
-  "tasks/pushNotificationConfig/get": "GetTaskPushNotificationConfig",
-  "tasks/pushNotificationConfig/list": "ListTaskPushNotificationConfigs",
-  "tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
-  "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
-};
+export { methods };
 
 /** A2A 0.3: what its calls are recognised by. All else of it is loaded with the first of them. */
 export const v03: ProtocolVersion = {

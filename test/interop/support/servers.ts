@@ -22,7 +22,7 @@ export interface Started {
 const READY_MS = 60_000;
 
 /** Starts a program that prints its URL when it is ready. */
-async function started(command: string, args: readonly string[]): Promise<Started> {
+export async function started(command: string, args: readonly string[]): Promise<Started> {
   const child: ChildProcess = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const kill = (): boolean => child.kill("SIGKILL");
   const late = setTimeout(kill, READY_MS);

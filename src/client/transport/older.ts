@@ -1,0 +1,123 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { Transport } from "@connectrpc/connect";
+import { A2AError, type Reason } from "../../core/error.js";
+import { loaded, type OlderCalls, type OlderExchange, type OlderMethod } from "../../version/callable.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { type AnswerHead, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
+import { errorOf } from "../error-facts.js";
+import type { Binding } from "../interfaces.js";
+import type { Platform, TransportSettings } from "../platform.js";
+import { type JsonMethod, jsonTransport, type Written } from "./json.js";
+import { noResult, rpcMiddle, rpcResult } from "./jsonrpc.js";
+
+/**
+ * The transport of an interface that speaks an older version: calls are those of the service, and so are their answers and errors.
+ * What the version does not have is refused without a call.
+ */
+export async function olderTransport(
+  platform: Platform,
+  binding: Binding,
+  settings: TransportSettings,
+): Promise<Transport> {
+  const { older } = settings;
+  const calls = older === undefined ? {} : await loaded(older.load(binding));
+  const name = older?.name ?? "";
+  const known = <M>(of: ((method: DescMethod) => M | undefined) | undefined) => {
+    return (method: DescMethod): M => of?.(method) ?? missing(method, name);
+  };
+  if (binding === "GRPC" && platform.grpc !== undefined)
+    return platform.grpc({ ...settings, methods: known(calls.grpc) });
+  let count = 0;
+  const nextId = (): number => ++count;
+  const of = known(binding === "HTTP+JSON" ? calls.rest : calls.jsonRpc);
+  return jsonTransport(settings, platform.http, (method) => spoken(method, of(method), { calls, nextId }));
+}
+
+function missing(method: DescMethod, version: string): never {
+  const message = `A2A ${version}, which the agent speaks, has no ${method.name}.`;
+  throw new A2AError("UNSUPPORTED_OPERATION", message, { metadata: { method: method.name, version } });
+}
+
+/** What methods of one transport share. */
+interface Speaking {
+  readonly calls: OlderCalls;
+  readonly nextId: () => number;
+}
+
+function spoken(desc: DescMethod, method: OlderMethod, speaking: Speaking): JsonMethod {
+  const { name, verb, otherwise, absent } = method;
+  const { calls, nextId } = speaking;
+  const isRpc = name !== "";
+  const middle = rpcMiddle(name);
+  const isEmpty = desc.output.typeName === EmptySchema.typeName;
+  return {
+    verb,
+    hasBody: verb === "POST",
+    write: (request, url) => {
+      const exchange = method.begin(request);
+      const { json } = exchange;
+      if (!isRpc) return { url: placed(url, exchange), id: 0, body: json, exchange };
+      const id = nextId();
+      const body =
+        json === undefined
+          ? `{"jsonrpc":"2.0","id":${id}${middle.slice(0, middle.lastIndexOf(","))}}`
+          : `{"jsonrpc":"2.0","id":${id}${middle}${json}}`;
+      return { url, id, body, exchange };
+    },
+    read: (text, written, head) => {
+      if (head.status === 404 && absent !== undefined) throw absence(absent, head);
+      if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
+      const result = isRpc ? rpcResult(text, written.id, head, calls.reasons) : bodyOf(text, head, calls);
+      if (isEmpty) return create(desc.output);
+      if (result === undefined) throw noResult();
+      return readBy(written, result);
+    },
+    ...(otherwise === undefined ? {} : { otherwise: spoken(desc, otherwise, speaking) }),
+  };
+}
+
+function absence(reason: Reason, { headers }: AnswerHead): A2AError {
+  return errorOf({}, "The server answered with HTTP 404: what was asked for is not there.", reason, headers);
+}
+
+function readBy({ exchange }: Written, result: unknown): Message {
+  return (exchange as OlderExchange).read(result);
+}
+
+/** The path goes behind that of the interface, or in the place of its last segment, and in front of its query. */
+function placed(url: string, { place = "", beside }: OlderExchange): string {
+  const mark = url.indexOf("?");
+  const base = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? "" : url.slice(mark + 1);
+  if (beside !== undefined) {
+    const { origin, pathname } = new URL(base);
+    return `${origin}${pathname.slice(0, pathname.lastIndexOf("/") + 1)}${beside}${query === "" ? "" : `?${query}`}`;
+  }
+  const rest = query === "" ? "" : `${place.includes("?") ? "&" : "?"}${query}`;
+  return base.replace(/\/$/, "") + place + rest;
+}
+
+function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {
+  const json = parsed(text);
+  if (!isSuccess(head.status)) throw errorOfOlder(json, head, calls) ?? errorOfHead(head, text);
+  if (!isJsonObject(json) && !Array.isArray(json)) {
+    if (json === null) return json;
+    throw errorOfHead(head, text);
+  }
+  // No message has a member of the first name, nor a text of the second.
+  const failed =
+    isJsonObject(json) && ((json.error !== undefined && json.error !== null) || typeof json.message === "string");
+  if (failed) throw errorOfOlder(json, head, calls) ?? errorOfHead(head, text);
+  return json;
+}
+
+/** Older versions say of the bodies of errors nothing: some have a code, others a text alone. */
+function errorOfOlder(json: unknown, head: AnswerHead, { statuses, texts = [] }: OlderCalls): A2AError | undefined {
+  const whole = errorOfBody(json, head);
+  if (whole !== undefined || !isJsonObject(json) || typeof json.message !== "string") return whole;
+  const { message } = json;
+  const begins = message.toLowerCase();
+  const reason: Reason | undefined = texts.find(([text]) => begins.startsWith(text))?.[1] ?? statuses?.get(head.status);
+  return reason === undefined ? undefined : errorOf({}, message, reason, head.headers);
+}

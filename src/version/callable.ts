@@ -1,0 +1,107 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { A2AError, type Reason } from "../core/error.js";
+
+/** One call, from its request to its last answer. */
+export interface OlderExchange {
+  /** What goes over the wire, as JSON: the params of JSON-RPC, the body of HTTP+JSON; undefined: nothing. */
+  readonly json: string | undefined;
+  /** Path and query behind the URL of the interface; undefined: that URL. */
+  readonly place?: string;
+  /** A path that takes the place of what is behind the last slash of the URL. */
+  readonly beside?: string;
+  /**
+   * The answer to a call, or one event of a stream, in terms of the service. May change what it reads.
+   *
+   * @throws A2AError with reason INVALID_AGENT_RESPONSE
+   */
+  read(json: unknown): Message;
+  /** Nothing comes behind what was read: the event said that it is the last one. */
+  readonly isOver: boolean;
+}
+
+/** A method of the service as an older version has it, in JSON. */
+export interface OlderMethod {
+  /** What JSON-RPC calls it; empty where it is no method of JSON-RPC. */
+  readonly name: string;
+  /** In upper case. */
+  readonly verb: string;
+  begin(request: Message): OlderExchange;
+  /** What HTTP's 404 says of it. */
+  readonly absent?: Reason;
+  /** Another way to ask the same, where a server does not know this one. */
+  readonly otherwise?: OlderMethod;
+}
+
+/** A method of the service as an older version has it, in messages of its own. */
+export interface OlderMessages {
+  readonly method: DescMethod;
+  /** The request in the older version. */
+  down(request: Message): Message;
+  /**
+   * An answer, or one event of a stream, in terms of the service.
+   *
+   * @param request of the service, where there is one answer to it
+   */
+  up(answer: Message, request?: Message): Message;
+  /** Nothing comes behind this event. */
+  isLast(answer: Message): boolean;
+}
+
+/** How an older version is called, binding by binding: undefined for a method that it does not have. */
+export interface OlderCalls {
+  readonly jsonRpc?: (method: DescMethod) => OlderMethod | undefined;
+  readonly rest?: (method: DescMethod) => OlderMethod | undefined;
+  readonly grpc?: (method: DescMethod) => OlderMessages | undefined;
+  /** What codes of JSON-RPC mean that mean something else, or nothing, in the service's version. */
+  readonly reasons?: ReadonlyMap<unknown, Reason>;
+  /** What errors are whose body names no code: by the status of HTTP, and by how their text begins, in lower case. */
+  readonly statuses?: ReadonlyMap<number, Reason>;
+  readonly texts?: readonly (readonly [string, Reason])[];
+}
+
+/** A version that clients speak besides that of the service: what is known of it before any of it is loaded. */
+export interface OlderVersion {
+  /** `Major.Minor`. */
+  readonly name: string;
+  /** Its bindings, as cards name them. */
+  readonly bindings: readonly string[];
+  /** The header that names extensions, in lower case; undefined: it has none. */
+  readonly extensions: string | undefined;
+  /** Loads how it is called. @param binding one of its own */
+  load(binding: string): Promise<OlderCalls>;
+}
+
+/** The newest first. They are recognised by their names in the path or the request, so their calls name no version. */
+export const olderVersions: readonly OlderVersion[] = [
+  {
+    name: "0.3",
+    bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
+    extensions: "x-a2a-extensions",
+    load: async (binding) =>
+      (await (binding === "GRPC" ? import("./v0.3/grpc-calls.js") : import("./v0.3/calls.js"))).calls,
+  },
+  {
+    name: "0.2",
+    bindings: ["JSONRPC"],
+    extensions: "x-a2a-extensions",
+    load: async () => (await import("./v0.2/calls.js")).calls,
+  },
+  {
+    name: "0.1",
+    bindings: ["JSONRPC"],
+    extensions: undefined,
+    load: async () => (await import("./v0.1/calls.js")).calls,
+  },
+];
+
+/** Where cards are, besides the path of 1.0, in the order in which they are looked for. */
+export const olderCardPaths: readonly string[] = ["/.well-known/agent.json"];
+
+/** Loads a part of an older version. @throws A2AError with reason INTERNAL where that fails */
+export async function loaded<T>(part: Promise<T>): Promise<T> {
+  try {
+    return await part;
+  } catch (cause) {
+    throw new A2AError("INTERNAL", "A part of this program cannot be loaded.", { cause });
+  }
+}

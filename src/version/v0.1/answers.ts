@@ -1,0 +1,182 @@
+import { isJsonObject } from "../../wire/json-struct.js";
+import type { CardJson as Json } from "../card-json.js";
+import { isSet } from "../card-json.js";
+
+/** A task and the session that it is in, as its caller knows them: what servers say of them is not always so. */
+export interface Place {
+  readonly taskId: string;
+  readonly contextId: string;
+}
+
+/** JSON of 0.1 as ProtoJSON of 1.0 (legacy reference, C.2 to C.5). `null` is what is not there. */
+export function taskFromV01(task: Json, place: Place): Json {
+  const contextId = textOr(task.sessionId, place.contextId);
+  const at = { taskId: textOr(task.id, place.taskId), contextId };
+  const names = new MessageNames(at);
+  return {
+    id: at.taskId,
+    contextId,
+    history: listOf(task.history).map((message) => messageFromV01(message, names)),
+    status: statusFromV01(task.status, at),
+    artifacts: artifactsFromV01(task.artifacts),
+    ...metadataOf(task),
+  };
+}
+
+/**
+ * One event of a stream. No version but this one begins a stream without the task.
+ *
+ * @param isFirst whether it is the first one that answers a message: its status is that of the task
+ */
+export function eventFromV01(event: Json, place: Place, isFirst: boolean): Json {
+  if (isSet(event.artifact)) return { artifactUpdate: artifactEvent(event, place) };
+  // Some servers send the task all the same.
+  const isTask = [event.sessionId, event.artifacts, event.history].some(isSet);
+  if (isTask || isFirst) return { task: taskFromV01({ ...event, id: place.taskId }, place) };
+  return { statusUpdate: { ...place, status: statusFromV01(event.status, place), ...metadataOf(event) } };
+}
+
+function artifactEvent(event: Json, place: Place): Json {
+  const [artifact = {}] = [event.artifact].flat().filter(isJsonObject);
+  return {
+    ...place,
+    artifact: artifactFromV01(artifact, indexOf(artifact) ?? 0),
+    append: artifact.append === true,
+    lastChunk: artifact.lastChunk === true,
+    ...metadataOf(event),
+  };
+}
+
+/** An artifact goes by its index. In a task some servers leave it out, or say 0 for each: it is counted then. */
+function artifactsFromV01(artifacts: unknown): Json[] {
+  const list = listOf(artifacts);
+  const indexes = list.map(indexOf);
+  const isTold = new Set(indexes).size === list.length && !indexes.includes(undefined);
+  return list.map((artifact, i) => artifactFromV01(artifact, isTold ? (indexes[i] ?? i) : i));
+}
+
+const indexOf = ({ index }: Json): number | undefined => (typeof index === "number" ? index : undefined);
+
+function artifactFromV01(artifact: Json, index: number): Json {
+  const { name, description } = artifact;
+  return {
+    artifactId: `artifact-${index}`,
+    ...(isSet(name) && { name }),
+    ...(isSet(description) && { description }),
+    parts: listOf(artifact.parts).map(partFromV01),
+    ...metadataOf(artifact),
+  };
+}
+
+const states = ["submitted", "working", "input-required", "completed", "canceled", "failed"];
+
+function statusFromV01(status: unknown, place: Place): Json {
+  const { state, message, timestamp } = isJsonObject(status) ? status : {};
+  const known = typeof state === "string" && states.includes(state);
+  const time = timeFromV01(timestamp);
+  return {
+    state: known ? `TASK_STATE_${state.toUpperCase().replace("-", "_")}` : "TASK_STATE_UNSPECIFIED",
+    ...(isJsonObject(message) && { message: messageFromV01(message, new MessageNames(place)) }),
+    ...(time !== undefined && { timestamp: time }),
+  };
+}
+
+/** Times of that age have no zone: they are of UTC. What is no time says nothing. */
+function timeFromV01(timestamp: unknown): string | undefined {
+  if (typeof timestamp !== "string") return undefined;
+  const text = /(?:Z|[+-]\d\d:?\d\d)$/i.test(timestamp) ? timestamp : `${timestamp}Z`;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+function messageFromV01(message: Json, names: MessageNames): Json {
+  // Early examples say it of no message, and agents alone answer.
+  const isUser = message.role === "user";
+  const parts = listOf(message.parts ?? message.data).map(partFromV01);
+  const role = isUser ? "ROLE_USER" : "ROLE_AGENT";
+  return { messageId: names.next(role, parts), ...names.place, role, parts, ...metadataOf(message) };
+}
+
+/** Messages of 0.1 have no ids. One gets the same name whenever and wherever it is read, so that it is known again. */
+class MessageNames {
+  readonly place: Place;
+  readonly #seen = new Map<string, number>();
+
+  constructor(place: Place) {
+    this.place = place;
+  }
+
+  next(role: string, parts: unknown): string {
+    const name = `m-${hashOf(this.place.taskId + role + JSON.stringify(parts))}`;
+    const count = (this.#seen.get(name) ?? 0) + 1;
+    this.#seen.set(name, count);
+    return count === 1 ? name : `${name}-${count}`;
+  }
+}
+
+/** 53 bits of a text (cyrb53): names need no more than to differ. */
+function hashOf(text: string): string {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    a = Math.imul(a ^ unit, 2654435761);
+    b = Math.imul(b ^ unit, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36);
+}
+
+function partFromV01(part: Json): Json {
+  const { type = part.kind, text, file, data } = part;
+  const metadata = metadataOf(part);
+  if (type === "file" || (type === undefined && isJsonObject(file))) return { ...fileFromV01(file), ...metadata };
+  if (type === "data" || (type === undefined && isSet(data))) return dataFromV01(data, metadata);
+  return { text: typeof text === "string" ? text : "", ...metadata };
+}
+
+/** Some examples have `data` for `bytes`. A file with neither is a mere name. */
+function fileFromV01(given: unknown): Json {
+  const file = isJsonObject(given) ? given : {};
+  const bytes = file.bytes ?? file.data;
+  return {
+    ...(isSet(bytes) ? { raw: bytes } : { url: textOr(file.uri, "") }),
+    ...(isSet(file.name) && { filename: file.name }),
+    ...(isSet(file.mimeType) && { mediaType: file.mimeType }),
+  };
+}
+
+/** The sign of a value that an older version has no place for but in an object. */
+export const WRAPPED = "data_part_compat";
+
+function dataFromV01(data: unknown, { metadata }: { readonly metadata?: Json }): Json {
+  if (metadata?.[WRAPPED] !== true || !isJsonObject(data)) return { data: data ?? {}, ...(metadata && { metadata }) };
+  const { [WRAPPED]: _, ...rest } = metadata;
+  return { data: data.value, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
+}
+
+/** The configuration of a task's notifications; undefined where there is none. */
+export function pushFromV01(result: Json, taskId: string): Json | undefined {
+  const config = result.pushNotificationConfig;
+  if (!isJsonObject(config)) return undefined;
+  const { url, token, authentication } = config;
+  const given = isJsonObject(authentication) ? authentication : {};
+  const [scheme] = [given.schemes].flat();
+  const { credentials } = given;
+  return {
+    taskId,
+    // There is one for each task.
+    id: taskId,
+    url,
+    ...(isSet(token) && { token }),
+    ...(isSet(scheme) && { authentication: { scheme, ...(isSet(credentials) && { credentials }) } }),
+  };
+}
+
+const textOr = (given: unknown, otherwise: string): string =>
+  typeof given === "string" && given !== "" ? given : otherwise;
+
+const listOf = (given: unknown): Json[] => (Array.isArray(given) ? given.filter(isJsonObject) : []);
+
+const metadataOf = ({ metadata }: Json): { metadata?: Json } =>
+  isJsonObject(metadata) && Object.keys(metadata).length > 0 ? { metadata } : {};

@@ -1,0 +1,21 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { OlderCalls, OlderMethod } from "../callable.js";
+import { cardReader, givesCard, JsonExchange } from "../json-exchange.js";
+import { olderCard } from "../older-card.js";
+import { rpcMethod } from "../v0.3/calls.js";
+
+/** The card for callers that are known, which is no method of JSON-RPC (legacy reference, 2.4). */
+function extendedCard(): OlderMethod {
+  const read = cardReader(olderCard);
+  return {
+    name: "",
+    verb: "GET",
+    absent: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+    begin: () => new JsonExchange({ json: undefined, beside: "agent/authenticatedExtendedCard" }, read),
+  };
+}
+
+/** How A2A 0.2 is called: as 0.3 over JSON-RPC, but for the card. */
+export const calls: OlderCalls = {
+  jsonRpc: (desc: DescMethod) => (givesCard(desc) ? extendedCard() : rpcMethod(desc)),
+};

@@ -1,0 +1,100 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type {
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  TaskPushNotificationConfig,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Reason } from "../../core/error.js";
+import { answerReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import type { OlderMethod } from "../callable.js";
+import { cardReader, givesCard, JsonExchange, withHistoryOf } from "../json-exchange.js";
+import { olderCard } from "../older-card.js";
+import { taskName } from "./names.js";
+import { restForm } from "./rest-form.js";
+
+/** Where a method is, and whether its request is the body. */
+interface Route {
+  readonly verbs: readonly string[];
+  readonly place: (request: never) => string;
+  readonly hasBody?: boolean;
+}
+
+const segment = (text: string): string => encodeURIComponent(text);
+const taskPlace = ({ id }: { readonly id: string }): string => `/v1/tasks/${segment(id)}`;
+const pushPlace = ({ taskId }: { readonly taskId: string }): string =>
+  `/v1/tasks/${segment(taskId)}/pushNotificationConfigs`;
+const onePushPlace = (request: GetTaskPushNotificationConfigRequest): string =>
+  `${pushPlace(request)}/${segment(request.id)}`;
+
+/** The routes of HTTP+JSON (legacy reference, 1.5). */
+const routes: Readonly<Record<string, Route>> = {
+  sendMessage: { verbs: ["POST"], place: () => "/v1/message:send", hasBody: true },
+  sendStreamingMessage: { verbs: ["POST"], place: () => "/v1/message:stream", hasBody: true },
+  getTask: {
+    verbs: ["GET"],
+    place: (request: GetTaskRequest) =>
+      taskPlace(request) + (request.historyLength === undefined ? "" : `?historyLength=${request.historyLength}`),
+  },
+  cancelTask: { verbs: ["POST"], place: (request: { id: string }) => `${taskPlace(request)}:cancel` },
+  // The contract says GET, the prose says POST.
+  subscribeToTask: { verbs: ["GET", "POST"], place: (request: { id: string }) => `${taskPlace(request)}:subscribe` },
+  createTaskPushNotificationConfig: { verbs: ["POST"], place: pushPlace, hasBody: true },
+  getTaskPushNotificationConfig: { verbs: ["GET"], place: onePushPlace },
+  listTaskPushNotificationConfigs: { verbs: ["GET"], place: pushPlace },
+  deleteTaskPushNotificationConfig: { verbs: ["DELETE"], place: onePushPlace },
+  getExtendedAgentCard: { verbs: ["GET"], place: () => "/v1/card" },
+};
+
+/** The route for a method of the service. */
+export function restMethod(desc: DescMethod): OlderMethod | undefined {
+  const route = routes[desc.localName];
+  return route === undefined ? undefined : methodBy(desc, route);
+}
+
+/** Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either of its dialects. */
+function methodBy(desc: DescMethod, { verbs, place, hasBody = false }: Route): OlderMethod {
+  const [verb = "GET", ...others] = verbs;
+  const write = bodyWriter(desc);
+  const read = givesCard(desc) ? cardReader(olderCard) : answerReader(desc.output, restForm);
+  return {
+    name: "",
+    verb,
+    begin: (request) => {
+      const json = hasBody ? write(request) : verb === "POST" ? "{}" : undefined;
+      const at = { json, place: place(request as never) };
+      return new JsonExchange(at, (answer) => withHistoryOf(request, read(answer)));
+    },
+    ...(others.length === 0 ? {} : { otherwise: methodBy(desc, { verbs: others, place, hasBody }) }),
+  };
+}
+
+/** The body that makes a push config is that message of the contract which has one in it. */
+function bodyWriter(desc: DescMethod): (request: Message) => string {
+  const write = jsonWriter(desc.input, restForm);
+  if (desc.localName !== "createTaskPushNotificationConfig") return write;
+  return (request) => {
+    const { taskId, id } = request as TaskPushNotificationConfig;
+    return `{"parent":${JSON.stringify(taskName(taskId))},"configId":${JSON.stringify(id)},"config":${write(request)}}`;
+  };
+}
+
+/** What a status of HTTP says where the body of an error has no code (legacy reference, 1.7). */
+export const statuses: ReadonlyMap<number, Reason> = new Map([
+  [400, "INVALID_PARAMS"],
+  [404, "TASK_NOT_FOUND"],
+  [409, "TASK_NOT_CANCELABLE"],
+  [415, "CONTENT_TYPE_NOT_SUPPORTED"],
+  [422, "INVALID_PARAMS"],
+  [500, "INTERNAL"],
+  [501, "UNSUPPORTED_OPERATION"],
+  [502, "INVALID_AGENT_RESPONSE"],
+]);
+
+/** How the texts of errors begin, in lower case. */
+export const texts: readonly (readonly [string, Reason])[] = [
+  ["push notification", "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+  ["method not found", "METHOD_NOT_FOUND"],
+  ["authenticated extended card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
+  ["authenticated card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
+];
