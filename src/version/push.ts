@@ -1,5 +1,4 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { dialectsOf } from "./load.js";
 import type { Versions } from "./versions.js";
 
 /** How a version has push notifications: the task as of each event. */
@@ -18,10 +17,14 @@ export interface PushDialect {
 export function pushForms(
   versions: Versions,
 ): (name: string) => PushDialect | undefined | Promise<PushDialect | undefined> {
+  const loaded = new Map<string, PushDialect>();
   return (name) => {
+    const known = loaded.get(name);
+    if (known !== undefined) return known;
     const version = [...versions.others, ...versions.off].find((each) => each.name === name);
-    if (version === undefined) return undefined;
-    const dialects = dialectsOf(version);
-    return dialects instanceof Promise ? dialects.then(({ push }) => push) : dialects.push;
+    return version?.push?.().then((dialect) => {
+      loaded.set(name, dialect);
+      return dialect;
+    });
   };
 }

@@ -19,7 +19,6 @@ export type Serve = (asked: Asked) => Promise<Message | AsyncIterable<Message>>;
 export interface Dialects {
   readonly jsonRpc?: JsonRpcDialect;
   readonly rest?: RestDialect;
-  readonly push?: PushDialect;
   /**
    * Makes what answers calls of this version out of the service: its requests become those of the service, and answers
    * come back. Applied once, when a binding first needs it; it runs around everything, so that each call is authenticated, counted and
@@ -59,12 +58,14 @@ export interface ProtocolVersion {
   readonly connect?: DescService | LazyService;
   /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
   readonly extensionsParameter?: string;
+  /** Loads what its push notifications look like; without it there are none. */
+  readonly push?: () => Promise<PushDialect>;
   /** Loads how it is spoken. Called for the first call, and again after it has failed. */
   readonly load: () => Promise<Dialects>;
 }
 
 /** The version that the service itself speaks, which every binding has. */
-export interface NativeVersion extends Required<Omit<Dialects, "translate" | "push">> {
+export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly name: string;
   readonly grpc: DescService;
   readonly connect: DescService;

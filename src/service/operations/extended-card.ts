@@ -32,7 +32,10 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
         found instanceof Promise ? await bounded(found, call, options.limits.extendedCardTimeoutMs, tooLate) : found;
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
-      const shown = options.signCard === undefined ? complete : await options.signCard(complete);
+      // A signature is of the document of one version; other versions have another one.
+      const { signCard, versions } = options;
+      const isNative = call.version === versions.native.name;
+      const shown = signCard === undefined || !isNative ? complete : await signCard(complete);
       call.responseHeaders.set("cache-control", "private, no-cache");
       call.responseHeaders.set("vary", credentialHeaders(served.card).join(", "));
       call.responseHeaders.set("etag", cardTag(shown));

@@ -17,5 +17,6 @@ export const v02: ProtocolVersion = {
   methods,
   paths: [EXTENDED_CARD_PATH],
   extensionsParameter: "x-a2a-extensions",
+  push: async () => (await import("../v0.3/push.js")).push,
   load: async () => (await import("./dialects.js")).dialects,
 };

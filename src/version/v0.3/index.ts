@@ -14,5 +14,6 @@ export const v03: ProtocolVersion = {
   grpc: grpcService,
   connect: grpcService,
   extensionsParameter: "x-a2a-extensions",
+  push: async () => (await import("./push.js")).push,
   load: async () => (await import("./dialects.js")).dialects,
 };
