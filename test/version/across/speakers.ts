@@ -198,16 +198,18 @@ const grpc3: Speaker = {
   extendedCard: () => grpc(service3, "GetAgentCard", {}),
 };
 
+/** As published: a message without `kind`. */
+const paramsOf2 = ({ text, taskId, contextId, messageId = randomUUID() }: Said): Json => ({
+  message: given({ messageId, role: "user", parts: [{ kind: "text", text }], taskId, contextId }),
+  metadata: {},
+});
+
 const jsonRpc2: Speaker = {
   ...jsonRpc3,
   name: "0.2 over JSON-RPC",
   version: "0.2",
-  // As published: a message without `kind`.
-  send: ({ text, taskId, contextId, messageId = randomUUID() }) =>
-    call("message/send", {
-      message: given({ messageId, role: "user", parts: [{ kind: "text", text }], taskId, contextId }),
-      metadata: {},
-    }),
+  send: (said) => call("message/send", paramsOf2(said)),
+  stream: (said) => call("message/stream", paramsOf2(said)),
   extendedCard: () => get("/agent/authenticatedExtendedCard"),
 };
 

@@ -1,0 +1,144 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../e2e/support/build.js";
+import { openWorld } from "../version/cases/world.js";
+import { pythonWith } from "./support/python.js";
+import { installed, succeed } from "./support/tool.js";
+
+/** Published clients that speak a version before 1.0 alone, with a server of every version. They are told a URL and nothing more. */
+const here = join(root, "test", "interop", "older");
+
+/** The folder of the JavaScript library, which has the name of the one for 1.0. */
+function javaScript(): Promise<string> {
+  return installed({
+    name: "a2a-js-sdk-0.3.14",
+    needs: "npm, and access to its registry",
+    install: async (into) => {
+      copyFileSync(join(here, "package.json"), join(into, "package.json"));
+      await succeed("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: into });
+    },
+  });
+}
+
+const python = (version: string): Promise<string> =>
+  pythonWith(`python-a2a-sdk-${version}-client`, join(here, `requirements-${version}.txt`));
+
+type Run = (url: string, transport: string, hook: string) => Promise<string>;
+
+interface Foreign {
+  /** What it calls its transports, by binding. */
+  readonly transports: Readonly<Record<string, string>>;
+  /** It has no class of transports, and neither lists nor follows again. */
+  readonly isBare?: true;
+  readonly run: () => Promise<Run>;
+}
+
+const clients: Readonly<Record<string, Foreign>> = {
+  "@a2a-js/sdk 0.3": {
+    transports: { JSONRPC: "JsonRpcTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" },
+    run: async () => {
+      const folder = await javaScript();
+      return (...args) => succeed(process.execPath, [join(here, "client-0.3.mjs"), folder, ...args]);
+    },
+  },
+  "a2a-sdk 0.3 (Python)": {
+    transports: { JSONRPC: "JsonRpcTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" },
+    run: async () => {
+      const interpreter = await python("0.3.26");
+      return (...args) => succeed(interpreter, ["-B", join(here, "client_03.py"), ...args]);
+    },
+  },
+  "a2a-sdk 0.2 (Python)": {
+    transports: { JSONRPC: "A2AClient" },
+    isBare: true,
+    run: async () => {
+      const interpreter = await python("0.2.16");
+      return (...args) => succeed(interpreter, ["-B", join(here, "client_02.py"), ...args]);
+    },
+  },
+};
+
+const order = "I have ordered a new Android device for you. Your request number is R12443";
+const sections = ["<section 1...>", "<section 2...>", "<section 3...>"];
+
+let world: Awaited<ReturnType<typeof openWorld>>;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+interface Event {
+  readonly kind: string;
+  readonly state?: string;
+  readonly final?: boolean;
+  readonly texts?: readonly string[];
+}
+
+describe.each(Object.keys(clients))("%s", (name) => {
+  const { transports, isBare, run } = clients[name] as Foreign;
+
+  describe.each(Object.entries(transports))("over %s", (binding, transport) => {
+    /** What the client saw, by the name of the step. */
+    let seen: Readonly<Record<string, unknown>>;
+    const hook = `/${name}/${binding}`.replaceAll(/[^\w/.-]/g, "-");
+
+    beforeAll(async () => {
+      const call = await run();
+      seen = JSON.parse(await call(world.url, binding, world.webhook.urlOf(hook)));
+    }, 600_000);
+
+    it("reads the card", () => {
+      expect(seen.card).toMatchObject({ name: "Case Agent", capabilities: { streaming: true } });
+      if (!isBare) expect(seen.transport).toMatch(new RegExp(`^_?${transport}$`));
+    });
+
+    it("sends, and gets what was made", () => {
+      expect(seen.sent).toMatchObject({ kind: "task", state: "completed", texts: ["hello"] });
+      expect(seen.got).toEqual(seen.sent);
+      expect(seen.reply).toMatchObject({ kind: "message", texts: ["hi"] });
+    });
+
+    it("streams to an end that it knows", () => {
+      const events = seen.streamed as readonly Event[];
+      const pieces = events.filter(({ kind }) => kind === "artifact-update").flatMap(({ texts = [] }) => texts);
+      expect(pieces).toEqual(sections);
+      expect(events[0]).toMatchObject({ kind: "task" });
+      expect(events.at(-1)).toMatchObject({ kind: "status-update", state: "completed", final: true });
+    });
+
+    it("answers a question", () => {
+      expect(seen.asked).toMatchObject({ state: "input-required" });
+      expect(seen.answered).toMatchObject({ state: "completed", texts: [order] });
+    });
+
+    it("does not wait, follows again, and cancels", () => {
+      expect(seen.held).toMatchObject({ kind: "task", state: expect.stringMatching(/submitted|working/) });
+      expect(seen.canceled).toMatchObject({ state: "canceled" });
+      if (isBare) return;
+      expect((seen.watched as readonly Event[]).at(-1)).toMatchObject({ state: "canceled", final: true });
+    });
+
+    it("has push notifications set, read, and delivered as a task of its version", async () => {
+      const url = `${world.webhook.urlOf(hook)}/set`;
+      for (const step of [seen.pushSet, seen.pushGot]) expect(step).toMatchObject({ url });
+      expect(seen.report).toMatchObject({ state: expect.stringMatching(/submitted|working/) });
+      const isDone = ({ body }: { body?: unknown }): boolean =>
+        (body as { status?: { state?: string } } | undefined)?.status?.state === "completed";
+      const received = await world.webhook.eventually(`${hook}/inline`, isDone);
+      const last = received.find(isDone);
+      expect(last, JSON.stringify(received)).toMatchObject({
+        headers: { "x-a2a-notification-token": "b-token", "content-type": "application/json" },
+        body: { kind: "task", id: (seen.report as { id: string }).id, artifacts: [{ name: "echo" }] },
+      });
+    });
+
+    it("tells errors apart", () => {
+      for (const step of ["unknown", "tooLate", "over"]) expect(seen[step]).toHaveProperty("error");
+    });
+
+    it("reads the extended card", () => {
+      expect(seen.extended).toBe("Case Agent");
+    });
+  });
+});
