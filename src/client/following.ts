@@ -220,7 +220,9 @@ export class Following {
     } else if (!isCut(cut)) throw cut;
     await this.#retries.wait(cut);
     // While it waits for authorization its turn may go on by itself.
-    const mayBeOver = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
+    const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
+    // Some servers break a stream off that has nothing to tell, because its task is over.
+    const mayBeOver = hasPaused || (this.#isFresh && !this.#core.canResume && !neverArrived(cut));
     return mayBeOver && !this.#isSending ? "look" : "again";
   }
 

@@ -54,9 +54,10 @@ export interface OlderCalls {
   readonly grpc?: (method: DescMethod) => OlderMessages | undefined;
   /** What codes of JSON-RPC mean that mean something else, or nothing, in the service's version. */
   readonly reasons?: ReadonlyMap<unknown, Reason>;
-  /** What errors are whose body names no code: by the status of HTTP, and by how their text begins, in lower case. */
+  /** What errors over HTTP+JSON are whose body names no code, by the status of HTTP. */
   readonly statuses?: ReadonlyMap<number, Reason>;
-  readonly texts?: readonly (readonly [string, Reason])[];
+  /** What errors are whose text says more than their code does. */
+  readonly texts?: readonly (readonly [RegExp, Reason])[];
 }
 
 /** A version that clients speak besides that of the service: what is known of it before any of it is loaded. */

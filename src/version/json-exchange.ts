@@ -43,6 +43,15 @@ function saysFinal(json: unknown): boolean {
   return isJsonObject(wrapped) && wrapped.final === true;
 }
 
+/** Who asks for no number of messages gets those that there are: some servers before 1.0 give none then. */
+export const ALL_HISTORY = 1_000;
+
+/** A request for a task that asks for them, where it says nothing of them. */
+export function withAllHistory(request: Message): Message {
+  if (request.$typeName !== "lf.a2a.v1.GetTaskRequest" || wantedHistory(request) !== undefined) return request;
+  return { ...request, historyLength: ALL_HISTORY } as Message;
+}
+
 /** The number of messages that a request wants of a task's history, undefined where it does not say. */
 function wantedHistory(request: Message): number | undefined {
   const { historyLength, configuration } = request as {

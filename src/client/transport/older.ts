@@ -6,6 +6,7 @@ import { loaded, type OlderCalls, type OlderExchange, type OlderMethod } from ".
 import { isJsonObject } from "../../wire/json-struct.js";
 import { type AnswerHead, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import { errorOf } from "../error-facts.js";
+import { clientError, connectErrorOf } from "../errors.js";
 import type { Binding } from "../interfaces.js";
 import type { Platform, TransportSettings } from "../platform.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
@@ -26,12 +27,42 @@ export async function olderTransport(
   const known = <M>(of: ((method: DescMethod) => M | undefined) | undefined) => {
     return (method: DescMethod): M => of?.(method) ?? missing(method, name);
   };
-  if (binding === "GRPC" && platform.grpc !== undefined)
-    return platform.grpc({ ...settings, methods: known(calls.grpc) });
+  const made = (): Transport => {
+    if (binding === "GRPC" && platform.grpc !== undefined)
+      return platform.grpc({ ...settings, methods: known(calls.grpc) });
+    const of = known(binding === "HTTP+JSON" ? calls.rest : calls.jsonRpc);
+    return jsonTransport(settings, platform.http, (method) => spoken(method, of(method), { calls, nextId }));
+  };
   let count = 0;
   const nextId = (): number => ++count;
-  const of = known(binding === "HTTP+JSON" ? calls.rest : calls.jsonRpc);
-  return jsonTransport(settings, platform.http, (method) => spoken(method, of(method), { calls, nextId }));
+  return withTexts(made(), calls.texts ?? []);
+}
+
+/** Errors by what their texts say. */
+function withTexts(transport: Transport, texts: readonly (readonly [RegExp, Reason])[]): Transport {
+  const fail = (thrown: unknown): never => {
+    const error = clientError(thrown);
+    const reason = texts.find(([text]) => text.test(error.message))?.[1] ?? error.reason;
+    if (reason === error.reason) throw thrown;
+    const { message, metadata, violations, headers, cause } = error;
+    const options = { metadata, violations, headers: Object.fromEntries(headers), cause };
+    throw connectErrorOf(new A2AError(reason, message, options));
+  };
+  return {
+    unary: (...call) => transport.unary(...call).catch(fail),
+    stream: async (...call) => {
+      const response = await transport.stream(...call).catch(fail);
+      return { ...response, message: failing(response.message, fail) };
+    },
+  };
+}
+
+async function* failing<M>(messages: AsyncIterable<M>, fail: (thrown: unknown) => never): AsyncGenerator<M> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    fail(thrown);
+  }
 }
 
 function missing(method: DescMethod, version: string): never {
@@ -113,11 +144,9 @@ function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {
 }
 
 /** Older versions say of the bodies of errors nothing: some have a code, others a text alone. */
-function errorOfOlder(json: unknown, head: AnswerHead, { statuses, texts = [] }: OlderCalls): A2AError | undefined {
+function errorOfOlder(json: unknown, head: AnswerHead, { statuses }: OlderCalls): A2AError | undefined {
   const whole = errorOfBody(json, head);
   if (whole !== undefined || !isJsonObject(json) || typeof json.message !== "string") return whole;
-  const { message } = json;
-  const begins = message.toLowerCase();
-  const reason: Reason | undefined = texts.find(([text]) => begins.startsWith(text))?.[1] ?? statuses?.get(head.status);
-  return reason === undefined ? undefined : errorOf({}, message, reason, head.headers);
+  const reason = statuses?.get(head.status);
+  return reason === undefined ? undefined : errorOf({}, json.message, reason, head.headers);
 }

@@ -16,11 +16,8 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { OlderCalls, OlderMethod } from "../callable.js";
 import type { CardJson as Json } from "../card-json.js";
-import { JsonExchange, withHistoryOf } from "../json-exchange.js";
+import { ALL_HISTORY, JsonExchange, withHistoryOf } from "../json-exchange.js";
 import { eventFromV01, type Place, pushFromV01, taskFromV01, WRAPPED } from "./answers.js";
-
-/** Who asks for no number of messages gets those that there are; this version has none for "all". */
-const ALL_HISTORY = 1_000;
 
 const writeMessage = jsonWriter(MessageSchema);
 const writeRequest = jsonWriter(SendMessageRequestSchema);

@@ -3,6 +3,7 @@ import type { OlderCalls, OlderMethod } from "../callable.js";
 import { cardReader, givesCard, JsonExchange } from "../json-exchange.js";
 import { olderCard } from "../older-card.js";
 import { rpcMethod } from "../v0.3/calls.js";
+import { texts } from "../v0.3/error-texts.js";
 
 /** The card for callers that are known, which is no method of JSON-RPC (legacy reference, 2.4). */
 function extendedCard(): OlderMethod {
@@ -18,4 +19,5 @@ function extendedCard(): OlderMethod {
 /** How A2A 0.2 is called: as 0.3 over JSON-RPC, but for the card. */
 export const calls: OlderCalls = {
   jsonRpc: (desc: DescMethod) => (givesCard(desc) ? extendedCard() : rpcMethod(desc)),
+  texts,
 };

@@ -2,11 +2,12 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { OlderCalls, OlderMethod } from "../callable.js";
-import { cardReader, givesCard, JsonExchange, withHistoryOf } from "../json-exchange.js";
+import { cardReader, givesCard, JsonExchange, withAllHistory, withHistoryOf } from "../json-exchange.js";
 import { olderCard } from "../older-card.js";
+import { texts } from "./error-texts.js";
 import { schemaForm } from "./json-form.js";
 import { methods } from "./methods.js";
-import { restMethod, statuses, texts } from "./rest-calls.js";
+import { restMethod, statuses } from "./rest-calls.js";
 
 /** The method of JSON-RPC for one of the service (legacy reference, 1.2). */
 export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
@@ -19,7 +20,7 @@ export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
     name,
     verb: "POST",
     begin: (request) => {
-      const json = isCard ? undefined : write(request);
+      const json = isCard ? undefined : write(withAllHistory(request));
       return new JsonExchange({ json }, (answer) => withHistoryOf(request, read(answer)));
     },
   };

@@ -2,6 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse } from "../../../gen/a2a/v1/a2a_pb.js";
 import type { OlderCalls, OlderMessages } from "../callable.js";
 import { withHistoryOf } from "../json-exchange.js";
+import { texts } from "./error-texts.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
 /** The rpc for a method of the service. */
@@ -24,4 +25,4 @@ function saysFinal(event: Message): boolean {
 }
 
 /** How A2A 0.3 is called over gRPC. */
-export const calls: OlderCalls = { grpc: rpcOf };
+export const calls: OlderCalls = { grpc: rpcOf, texts };

@@ -8,7 +8,7 @@ import type { Reason } from "../../core/error.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { OlderMethod } from "../callable.js";
-import { cardReader, givesCard, JsonExchange, withHistoryOf } from "../json-exchange.js";
+import { ALL_HISTORY, cardReader, givesCard, JsonExchange, withHistoryOf } from "../json-exchange.js";
 import { olderCard } from "../older-card.js";
 import { taskName } from "./names.js";
 import { restForm } from "./rest-form.js";
@@ -33,8 +33,7 @@ const routes: Readonly<Record<string, Route>> = {
   sendStreamingMessage: { verbs: ["POST"], place: () => "/v1/message:stream", hasBody: true },
   getTask: {
     verbs: ["GET"],
-    place: (request: GetTaskRequest) =>
-      taskPlace(request) + (request.historyLength === undefined ? "" : `?historyLength=${request.historyLength}`),
+    place: (request: GetTaskRequest) => `${taskPlace(request)}?historyLength=${request.historyLength ?? ALL_HISTORY}`,
   },
   cancelTask: { verbs: ["POST"], place: (request: { id: string }) => `${taskPlace(request)}:cancel` },
   // The contract says GET, the prose says POST.
@@ -90,11 +89,3 @@ export const statuses: ReadonlyMap<number, Reason> = new Map([
   [501, "UNSUPPORTED_OPERATION"],
   [502, "INVALID_AGENT_RESPONSE"],
 ]);
-
-/** How the texts of errors begin, in lower case. */
-export const texts: readonly (readonly [string, Reason])[] = [
-  ["push notification", "PUSH_NOTIFICATION_NOT_SUPPORTED"],
-  ["method not found", "METHOD_NOT_FOUND"],
-  ["authenticated extended card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
-  ["authenticated card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
-];

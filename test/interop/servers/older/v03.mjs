@@ -1,21 +1,15 @@
 // An agent that is served with the published JavaScript library for A2A 0.3: JSON-RPC, HTTP+JSON, gRPC.
 //
-//   node v03.mjs FOLDER
-//
-// where FOLDER is that of a package.json that has it. Prints the URL of its HTTP server when it is ready. The first word of a
-// message says what is to happen.
+// It has to be where that is installed. Prints the URL of its HTTP server when it is ready. The first word of a message says what is
+// to happen.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-
-const load = createRequire(join(process.argv[2], "package.json"));
-const { DefaultRequestHandler, InMemoryTaskStore } = load("@a2a-js/sdk/server");
-const { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } = load("@a2a-js/sdk/server/express");
-const { A2AService, grpcService, UserBuilder: GrpcUser } = load("@a2a-js/sdk/server/grpc");
-const { Server, ServerCredentials } = load("@grpc/grpc-js");
-const express = load("express");
+import { DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from "@a2a-js/sdk/server/express";
+import { A2AService, UserBuilder as GrpcUser, grpcService } from "@a2a-js/sdk/server/grpc";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import express from "express";
 
 const textOf = ({ parts }) => parts[0]?.text ?? "";
 

@@ -1,0 +1,137 @@
+import { createClient } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { A2AService, Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AError, type Binding, createTransport } from "../../../src/client/index.js";
+import { atEnd, connect, proxyTo, serve } from "../world.js";
+
+/** Every way to call a version before 1.0: our own server has them all. */
+const ways: readonly (readonly [version: string, binding: Binding])[] = [
+  ["0.3", "JSONRPC"],
+  ["0.3", "HTTP+JSON"],
+  ["0.3", "GRPC"],
+  ["0.2", "JSONRPC"],
+];
+
+/** A card that has one interface of the version alone. */
+function cardOf(version: string, binding: Binding, url: string): object {
+  return {
+    name: "Older",
+    description: "",
+    version: "1",
+    supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version }],
+    capabilities: { streaming: true, pushNotifications: false },
+    defaultInputModes: [],
+    defaultOutputModes: [],
+    skills: [],
+  };
+}
+
+async function failure(call: Promise<unknown>): Promise<A2AError> {
+  return call.then(
+    () => expect.fail("The call did not fail."),
+    (error: A2AError) => error,
+  );
+}
+
+describe.each(ways)("A2A %s over %s", (version, binding) => {
+  const urlOf = async (): Promise<string> => {
+    const server = await serve();
+    return binding === "GRPC" ? `127.0.0.1:${server.grpcPort}` : `http://127.0.0.1:${server.port}`;
+  };
+
+  it("sends, streams, asks and reads as 1.0 does", async () => {
+    const client = await connect(cardOf(version, binding, await urlOf()));
+    const { task, taskId = "", state } = await client.send({ parts: [{ text: "task x" }, { data: [1, { a: "b" }] }] });
+    expect([state, task?.artifacts[0]?.parts[0]?.content]).toEqual([
+      TaskState.COMPLETED,
+      { case: "text", value: "task x" },
+    ]);
+    expect((await client.send("say hi")).message?.role).toBe(Role.AGENT);
+    const read = await client.getTask({ id: taskId });
+    expect(read.history[0]?.parts[1]?.content.case).toBe("data");
+    expect((await client.getTask({ id: taskId, historyLength: 0 })).history).toEqual([]);
+    const kinds: string[] = [];
+    let text = "";
+    for await (const update of client.stream("count")) {
+      kinds.push(update.kind);
+      if (update.kind === "artifact") text += update.text;
+    }
+    expect([kinds[0], kinds.at(-1), text]).toEqual(["task", "status", "one two three"]);
+    const talk = client.conversation();
+    expect((await talk.send("ask")).state).toBe(TaskState.INPUT_REQUIRED);
+    expect((await talk.send("this")).taskId).toBeDefined();
+  });
+
+  it("answers at once where it is asked to, and is followed to its end", async () => {
+    const client = await connect(cardOf(version, binding, await urlOf()));
+    const { taskId = "", state } = await client.send("wait", { returnImmediately: true });
+    expect([TaskState.SUBMITTED, TaskState.WORKING]).toContain(state);
+    const states: (TaskState | undefined)[] = [];
+    for await (const { task } of client.follow(taskId)) {
+      states.push(task?.status?.state);
+      if (states.length === 1) await client.cancelTask({ id: taskId });
+    }
+    expect(states.at(-1)).toBe(TaskState.CANCELED);
+  });
+
+  it("is gone on with after a cut", async () => {
+    const [host = "", port = ""] = (await urlOf()).replace("http://", "").split(":");
+    expect(host).toBe("127.0.0.1");
+    const proxy = await proxyTo(Number(port));
+    const client = await connect(cardOf(version, binding, binding === "GRPC" ? proxy.host : `http://${proxy.host}`));
+    let last: TaskState | undefined;
+    let id = "";
+    let cuts = 0;
+    for await (const { task } of client.stream("wait")) {
+      last = task?.status?.state;
+      id = task?.id ?? id;
+      if (last === TaskState.WORKING && cuts++ === 0) proxy.cut();
+      if (proxy.connections > 1 && last === TaskState.WORKING && cuts === 1) {
+        cuts += 1;
+        await client.cancelTask({ id });
+      } else if (cuts === 1) {
+        setTimeout(() => void client.cancelTask({ id }).catch(() => {}), 300);
+      }
+    }
+    expect(last).toBe(TaskState.CANCELED);
+    expect(proxy.connections).toBeGreaterThan(1);
+  });
+
+  it("says what is wrong in the reasons of 1.0, and refuses what it does not have", async () => {
+    const client = await connect(cardOf(version, binding, await urlOf()));
+    const { taskId = "", contextId } = await client.send("task x");
+    const reasons = await Promise.all([
+      failure(client.getTask({ id: "none" })),
+      failure(client.cancelTask({ id: taskId })),
+      failure(client.send({ parts: [{ text: "more" }], taskId, contextId })),
+      failure(client.createTaskPushNotificationConfig({ taskId, url: "https://example.com/" })),
+      failure(client.listTasks({})),
+    ]);
+    expect(reasons.map(({ reason }) => reason)).toEqual([
+      "TASK_NOT_FOUND",
+      "TASK_NOT_CANCELABLE",
+      "UNSUPPORTED_OPERATION",
+      "PUSH_NOTIFICATION_NOT_SUPPORTED",
+      "UNSUPPORTED_OPERATION",
+    ]);
+  });
+
+  it("is spoken by a raw transport", async () => {
+    const transport = createTransport(binding, await urlOf(), { version });
+    atEnd(() => transport.close());
+    const rpc = createClient(A2AService, transport);
+    const message = {
+      messageId: "m",
+      role: Role.USER,
+      parts: [{ content: { case: "text" as const, value: "task x" } }],
+    };
+    const cases: (string | undefined)[] = [];
+    for await (const { payload } of rpc.sendStreamingMessage({ message })) cases.push(payload.case);
+    expect([cases[0], cases.at(-1)]).toEqual(["task", "statusUpdate"]);
+  });
+});
+
+it("a raw transport refuses a version that it does not speak", () => {
+  expect(() => createTransport("GRPC", "127.0.0.1:1", { version: "0.1" })).toThrow(/A2A 0\.1 over GRPC/);
+  expect(() => createTransport("JSONRPC", "http://127.0.0.1:1", { version: "7" })).toThrow(/A2A 7/);
+});

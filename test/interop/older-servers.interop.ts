@@ -1,0 +1,111 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type A2AClient, type Binding, connect } from "../../src/client/index.js";
+import { root } from "../e2e/support/build.js";
+import { failure, operations } from "./support/operations.js";
+import { pythonWith } from "./support/python.js";
+import { type Started, started } from "./support/servers.js";
+import { installed, succeed } from "./support/tool.js";
+
+/** Agents that speak a version before 1.0 alone, each served with a published library of that time. */
+const folder = join(root, "test", "interop", "servers", "older");
+
+/** The folder of the JavaScript library, which has the name of the one for 1.0. */
+function javaScript(): Promise<string> {
+  return installed({
+    name: "a2a-js-sdk-0.3.14",
+    needs: "npm, and access to its registry",
+    install: async (into) => {
+      copyFileSync(join(folder, "package.json"), join(into, "package.json"));
+      await succeed("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: into });
+    },
+  });
+}
+
+/** Python's, which is asked for with the packages that it needs to serve. */
+async function python(version: string): Promise<string> {
+  const requirements = join(folder, `requirements-${version}.txt`);
+  return pythonWith(`python-a2a-sdk-${version}-server`, requirements);
+}
+
+interface Foreign {
+  readonly bindings: readonly Binding[];
+  readonly version: string;
+  start(): Promise<Started>;
+}
+
+const servers: Readonly<Record<string, Foreign>> = {
+  "@a2a-js/sdk 0.3": {
+    bindings: ["GRPC", "JSONRPC", "HTTP+JSON"],
+    version: "0.3",
+    start: async () => {
+      const program = join(await javaScript(), "v03.mjs");
+      copyFileSync(join(folder, "v03.mjs"), program);
+      return started(process.execPath, [program]);
+    },
+  },
+  "a2a-sdk 0.3 (Python)": {
+    bindings: ["GRPC", "JSONRPC", "HTTP+JSON"],
+    version: "0.3",
+    start: async () => started(await python("0.3.26"), [join(folder, "v03.py")]),
+  },
+  "a2a-sdk 0.2 (Python)": {
+    bindings: ["JSONRPC"],
+    version: "0.2",
+    start: async () => started(await python("0.2.16"), [join(folder, "v02.py")]),
+  },
+};
+
+/** What no version before 1.0 has, and what all of them have in its place. */
+const older: Readonly<Record<string, (client: A2AClient) => Promise<void>>> = {
+  ...operations,
+  "a list": async (client) => {
+    expect(await failure(client.listTasks({}))).toMatchObject({ reason: "UNSUPPORTED_OPERATION" });
+  },
+  "the card for callers that are known": async (client) => {
+    const card = await client.extendedCard();
+    expect(card).toMatchObject({ name: "Foreign, and more", supportedInterfaces: client.card.supportedInterfaces });
+  },
+};
+
+/**
+ * What a server does otherwise, and what is seen instead: `server / binding / operation`. A cell that stands here has to fail; one that
+ * does not, has to pass. A star stands for all bindings.
+ */
+const deviations: Readonly<Record<string, string>> = {
+  "a2a-sdk 0.3 (Python) / GRPC / the card for callers that are known": "its gRPC server answers with the public card",
+  "a2a-sdk 0.3 (Python) / * / a task that is followed to its end":
+    "each subscriber adds the pieces to the task that the server keeps once more",
+  "a2a-sdk 0.2 (Python) / * / a cancel that a follower sees": "what was canceled goes on, and completes",
+  "a2a-sdk 0.2 (Python) / * / a cancel of a task that is over": "it cancels what is over",
+};
+
+describe.each(Object.keys(servers))("an agent served with %s", (name) => {
+  const { bindings, version, start } = servers[name] as Foreign;
+  let server: Started;
+
+  beforeAll(async () => {
+    server = await start();
+  }, 600_000);
+
+  afterAll(() => server?.stop());
+
+  describe.each(bindings)("over %s", (binding) => {
+    let client: A2AClient;
+
+    beforeAll(async () => {
+      client = await connect(server.url, { bindings: [binding] });
+      expect(client.interface.protocolVersion).toBe(version);
+    });
+
+    afterAll(() => client?.close());
+
+    it.each(Object.keys(older))("gives our client %s", async (operation) => {
+      const run = (older[operation] as (client: A2AClient) => Promise<void>)(client);
+      const known = deviations[`${name} / ${binding} / ${operation}`] ?? deviations[`${name} / * / ${operation}`];
+      if (known === undefined) return run;
+      await expect(run, `${name} has mended it: ${known}`).rejects.toThrow();
+    });
+  });
+});
