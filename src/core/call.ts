@@ -58,6 +58,21 @@ export interface CallStart {
   readonly impliedVersion?: string;
 }
 
+/** A number that a field of a request has. */
+export interface NumberInField {
+  /** Its path. */
+  readonly field: string;
+  readonly value: bigint;
+}
+
+/** What a request says of generations. */
+export interface Generations {
+  /** The one that the caller knows: a read waits for a later one. */
+  readonly known?: NumberInField;
+  /** The one at which a message expects its task. */
+  readonly expected?: NumberInField;
+}
+
 const noExtensions: ReadonlySet<string> = new Set();
 
 /**
@@ -75,6 +90,11 @@ export class Call {
   caller: Caller = anonymous;
   /** Version of the protocol that the call is one of, as `Major.Minor`; empty before it is known: version interceptor. */
   version = "";
+  /**
+   * What the messages of a version that has fields for it say of generations; answers have theirs noted on them then
+   * (`markGeneration`). Set by that version's translator.
+   */
+  generations: Generations | undefined;
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
   /** Extensions in force for this call: extensions interceptor. */

@@ -77,7 +77,7 @@ export function composeNode(
     fetch: createFetchHandler(dispatch([route]), logger),
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(peerOf(request)),
-    grpc: () => grpcBindingOf([ownGrpc, ...otherGrpc], settings.tls !== undefined),
+    grpc: () => grpcBindingOf(ownGrpc, otherGrpc, settings.tls !== undefined),
     grpcServices: [ownGrpc, ...otherGrpc],
     arrivals: binding.arrivals,
     refused: binding.refused,
@@ -90,10 +90,15 @@ export function composeNode(
 }
 
 /** The services of all versions, for a server of grpc-js. */
-function grpcBindingOf(services: readonly AnyServiceOptions[], encrypted: boolean): GrpcBinding {
+function grpcBindingOf(
+  own: ServiceBindingOptions,
+  others: readonly AnyServiceOptions[],
+  encrypted: boolean,
+): GrpcBinding {
+  const bindingOf = (each: AnyServiceOptions): GrpcBinding =>
+    isLazyService(each) ? createLazyGrpcBinding({ ...each, encrypted }) : createGrpcBinding({ ...each, encrypted });
   return joinGrpcBindings(
-    services.map((each) =>
-      isLazyService(each) ? createLazyGrpcBinding({ ...each, encrypted }) : createGrpcBinding({ ...each, encrypted }),
-    ),
+    bindingOf(own),
+    others.map((each) => [each.version, bindingOf(each)] as const),
   );
 }

@@ -108,7 +108,8 @@ export const onOff: OptionKind<boolean> = { ...yesNo, placeholder: "<on/off>" };
 
 /** One of several words. */
 export function choice<T extends string>(choices: readonly T[], placeholder: string): OptionKind<T> {
-  const named = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))].join(" or ");
+  const [first, last] = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))];
+  const named = first === "" ? last : `${first} or ${last}`;
   return {
     faults: (name, value) => (choices.includes(value as T) ? [] : [`${name} is ${shown(value)}, not ${named}`]),
     read: (text) => {

@@ -97,6 +97,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     help: "versions of the protocol that are spoken, separated by commas",
     otherwise: servedVersions.text,
   },
+  preview: {
+    kind: choice(["1.1"], "<version>"),
+    help: "also speak a version of the protocol that is a draft",
+    otherwise: "none",
+  },
   strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
   idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },
   retentionMs: {

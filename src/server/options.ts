@@ -20,7 +20,7 @@ import type { ServiceOptions } from "../service/options.js";
 import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 
-import { servedVersions, type Versions } from "../version/versions.js";
+import { previews, servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 
 import { risksOf, warningsOf } from "./option-warnings.js";
@@ -61,6 +61,11 @@ export interface A2AOptions extends AgentsInput {
    * Versions of the protocol that are spoken, by their names in `A2A-Version`. 1.0 has to be one of them. Default: all that there are.
    */
   readonly versions?: readonly string[];
+  /**
+   * Also speaks a version of the protocol that is a draft, to those who ask for it with `A2A-Version`. It may change with any release until
+   * it is final. Default: none.
+   */
+  readonly preview?: "1.1";
   /**
    * Refuses calls of 1.0 that name no protocol version. Default false: package, method or path imply one. Calls of versions before
    * `A2A-Version` name none, and are answered either way.
@@ -235,7 +240,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       ...given({ authenticator: all.authenticator, interceptors: all.interceptors, ownerOf: all.ownerOf }),
     },
     agents,
-    versions: all.versions === undefined ? servedVersions : servedVersions.only(all.versions),
+    versions: versionsOf(all),
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
@@ -267,6 +272,11 @@ function auditOf({ audit, logger }: WithDefaults, limits: Limits): AuditRecorder
   if (typeof audit === "object") return new AuditRecorder(audit, limits);
   if (!audit || logger === undefined || logger === silentLogger) return undefined;
   return new AuditRecorder(auditChannel(logger), limits);
+}
+
+function versionsOf({ versions, preview }: WithDefaults): Versions {
+  const spoken = versions === undefined ? servedVersions : servedVersions.only(versions);
+  return preview === undefined ? spoken : spoken.with(previews[preview]());
 }
 
 type WithDefaults = Omit<ServerOptions, keyof typeof defaultOptions> & typeof defaultOptions;

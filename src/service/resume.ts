@@ -1,6 +1,6 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { AgentExtensionSchema, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Call } from "../core/call.js";
+import type { Call, NumberInField } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
@@ -40,7 +40,7 @@ export interface LongPoll {
 
 /** The long poll that a read asks for, or undefined. */
 export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
-  const after = parameter(call, parameters.after);
+  const after = inField(call.generations?.known) ?? parameter(call, parameters.after);
   const seconds = parameter(call, parameters.wait);
   if (after === undefined) {
     if (seconds === undefined) return undefined;
@@ -53,7 +53,11 @@ export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
 
 /** The generation at which a send expects its task, or undefined. */
 export function expectedGeneration(call: Call): number | undefined {
-  return parameter(call, parameters.expected);
+  return inField(call.generations?.expected) ?? parameter(call, parameters.expected);
+}
+
+function inField(number: NumberInField | undefined): number | undefined {
+  return number === undefined ? undefined : wholeNumber(number.field, `${number.value}`);
 }
 
 function parameter(call: Call, name: string): number | undefined {
@@ -69,8 +73,10 @@ function wholeNumber(field: string, value: string): number {
   throw invalid([{ field, description: "must be a whole number" }]);
 }
 
-/** The task with its generation in the metadata, where the call activated the extension. */
+/** The task with its generation in the metadata, where the call activated the extension, and on it, where the call's version has a field. */
 export function withGeneration(call: Call, task: Task, generation: number): Task {
+  // Whoever shares the task sees it at the same generation.
+  if (call.generations !== undefined) markGeneration(task, generation);
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;

@@ -2,6 +2,7 @@ import { A2AError } from "../core/error.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v02 } from "./v0.2/index.js";
 import { v03 } from "./v0.3/index.js";
+import { v11 } from "./v1.1/index.js";
 import { v1 } from "./v1.js";
 import type { NativeVersion, ProtocolVersion } from "./version.js";
 
@@ -45,6 +46,11 @@ export class Versions {
       all.filter(isOn),
       all.filter((version) => !isOn(version)),
     );
+  }
+
+  /** The same with one more, which is preferred to the others. */
+  with(version: ProtocolVersion): Versions {
+    return new Versions(this.native, [version, ...this.others], this.off);
   }
 
   /** A version beside the native one, by its name. */
@@ -105,3 +111,6 @@ function shownOf(asked: string): string {
 
 /** What every server speaks, where its options do not say otherwise. An older or newer version is added here. */
 export const servedVersions: Versions = new Versions(v1, [v03, v02]);
+
+/** Drafts, which are spoken where an option asks for them. One that is final moves to `servedVersions`. */
+export const previews: Readonly<Record<"1.1", () => ProtocolVersion>> = { "1.1": v11 };

@@ -17,14 +17,15 @@ import { A2AError, toA2AError } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { HttpRequest } from "../../http/request.js";
+import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
+import { parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
 import { type BindingOptions, type HttpBinding, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
-import { isLazyService } from "../lazy-service.js";
+import { type AnyServiceOptions, isLazyService } from "../lazy-service.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { connectErrorOf } from "./error.js";
@@ -41,6 +42,8 @@ export interface ConnectMatch {
   readonly handler: UniversalHandler;
   /** Answers ordinary unary calls; absent for streaming methods. */
   readonly unary: OrdinaryUnary | undefined;
+  /** What answers those of other versions with the same path, by their names. */
+  readonly others?: ReadonlyMap<string, ConnectMatch> | undefined;
 }
 
 export interface ConnectBinding extends HttpBinding<ConnectMatch> {
@@ -76,7 +79,10 @@ export function createConnectBinding(
     ...others.flatMap((version) => (version.connect === undefined ? [] : optionsOf(version, version.connect, options))),
   ];
   const present = served.filter((each): each is ServiceBindingOptions => !isLazyService(each));
-  const absent = served.filter(isLazyService);
+  const isTwin = ({ service }: AnyServiceOptions): boolean =>
+    present.some((each) => each.service.typeName === service.typeName);
+  const absent = served.filter(isLazyService).filter((each) => !isTwin(each));
+  const twins = served.filter(isLazyService).filter(isTwin);
   const registerAll: Register = (router, each) => {
     for (const method of each.service.methods) {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
@@ -94,17 +100,40 @@ export function createConnectBinding(
     const router = createConnectRouter();
     const later = routes(router);
     more?.(router);
-    return matchesOf(router, { served: present, later, compressions });
+    const matches = matchesOf(router, { served: present, later, compressions });
+    for (const twin of twins) {
+      const before = router.handlers.length;
+      const twinLater = registerLazily(router, twin, { compressions, register: registerAll });
+      const handlers = router.handlers.splice(before);
+      addTwin(matches, twin.version, matchesOf({ handlers }, { served: [], later: twinLater, compressions }));
+    }
+    return matches;
   });
   const hasPackage = served.every(({ service }) => service.typeName.includes("."));
   return {
     match: (_verb, path) => (hasPackage && !path.includes(".") ? undefined : matches().get(path)),
-    handle: (request, { handler, unary }) =>
-      unary?.takes(request) ? unary.answer(request) : answer(handler, request, options),
+    handle: (request, match) => {
+      const { handler, unary } = match.others === undefined ? match : matchFor(request, match, match.others);
+      return unary?.takes(request) ? unary.answer(request) : answer(handler, request, options);
+    },
     routes: (router) => void routes(router),
     unserved: (request) => (isGrpc(request) ? refuse(request, unserved()) : undefined),
     refuse,
   };
+}
+
+/** Adds what answers the calls of another version under the same paths. */
+function addTwin(matches: Map<string, ConnectMatch>, version: string, twins: ReadonlyMap<string, ConnectMatch>): void {
+  for (const [path, twin] of twins) {
+    const match = matches.get(path) as ConnectMatch;
+    matches.set(path, { ...match, others: new Map([...(match.others ?? []), [version, twin]]) });
+  }
+}
+
+/** What answers a request of the version that it names. */
+function matchFor(request: HttpRequest, match: ConnectMatch, others: ReadonlyMap<string, ConnectMatch>): ConnectMatch {
+  const asked = parseVersion(serviceParameter(request, VERSION_PARAMETER) ?? "");
+  return (asked === undefined ? undefined : others.get(asked)) ?? match;
 }
 
 interface Served {
@@ -114,9 +143,9 @@ interface Served {
 }
 
 function matchesOf(
-  { handlers }: ConnectRouter,
+  { handlers }: Pick<ConnectRouter, "handlers">,
   { served, later, compressions }: Served,
-): ReadonlyMap<string, ConnectMatch> {
+): Map<string, ConnectMatch> {
   const ordinary = new Map(
     served.flatMap((each) =>
       each.service.methods

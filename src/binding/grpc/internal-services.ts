@@ -22,7 +22,8 @@ export class InternalServices {
   readonly #health: Health;
 
   constructor({ service, others = [], reflection = true }: InfrastructureOptions) {
-    const served = [service, ...others];
+    // Versions whose package is the same are one service to whoever asks.
+    const served = [service, ...others.filter(({ typeName }) => typeName !== service.typeName)];
     this.#health = new Health(["", ...served.map(({ typeName }) => typeName)]);
     const health = this.#health.service;
     this.services = [health, ...(reflection ? reflectionServices([...served, health.service]) : [])];

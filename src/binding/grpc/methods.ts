@@ -6,6 +6,7 @@ import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
+import { parseVersion } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
@@ -28,6 +29,38 @@ export interface ServedMethod {
 /** The methods of a service, by their paths. Those that take a stream of requests have no place in `invoke`. */
 export function methodsOf(options: AnyServiceOptions): [path: string, method: ServedMethod][] {
   return isLazyService(options) ? lazyMethodsOf(options) : callMethodsOf(options);
+}
+
+/** A path that several versions share: their packages are the same, and `A2A-Version` tells them apart. */
+export class SharedPath {
+  readonly #first: ServedMethod;
+  readonly #others = new Map<string, ServedMethod>();
+
+  constructor(first: ServedMethod) {
+    this.#first = first;
+  }
+
+  add(method: ServedMethod): void {
+    this.#others.set(method.version, method);
+  }
+
+  /** The method of the version that is asked for, else that of the first. */
+  of(asked: unknown): ServedMethod {
+    const name = typeof asked === "string" ? parseVersion(asked) : undefined;
+    return (name === undefined ? undefined : this.#others.get(name)) ?? this.#first;
+  }
+}
+
+/** The methods of services by their paths. */
+export function methodsByPath(services: readonly AnyServiceOptions[]): Map<string, ServedMethod | SharedPath> {
+  const paths = new Map<string, ServedMethod | SharedPath>();
+  for (const [path, method] of services.flatMap(methodsOf)) {
+    const before = paths.get(path);
+    const shared = before === undefined || before instanceof SharedPath ? before : new SharedPath(before);
+    shared?.add(method);
+    paths.set(path, shared ?? method);
+  }
+  return paths;
 }
 
 function callMethodsOf(options: ServiceBindingOptions): [path: string, method: CallMethod][] {

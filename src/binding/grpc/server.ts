@@ -8,6 +8,7 @@ import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
+import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { grpcTimeoutMs } from "../../wire/timeout.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { deadlineFault } from "../deadline.js";
@@ -18,7 +19,7 @@ import { dropRest, Exchange } from "./exchange.js";
 import { type Incoming, LateRequests } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
-import { methodsOf, type ServedMethod } from "./methods.js";
+import { methodsByPath, type ServedMethod, SharedPath } from "./methods.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
 import { watchStream } from "./refusals.js";
 
@@ -114,7 +115,7 @@ const MEDIA_TYPE = /^application\/grpc(?:\+proto)?(?:$|[; ])/i;
 
 /** Looks at the heads of calls, and hands them to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
 class Calls {
-  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
   readonly #incoming: Incoming;
   readonly #logger: Logger;
   readonly #refused: RefusalLog | undefined;
@@ -123,7 +124,7 @@ class Calls {
     { services, limits, arrivals, logger, refused, limited }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
-    this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...services.flatMap(methodsOf)]);
+    this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...methodsByPath(services)]);
     this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
     this.#logger = logger;
     this.#refused = refused;
@@ -135,7 +136,8 @@ class Calls {
       // An error without a listener would end the process.
       stream.on("error", ignore);
       if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;
-      const method = this.#methods.get(headers[":path"] ?? "");
+      const found = this.#methods.get(headers[":path"] ?? "");
+      const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
       const exchange = new Exchange({ stream, headers, peer, impliedVersion: method?.version ?? "" });
       if (method === undefined) return exchange.fail(unknownMethod(headers[":path"]));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {

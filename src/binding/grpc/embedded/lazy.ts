@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { parseVersion, VERSION_PARAMETER } from "../../../wire/service-params.js";
 import { failureOf } from "../../failure.js";
 import { type LazyServiceOptions, OnFirstCall } from "../../lazy-service.js";
 import { statusOf } from "../error.js";
@@ -56,12 +57,44 @@ export function createLazyGrpcBinding({ encrypted, ...options }: LazyGrpcOptions
   return { definition, implementation };
 }
 
-/** Several services as one, for one call of `addService`. */
-export function joinGrpcBindings(bindings: readonly GrpcBinding[]): GrpcBinding {
-  return {
-    definition: Object.assign({}, ...bindings.map(({ definition }) => definition)),
-    implementation: Object.assign({}, ...bindings.map(({ implementation }) => implementation)),
-  };
+/**
+ * The services of several versions as one, for one call of `addService`. A path that a version shares with the first one is answered by the
+ * version that `A2A-Version` names.
+ */
+export function joinGrpcBindings(
+  first: GrpcBinding,
+  others: readonly (readonly [version: string, GrpcBinding])[],
+): GrpcBinding {
+  const definition = { ...first.definition };
+  const implementation = { ...first.implementation };
+  const keys = new Map(Object.entries(first.definition).map(([key, { path }]) => [path, key]));
+  for (const [version, other] of others) {
+    for (const [name, method] of Object.entries(other.definition)) {
+      const key = keys.get(method.path);
+      const answer = other.implementation[name] as Handler;
+      if (key === undefined) {
+        definition[name] = method;
+        implementation[name] = answer;
+        continue;
+      }
+      const [read, before] = [definition[key]?.requestDeserialize, implementation[key]];
+      definition[key] = rawMethod(method.path, key, method.responseStream);
+      implementation[key] = (call, callback) => {
+        const grpc = call as Raw;
+        if (versionOf(grpc) === version) return answer(call, callback);
+        if (read !== undefined) grpc.request = read(grpc.request as unknown as Buffer);
+        before?.(call, callback);
+      };
+    }
+  }
+  return { definition, implementation };
+}
+
+type Handler = (call: unknown, callback: unknown) => void;
+
+function versionOf({ metadata }: Raw): string | undefined {
+  const [asked] = metadata.get(VERSION_PARAMETER);
+  return typeof asked === "string" ? parseVersion(asked) : undefined;
 }
 
 /** A method whose messages are bytes: what they say is known only later. */

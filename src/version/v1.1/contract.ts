@@ -1,0 +1,66 @@
+import {
+  clone,
+  create,
+  createFileRegistry,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+} from "@bufbuild/protobuf";
+import {
+  type DescriptorProto,
+  FieldDescriptorProto_Label,
+  FieldDescriptorProto_Type,
+  FieldDescriptorProtoSchema,
+  FileDescriptorProtoSchema,
+  OneofDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Meaning, type NewField, newFields } from "./fields.js";
+
+/** The contract of 1.0 with the fields of 1.1: the package is the same, so that each reads what the other writes. */
+export const service: DescService = extended(A2AService.file, A2AService.typeName);
+
+function extended(file: DescFile, typeName: string): DescService {
+  const proto = clone(FileDescriptorProtoSchema, file.proto);
+  for (const field of newFields) {
+    const message = proto.messageType.find(({ name }) => name === field.message);
+    if (message === undefined) throw new TypeError(`1.0 has no message ${field.message}`);
+    add(message, field);
+  }
+  const imports = new Map(allImports(file).map((each) => [each.proto.name, each]));
+  const registry = createFileRegistry(proto, (name) => imports.get(name));
+  return registry.getService(typeName) as DescService;
+}
+
+function add(message: DescriptorProto, { name, number, isOptional }: NewField): void {
+  const taken = message.field.find((each) => each.number === number || each.name === name);
+  if (taken !== undefined)
+    throw new TypeError(`${message.name}.${taken.name} has number ${number} or the name ${name} already`);
+  const field = create(FieldDescriptorProtoSchema, {
+    name,
+    number,
+    type: FieldDescriptorProto_Type.INT64,
+    label: FieldDescriptorProto_Label.OPTIONAL,
+    jsonName: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+  });
+  if (isOptional === true) {
+    // How proto3 says that a number may be absent: a one-of of its own.
+    field.proto3Optional = true;
+    field.oneofIndex = message.oneofDecl.push(create(OneofDescriptorProtoSchema, { name: `_${name}` })) - 1;
+  }
+  message.field.push(field);
+}
+
+function allImports(file: DescFile): DescFile[] {
+  const all = new Set(file.dependencies);
+  // What is added meanwhile is visited as well.
+  for (const each of all) for (const dependency of each.dependencies) all.add(dependency);
+  return [...all];
+}
+
+/** The field of a message that says something, if it has one. */
+export function fieldThatSays(meaning: Meaning, desc: DescMessage): DescField | undefined {
+  const row = newFields.find(({ message, says }) => message === desc.name && says === meaning);
+  return row && desc.fields.find(({ name }) => name === row.name);
+}

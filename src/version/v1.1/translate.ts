@@ -1,0 +1,116 @@
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
+import { generationOf } from "../../wire/generation.js";
+import { sharedCopy } from "../../wire/serialization-cache.js";
+import { weightOf } from "../../wire/weight.js";
+import { mapEvents } from "../translate.js";
+import type { Serve } from "../version.js";
+import { service as contract, fieldThatSays } from "./contract.js";
+import type { Meaning } from "./fields.js";
+
+type Fields = Message & Readonly<Record<string, unknown>>;
+
+/** How one method of 1.1 is asked of the service. */
+interface Translation {
+  readonly native: DescMethod;
+  readonly known: ReadNumber;
+  readonly expected: ReadNumber;
+  readonly down: (answer: Message) => Message;
+}
+
+type ReadNumber = (request: Message) => { readonly field: string; readonly value: bigint } | undefined;
+
+const same = (message: Message): Message => message;
+
+const natives = new Map(A2AService.methods.map((method) => [method.name, method]));
+
+/** Copies of large tasks, which all readers of the same one share. */
+const copies = new WeakMap<Message, Message>();
+
+const translations: ReadonlyMap<string, Translation> = new Map(
+  contract.methods.map(({ name, input, output }) => {
+    const native = natives.get(name) as DescMethod;
+    const [known, expected] = [reader("known", input), reader("expected", input)];
+    return [name, { native, known, expected, down: noting(output) ?? same }];
+  }),
+);
+
+/**
+ * Calls of 1.1 are those of 1.0, with what their new fields say beside them; answers are those of 1.0 with the new fields filled. Messages are
+ * the same in all else, so that requests are handed on as they are.
+ */
+export function translate(service: Serve): Serve {
+  return async ({ method, request, call }) => {
+    const { native, known, expected, down } = translations.get(method.name) as Translation;
+    call.generations = generationsOf(known(request), expected(request));
+    const answer = await service({ method: native, request, call });
+    return Symbol.asyncIterator in answer ? mapEvents(answer, down) : down(answer);
+  };
+}
+
+function generationsOf(
+  known: ReturnType<ReadNumber>,
+  expected: ReturnType<ReadNumber>,
+): NonNullable<Call["generations"]> {
+  return { ...(known && { known }), ...(expected && { expected }) };
+}
+
+/** What reads a number of a request: from the request itself, or from a message in it. */
+function reader(meaning: Meaning, desc: DescMessage): ReadNumber {
+  const own = fieldThatSays(meaning, desc);
+  if (own !== undefined) return (request) => numbered(own.jsonName, (request as Fields)[own.localName]);
+  for (const holder of desc.fields) {
+    const field = holder.fieldKind === "message" ? fieldThatSays(meaning, holder.message) : undefined;
+    if (field === undefined) continue;
+    const path = `${holder.jsonName}.${field.jsonName}`;
+    return (request) => {
+      const inner = (request as Fields)[holder.localName] as Fields | undefined;
+      return numbered(path, inner?.[field.localName]);
+    };
+  }
+  return () => undefined;
+}
+
+function numbered(field: string, value: unknown): ReturnType<ReadNumber> {
+  return value === undefined ? undefined : { field, value: value as bigint };
+}
+
+/** What makes a copy of a message that says its generation; undefined for a type that has nothing to say. */
+function noting(desc: DescMessage): ((message: Message) => Message) | undefined {
+  const own = fieldThatSays("generation", desc);
+  if (own !== undefined) return (message) => noted(message, own, generationOf(message));
+  const holders = desc.fields.flatMap((holder) => {
+    const field = holder.message && fieldThatSays("generation", holder.message);
+    return field === undefined ? [] : [{ holder, field }];
+  });
+  if (holders.length === 0) return undefined;
+  return (message) => {
+    const changes: Record<string, unknown> = {};
+    for (const { holder, field } of holders) Object.assign(changes, notedInside(message as Fields, holder, field));
+    return sharedCopy(message, changes as Partial<Message>);
+  };
+}
+
+function notedInside(
+  message: Fields,
+  { localName, oneof, fieldKind }: DescField,
+  field: DescField,
+): Record<string, unknown> {
+  const ofStream = generationOf(message);
+  const copy = (inner: Message): Message => noted(inner, field, generationOf(inner) ?? ofStream);
+  if (fieldKind === "list") return { [localName]: (message[localName] as Message[]).map(copy) };
+  if (oneof === undefined) return {};
+  const chosen = message[oneof.localName] as { case?: string; value?: Message };
+  const isChosen = chosen.case === localName && chosen.value !== undefined;
+  return isChosen ? { [oneof.localName]: { case: localName, value: copy(chosen.value as Message) } } : {};
+}
+
+function noted(message: Message, { localName }: DescField, generation: number | undefined): Message {
+  const known = copies.get(message);
+  if (known !== undefined) return known;
+  // 0 says that the server does not count.
+  const copy = sharedCopy(message, { [localName]: BigInt(generation ?? 0) } as Partial<Message>);
+  if (weightOf(message) !== undefined) copies.set(message, copy);
+  return copy;
+}
