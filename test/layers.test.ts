@@ -36,7 +36,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "notifications are cursors over the log; which calls ask for them is the service's business",
   },
   "push-receiver": {
-    may: ["core", "wire", "jwt"],
+    may: ["core", "wire", "jwt", "version"],
     because: "it is for whoever has a webhook: no server comes with it",
   },
   service: {

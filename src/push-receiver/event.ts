@@ -1,7 +1,9 @@
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import { olderNotification } from "../version/older-notification.js";
 import { exceedsJson } from "../wire/count-values.js";
 import { jsonReader } from "../wire/json-reader.js";
+import { isJsonObject } from "../wire/json-struct.js";
 import type { PushOrder } from "./memory.js";
 import { PushRefusal } from "./refusal.js";
 
@@ -17,7 +19,10 @@ export type PushSignature =
 
 /** A notification that was verified. */
 export interface PushEvent {
-  /** What happened (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. */
+  /**
+   * What happened (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. In older versions it is
+   * the task as it was then.
+   */
   readonly response: StreamResponse;
   readonly taskId: string;
   /** Empty where the payload does not say it. */
@@ -50,12 +55,12 @@ export interface ReadBody {
 
 const read = jsonReader(StreamResponseSchema);
 
-/** @throws PushRefusal for what is no `StreamResponse` in JSON. */
-export function readBody(bytes: Uint8Array, maxValues: number): ReadBody {
+/** @throws PushRefusal for what is no `StreamResponse` in JSON, and no notification of an older version. */
+export async function readBody(bytes: Uint8Array, maxValues: number): Promise<ReadBody> {
   if (exceedsJson(bytes, maxValues)) {
     throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);
   }
-  const response = responseOf(bytes);
+  const response = await responseOf(bytes);
   const { payload } = response;
   switch (payload.case) {
     case undefined:
@@ -67,11 +72,19 @@ export function readBody(bytes: Uint8Array, maxValues: number): ReadBody {
   }
 }
 
-function responseOf(bytes: Uint8Array): StreamResponse {
+async function responseOf(bytes: Uint8Array): Promise<StreamResponse> {
   try {
-    return read(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+    const json: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return (isJsonObject(json) ? await readerOf(json) : read)(json);
   } catch (cause) {
+    if (cause instanceof PushRefusal) throw cause;
     const what = cause instanceof A2AError ? "is no StreamResponse" : "is no JSON in UTF-8";
     throw new PushRefusal("malformed", `The notification ${what}.`, cause);
   }
+}
+
+async function readerOf(json: Readonly<Record<string, unknown>>): Promise<(json: unknown) => StreamResponse> {
+  const older = await olderNotification(json);
+  if (typeof older === "string") throw new PushRefusal("malformed", `The notification ${older}.`);
+  return older ?? read;
 }

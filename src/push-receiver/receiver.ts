@@ -121,7 +121,7 @@ class Judge {
     const token = request.header(NOTIFICATION_TOKEN) ?? "";
     await this.#checkCredentials(request, token);
     const vouched = await this.#vouched(request, token);
-    const body = readBody(request.body, this.#maxBodyValues);
+    const body = await readBody(request.body, this.#maxBodyValues);
     if (vouched.taskId !== undefined && vouched.taskId !== body.taskId) {
       throw new PushRefusal("signature", "Parley-Signature is of another task.");
     }

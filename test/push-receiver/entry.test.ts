@@ -27,7 +27,7 @@ describe("parley-a2a/push-receiver", () => {
 
   it("imports nothing of a server", () => {
     const folders = [...files].map((file) => /\/src\/([^/]+)\//.exec(file)?.[1] ?? "gen");
-    expect([...new Set(folders)].toSorted()).toEqual(["core", "gen", "jwt", "push-receiver", "wire"]);
+    expect([...new Set(folders)].toSorted()).toEqual(["core", "gen", "jwt", "push-receiver", "version", "wire"]);
   });
 
   it("works in a runtime that has only what browsers have, by each kind of signature", async () => {

@@ -2,6 +2,7 @@ import express from "express";
 import { SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   createPushReceiver,
   type PushEvent,
@@ -56,6 +57,38 @@ describe("a receiver", () => {
       case: "text",
       value: "ünïcode",
     });
+  });
+
+  it("reads what servers of 0.3 and 0.2 send: the bare task, and of some a bare event", async () => {
+    const { events, post } = await webhook(everything);
+    const status = { state: "input-required", message: { kind: "message", role: "agent", messageId: "m", parts: [] } };
+    const parts = [{ kind: "text", text: "hi" }];
+    const task = { kind: "task", id: "task-1", contextId: "c", status, artifacts: [{ artifactId: "a", parts }] };
+    const update = { kind: "status-update", taskId: "task-1", contextId: "c", status, final: true };
+    for (const [i, body] of [task, update].entries()) {
+      const sent = await notification(signing, { body: JSON.stringify(body), generation: i + 1 });
+      const headers = { ...sent.headers, "content-type": "application/json" };
+      expect(await post({ ...sent, headers })).toMatchObject({ status: 204 });
+    }
+    expect(events.map(({ response }) => response.payload)).toMatchObject([
+      {
+        case: "task",
+        value: {
+          status: { state: TaskState.INPUT_REQUIRED },
+          artifacts: [{ parts: [{ content: { case: "text", value: "hi" } }] }],
+        },
+      },
+      { case: "statusUpdate", value: { status: { state: TaskState.INPUT_REQUIRED } } },
+    ]);
+    expect(events.map(({ taskId }) => taskId)).toEqual(["task-1", "task-1"]);
+  });
+
+  it("says that it does not read what servers of 0.1 send", async () => {
+    const { post } = await webhook(everything);
+    const task = { id: "task-1", sessionId: "c", status: { state: "completed" } };
+    const sent = await notification(signing, { body: JSON.stringify(task) });
+    const { status, text } = await post(sent);
+    expect([status, text]).toEqual([400, expect.stringContaining("A2A 0.1, which is not read here")]);
   });
 
   it("verifies every kind that it trusts", async () => {

@@ -87,6 +87,8 @@ export interface Facts {
   readonly token?: string;
   readonly url?: string;
   readonly text?: string;
+  /** Default: a status of the task. */
+  readonly body?: string;
 }
 
 export const bodyOf = (taskId: string, text: string): string =>
@@ -106,7 +108,7 @@ export const bodyOf = (taskId: string, text: string): string =>
 export async function notification(by: PushSigningOptions | undefined, facts: Facts = {}): Promise<Sent> {
   const { taskId = "task-1", configId = "config-1", generation = 1, time = Date.now(), token = "" } = facts;
   const { url = `${audience}?who=1`, text = "ünïcode" } = facts;
-  const body = bodyOf(taskId, text);
+  const { body = bodyOf(taskId, text) } = facts;
   const id = idOf(taskId, configId, generation);
   const signer = await createPushSigner({ signing: by, issuer: () => issuer, limits: defaultLimits });
   const signed = await signer.headers({ id, taskId, configId, generation, time, url, body, token });
