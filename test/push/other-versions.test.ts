@@ -3,7 +3,10 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MessageSchema, PartSchema, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
 import type { PushForm } from "../../src/push/form.js";
+import { encryptStored } from "../../src/push/rotation.js";
+import { ConfigVault } from "../../src/push/secrets.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { keyPair } from "../card/signing/keys.js";
@@ -145,6 +148,21 @@ describe("a configuration of another version", () => {
     expect(receiver.hits).toEqual([]);
     await rig.control.redrive();
     await expect.poll(async () => (await dead()).length, patience).toBe(1);
+  });
+
+  it("keeps its version when what is stored of it is encrypted anew", async () => {
+    const { store, receiver, log } = await world();
+    await log.configure(receiver.url("/old"), "0.9");
+    const keys = [new Uint8Array(32).fill(1)];
+    const keyed = new ConfigVault(keys);
+    const parts = { store, logger: silentLogger, isOver: () => false };
+    expect(await encryptStored({ ...parts, vault: keyed })).toMatchObject({ encrypted: 1 });
+    const again = new ConfigVault([new Uint8Array(32).fill(2), ...keys]);
+    expect(await encryptStored({ ...parts, vault: again })).toMatchObject({ encrypted: 1 });
+    const [{ bytes, ...key } = { bytes: new Uint8Array(), taskId: "", configId: "" }] = await store.scanPushConfigs({
+      limit: 9,
+    });
+    expect(again.open(key, bytes)).toMatchObject({ version: "0.9", config: { url: receiver.url("/old") } });
   });
 
   it("is signed over what is sent, and with a bearer token where its client asked for one", async () => {
