@@ -102,6 +102,21 @@ describe("another version of the protocol, registered beside 1.0", () => {
     expect((await send(rest, { path: "/toy/talk", body: { text: "hi" } })).status).toBe(200);
   });
 
+  it("leaves no rejection behind where a call names a version that cannot be loaded", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      const served = serve({}, new Versions(v1, [{ ...toy, load: () => Promise.reject(new Error("no such chunk")) }]));
+      const failed = await send(served, { body: call("toy/talk", { text: "hi" }), version: "0.9" });
+      expect(failed.json.error).toMatchObject({ code: -32603, message: "Internal error." });
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
   it("is what interceptors see as the version of the call", async () => {
     const seen: string[] = [];
     const note: Interceptor = (next) => async (invocation) => {

@@ -31,7 +31,7 @@ import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } 
 import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
-import { type Register, registerLazily, type UnaryLater } from "./lazy.js";
+import { type Later, type Register, registerLazily } from "./lazy.js";
 import { isGrpc, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
@@ -42,6 +42,8 @@ export interface ConnectMatch {
   readonly handler: UniversalHandler;
   /** Answers ordinary unary calls; absent for streaming methods. */
   readonly unary: OrdinaryUnary | undefined;
+  /** Loads the service that it is one of; undefined where, or once, that is there. */
+  readonly load?: (() => Promise<unknown> | undefined) | undefined;
   /** What answers those of other versions with the same path, by their names. */
   readonly others?: ReadonlyMap<string, ConnectMatch> | undefined;
 }
@@ -90,7 +92,7 @@ export function createConnectBinding(
       }
     }
   };
-  const routes = (router: ConnectRouter): ReadonlyMap<string, UnaryLater> => {
+  const routes = (router: ConnectRouter): ReadonlyMap<string, Later> => {
     for (const each of present) registerAll(router, each);
     const later = absent.map((each) => registerLazily(router, each, { compressions, register: registerAll }));
     return new Map(later.flatMap((each) => [...each]));
@@ -113,13 +115,44 @@ export function createConnectBinding(
   return {
     match: (_verb, path) => (hasPackage && !path.includes(".") ? undefined : matches().get(path)),
     handle: (request, match) => {
-      const { handler, unary } = match.others === undefined ? match : matchFor(request, match, match.others);
-      return unary?.takes(request) ? unary.answer(request) : answer(handler, request, options);
+      const chosen = match.others === undefined ? match : matchFor(request, match, match.others);
+      const loading = chosen.load?.();
+      return loading === undefined
+        ? handled(request, chosen, options)
+        : handledAfter(loading, request, chosen, options);
     },
     routes: (router) => void routes(router),
     unserved: (request) => (isGrpc(request) ? refuse(request, unserved()) : undefined),
     refuse,
   };
+}
+
+function handled(
+  request: HttpRequest,
+  { handler, unary }: ConnectMatch,
+  options: BindingOptions,
+): Promise<HttpResponse> {
+  return unary?.takes(request) ? unary.answer(request) : answer(handler, request, options);
+}
+
+/** Answers a call that its service is loaded for. */
+async function handledAfter(
+  loading: Promise<unknown>,
+  request: HttpRequest,
+  match: ConnectMatch,
+  options: BindingOptions,
+): Promise<HttpResponse> {
+  try {
+    await loading;
+  } catch (thrown) {
+    const method = match.handler.method.name;
+    return refuse(
+      request,
+      failureOf(thrown, { client: request, logger: options.logger, binding: "connect", method }),
+      method,
+    );
+  }
+  return handled(request, match, options);
 }
 
 /** Adds what answers the calls of another version under the same paths. */
@@ -138,7 +171,7 @@ function matchFor(request: HttpRequest, match: ConnectMatch, others: ReadonlyMap
 
 interface Served {
   readonly served: readonly ServiceBindingOptions[];
-  readonly later: ReadonlyMap<string, UnaryLater>;
+  readonly later: ReadonlyMap<string, Later>;
   readonly compressions: readonly Compression[];
 }
 
@@ -156,14 +189,15 @@ function matchesOf(
   return new Map(
     handlers.map((handler) => {
       const { requestPath } = handler;
-      const unaryLater = later.get(requestPath);
-      if (unaryLater === undefined) return [requestPath, { handler, unary: ordinary.get(requestPath) }];
+      const method = later.get(requestPath);
+      if (method === undefined) return [requestPath, { handler, unary: ordinary.get(requestPath) }];
       return [
         requestPath,
         {
           handler,
+          load: method.load,
           get unary() {
-            return unaryLater();
+            return method.unary();
           },
         },
       ];

@@ -10,8 +10,13 @@ import { OrdinaryUnary } from "./unary.js";
 /** Registers all methods of a service that is there. */
 export type Register = (router: ConnectRouter, options: ServiceBindingOptions) => void;
 
-/** What answers ordinary calls of a method, once its service is loaded. */
-export type UnaryLater = () => OrdinaryUnary | undefined;
+/** What there is of a method whose service is loaded with its first call. */
+export interface Later {
+  /** What answers ordinary calls; undefined until the service is loaded. */
+  readonly unary: () => OrdinaryUnary | undefined;
+  /** Loads the service; undefined once it is there. */
+  readonly load: () => Promise<unknown> | undefined;
+}
 
 interface Made {
   readonly handler: UniversalHandler;
@@ -22,13 +27,13 @@ interface Made {
  * Registers the methods of a service that is loaded with its first call: a handler stands in for each until then. What handlers say of
  * themselves before they are called depends on the kind of their method alone, so it is that of a method that is there.
  *
- * @returns what answers ordinary calls later, by the paths of the methods
+ * @returns what there is of them later, by the paths of the methods
  */
 export function registerLazily(
   router: ConnectRouter,
   options: LazyServiceOptions,
   { compressions, register }: { readonly compressions: readonly Compression[]; readonly register: Register },
-): ReadonlyMap<string, UnaryLater> {
+): ReadonlyMap<string, Later> {
   const { typeName, methods } = options.service;
   const there = [...router.handlers];
   const made = new OnFirstCall(options, (loaded): ReadonlyMap<string, Made> => {
@@ -37,7 +42,8 @@ export function registerLazily(
     const handlers = router.handlers.splice(before);
     return new Map(handlers.map((handler) => [handler.requestPath, madeOf(handler, loaded, compressions)]));
   });
-  const later = new Map<string, UnaryLater>();
+  const load = (): Promise<unknown> | undefined => (made.made === undefined ? made.make() : undefined);
+  const later = new Map<string, Later>();
   for (const method of methods) {
     const requestPath = `/${typeName}/${method.name}`;
     const like = likeOf(method, there);
@@ -50,7 +56,7 @@ export function registerLazily(
     };
     const named = { method: { ...like.method, name: method.name } as DescMethod, service: serviceOf(like, typeName) };
     router.handlers.push(Object.assign(standIn, { ...like, ...named, requestPath }));
-    later.set(requestPath, () => made.made?.get(requestPath)?.unary);
+    later.set(requestPath, { unary: () => made.made?.get(requestPath)?.unary, load });
   }
   return later;
 }

@@ -89,6 +89,8 @@ export class Methods {
     const named = asked === undefined || asked.trim() === "" ? undefined : this.#versions.named(asked);
     const other = named === undefined ? undefined : this.#versions.other(named);
     const spoken = other === undefined ? undefined : this.#others.get(other);
+    // Who called it is told that it could not be loaded; here nobody waits for it.
+    if (spoken instanceof Promise) spoken.catch(() => {});
     return spoken === undefined || spoken instanceof Promise ? this.native : spoken.dialect;
   }
 }

@@ -393,4 +393,26 @@ describe("A2A 0.3 over gRPC", () => {
     );
     expect(await createClient(NativeService, transport).getTask({ id })).toMatchObject({ id });
   });
+
+  it("is tried again by the next call where it cannot be loaded, over every way to it", async () => {
+    for (const [, connect] of ways) {
+      let attempts = 0;
+      const load = async () => {
+        attempts++;
+        if (attempts < 3) throw new Error("no such chunk");
+        return grpcService.load();
+      };
+      const lazy = { ...grpcService, load };
+      const server = await openServer({
+        ...resolveOptions(optionsWith()),
+        versions: new Versions(v1, [{ ...v03, grpc: lazy, connect: lazy }]),
+      });
+      opened.push(server);
+      const client = createClient(A2AService, connect(server));
+      expect(await failureOf(client.getTask({ name: "tasks/x" }))).toEqual(["Internal", "Internal error."]);
+      const stream = all(client.sendStreamingMessage({ request: message("hi") }));
+      expect(await failureOf(stream)).toEqual(["Internal", "Internal error."]);
+      expect((await failureOf(client.getTask({ name: "tasks/x" })))[0]).toBe("NotFound");
+    }
+  });
 });
