@@ -1,8 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { cases } from "./cases.js";
+import { cases as listed } from "./cases.js";
 import { Pending } from "./pending.js";
 import { runCase } from "./run.js";
+import { workedExamples } from "./worked-examples.js";
 import { Worlds } from "./world.js";
+
+const cases = [...listed, ...workedExamples];
 
 const pending = new Pending(new URL("./pending.txt", import.meta.url));
 const worlds = new Worlds();
