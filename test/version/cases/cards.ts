@@ -87,6 +87,7 @@ export const cards: readonly Case[] = [
     }),
   },
   {
+    // The endpoint is the root, of which `..` is the root as well.
     id: "v02-card-02",
     version: "0.2",
     binding: "DISCOVERY",

@@ -161,6 +161,7 @@ export const grpcCases: readonly Case[] = [
     },
   },
   {
+    // The card for callers that are known, asked for without credentials: the server of the cases knows everybody.
     id: "v03-grpc-15",
     version: "0.3",
     binding: "GRPC",

@@ -53,6 +53,7 @@ export const jsonRpcErrors: readonly Case[] = [
     expect: refused(-32700, { id: null, status: { $oneOf: [200, 400] } }),
   },
   {
+    // A wrong member is refused; one that is missing is let pass, as v02-jr-04 wants it of clients that copied the text.
     id: "v03-jr-67",
     version: "0.3",
     binding: "JSONRPC",
@@ -69,6 +70,7 @@ export const jsonRpcErrors: readonly Case[] = [
     expect: refused(-32600, { id: { $oneOf: [1, null] }, status: { $oneOf: [200, 400] } }),
   },
   {
+    // In 1.0 a batch is answered, since its specification names JSON-RPC 2.0 whole; before, a body that is a list is refused.
     id: "v03-jr-69",
     version: "0.3",
     binding: "JSONRPC",
@@ -161,6 +163,7 @@ export const jsonRpcErrors: readonly Case[] = [
     expect: refused(-32602),
   },
   {
+    // Its note allows what its expectation does not; a part without a kind is refused.
     id: "v03-jr-79",
     version: "0.3",
     binding: "JSONRPC",

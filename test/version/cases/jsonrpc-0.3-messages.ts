@@ -222,7 +222,7 @@ export const jsonRpcMessages: readonly Case[] = [
     version: "0.3",
     binding: "JSONRPC",
     name: "configuration without blocking waits",
-    note: "Some bridges answer a running task here; see legacy-mapping A.8.",
+    note: "Some bridges answer a running task here; servers of 0.3 waited.",
     request: call("message/send", {
       message: said("slow: later"),
       configuration: { acceptedOutputModes: ["text/plain"] },

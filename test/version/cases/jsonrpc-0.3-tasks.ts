@@ -203,7 +203,7 @@ export const jsonRpcTasks: readonly Case[] = [
     version: "0.3",
     binding: "JSONRPC",
     name: "stream: interrupted state ends the stream with final true",
-    note: "Some servers send final false here; see legacy-wire 1.4.",
+    note: "Some servers send final false here; a client that waits for final would hang.",
     request: call("message/stream", { message: said("I'd like to book a flight.") }),
     expect: streamed([
       sent({ kind: "task", id: "$string", contextId: "$string", status: { state: "$string" } }),
