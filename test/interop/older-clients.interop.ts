@@ -15,7 +15,7 @@ function javaScript(): Promise<string> {
     name: "a2a-js-sdk-0.3.14",
     needs: "npm, and access to its registry",
     install: async (into) => {
-      copyFileSync(join(here, "package.json"), join(into, "package.json"));
+      copyFileSync(join(root, "test", "interop", "servers", "older", "package.json"), join(into, "package.json"));
       await succeed("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: into });
     },
   });
