@@ -181,7 +181,8 @@ describe.each(["JSONRPC", "HTTP+JSON"])("requests of older versions with somethi
   }, async () => {
     const requests = cases
       .flatMap(stepsOf)
-      .map(({ request }) => request)
+      // A stream of a task that is held would never end.
+      .map(({ request }) => JSON.parse(JSON.stringify(request).replaceAll("hold: ", "told: ")) as Request)
       .filter(isOf(binding));
     expect(requests.length).toBeGreaterThan(20);
     const fuzzer = new Fuzzer(Number(process.env.SEED ?? binding.length));

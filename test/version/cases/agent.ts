@@ -104,7 +104,7 @@ const behaviours: readonly (readonly [beginning: string, Behaviour])[] = [
   [
     "array: ",
     function* (rest) {
-      yield artifact({ data: rest.split(",").map(Number) });
+      yield artifact({ data: rest.split(",").map(Number).filter(Number.isFinite) });
       yield completed();
     },
   ],
