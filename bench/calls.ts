@@ -11,7 +11,8 @@ export type Expected = Pick<WireCall, "expect" | "numbersBelow">;
 
 const COMMON = { "a2a-version": "1.0", "user-agent": "bench" };
 
-function http1(
+/** A call over HTTP/1.1. A header that is undefined is not sent. */
+export function http1(
   port: number | undefined,
   verb: string,
   path: string,
@@ -21,19 +22,20 @@ function http1(
 ): WireCall {
   const all = { host: `127.0.0.1:${port}`, ...COMMON, ...headers };
   const length = body.length === 0 ? [] : [`content-length: ${body.length}`];
-  const lines = [`${verb} ${path} HTTP/1.1`, ...Object.entries(all).map((pair) => pair.join(": ")), ...length, "", ""];
+  const fields = Object.entries(all).filter(([, value]) => value !== undefined);
+  const lines = [`${verb} ${path} HTTP/1.1`, ...fields.map((pair) => pair.join(": ")), ...length, "", ""];
   const request = Buffer.concat([Buffer.from(lines.join("\r\n")), body]).toString("base64");
   return { transport: "http1", port: port ?? 0, request, ...expected };
 }
 
-const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+export const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 
 function userMessage(text: string): object {
   return { messageId: `message-${NUMBER}`, role: "ROLE_USER", parts: [{ text }] };
 }
 
 /** A server that is called. */
-type Called = Pick<TestServer, "at">;
+export type Called = Pick<TestServer, "at">;
 
 /** SendMessage over HTTP+JSON. */
 export function restSend({ at }: Called, text: string, expect: string): WireCall {
@@ -77,7 +79,7 @@ export function rpcSubscribe({ at }: Called, id: string, expect: string): WireCa
 }
 
 /** A gRPC message: its length in front. */
-function framed<D extends DescMessage>(desc: D, message: MessageShape<D>): Buffer {
+export function framed<D extends DescMessage>(desc: D, message: MessageShape<D>): Buffer {
   const bytes = toBinary(desc, message);
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(bytes.length, 1);

@@ -1,5 +1,6 @@
 /** A close look at one answer of each lane, in whatever binding it came. */
 import { fromBinary, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { SendMessageResponseSchema as SendMessageResponse03 } from "../gen/a2a/v1/a2a_pb.js";
 import { type SendMessageResponse, SendMessageResponseSchema, TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import { RESULT_TEXT } from "./servers/answers.js";
 
@@ -26,6 +27,24 @@ export function isReply(text: string): (body: Buffer) => void {
     if (content?.value !== text)
       throw new Error(`not the reply that was asked for: ${body.toString("latin1", 0, 300)}`);
   };
+}
+
+/** The same in A2A 0.3. @throws Error unless it is a direct message with exactly this text */
+export function isReply03(text: string): (body: Buffer) => void {
+  return (body) => {
+    if (textIn03(body) !== text)
+      throw new Error(`not the reply that was asked for: ${body.toString("latin1", 0, 300)}`);
+  };
+}
+
+function textIn03(body: Buffer): unknown {
+  if (body[0] !== "{".charCodeAt(0)) {
+    const { payload } = fromBinary(SendMessageResponse03, messageIn(body));
+    return payload.case === "msg" ? payload.value.content[0]?.part.value : undefined;
+  }
+  const { result, message } = JSON.parse(body.toString());
+  const isKind = result === undefined || result.kind === "message";
+  return isKind ? (result?.parts ?? message?.content)?.[0]?.text : undefined;
 }
 
 /** @throws Error unless it is a completed task with its artifact and the user's message in its history */

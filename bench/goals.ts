@@ -47,6 +47,9 @@ export const GOALS = {
     against: "without",
     atLeast: 0.85,
   },
+  rpcReply03: reply03("JSON-RPC"),
+  restReply03: reply03("REST"),
+  grpcReply03: reply03("gRPC"),
   clientGrpc: client("gRPC", "bare Connect client", 0.8),
   clientJsonRpc: client("JSON-RPC", "bare undici", 0.8),
   clientRest: client("HTTP+JSON", "bare undici", 0.8),
@@ -190,6 +193,11 @@ function task(binding: string, store: string, atLeast: number): Goal {
   const scenario = `${binding.toLowerCase().replace("-", "")}-tasks`;
   const what = `task of four events over ${binding}, ${store}, calls/s`;
   return { scenario, what, against: PEER, atLeast };
+}
+
+function reply03(binding: string): Goal {
+  const what = `message reply to callers of A2A 0.3 over ${binding}, calls/s`;
+  return { scenario: "version-replies", what, against: "to callers of 1.0", atLeast: 0.85 };
 }
 
 function client(binding: string, against: string, atLeast: number): Goal {

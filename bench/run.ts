@@ -24,7 +24,7 @@ import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
 import { pushDead, pushDelay, pushMemory, pushRate } from "./scenarios/push.js";
 import { reads } from "./scenarios/reads.js";
-import { connectReplies, grpcReplies, httpReplies, jwtReplies } from "./scenarios/replies.js";
+import { connectReplies, grpcReplies, httpReplies, jwtReplies, versionReplies } from "./scenarios/replies.js";
 import { restart } from "./scenarios/restart.js";
 import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
@@ -36,6 +36,7 @@ const SCENARIOS: readonly Scenario[] = [
   grpcReplies,
   connectReplies,
   jwtReplies,
+  versionReplies,
   clients,
   payload,
   jsonRpcTasks,

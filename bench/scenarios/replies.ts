@@ -1,6 +1,7 @@
 /** Message replies: what the protocol costs beside bare servers that carry the same messages, and beside the peer. */
 import { connectJsonSend, connectSend, grpcSend, grpcWebSend, restSend, rpcSend } from "../calls.js";
-import { isReply } from "../checks.js";
+import { grpcSend03, restSend03, rpcSend03 } from "../calls-03.js";
+import { isReply, isReply03 } from "../checks.js";
 import type { TestServer } from "../harness/child.js";
 import { type Lane, Rates } from "../harness/rates.js";
 import type { Scenario } from "../harness/scenario.js";
@@ -96,6 +97,37 @@ export const connectReplies: Scenario = {
         rates.row("bare gRPC-Web", "bare gRPC-Web", { column }),
         rates.row("Parley, gRPC-Web", "bare gRPC-Web", { column }),
       ],
+    };
+  },
+};
+
+/** Callers of A2A 0.3 beside those of 1.0, on the same ports. */
+export const versionReplies: Scenario = {
+  name: "version-replies",
+  async run(bench) {
+    const lane = async (name: string, send: Send) => replyLane(name, await bench.start("parley", "message"), send);
+    const lane03 = async (name: string, send: Send) => ({ ...(await lane(name, send)), check: isReply03(REPLY_TEXT) });
+    const lanes = async (): Promise<Lane[]> => [
+      await lane("1.0, JSON-RPC", rpcSend),
+      await lane03("0.3, JSON-RPC", rpcSend03),
+      await lane("1.0, REST", restSend),
+      await lane03("0.3, REST", restSend03),
+      await lane("1.0, gRPC", grpcSend),
+      await lane03("0.3, gRPC", grpcSend03),
+    ];
+    const rates = await Rates.measureFresh(bench, lanes);
+    const rows = [
+      ["JSON-RPC", "rpcReply03"],
+      ["REST", "restReply03"],
+      ["gRPC", "grpcReply03"],
+    ] as const;
+    const column = "1.0";
+    return {
+      title: "Message replies to callers of A2A 0.3, beside those of 1.0 over the same binding",
+      rows: rows.flatMap(([binding, goal]) => [
+        rates.row(`1.0, ${binding}`, `1.0, ${binding}`, { column }),
+        rates.row(`0.3, ${binding}`, `1.0, ${binding}`, { column, goal }),
+      ]),
     };
   },
 };
