@@ -7,9 +7,10 @@ import { decodeSegment, parsePathTemplate } from "../../wire/path-template.js";
 import { queryReader } from "../../wire/query.js";
 import { Violations } from "../../wire/violations.js";
 import type { Endpoint, RestDialect } from "../rest.js";
+import { isInSchema, markSchema } from "./asked-dialect.js";
 import { errorObject, statuses } from "./errors.js";
 import { writeCard } from "./jsonrpc.js";
-import { restForm } from "./rest-form.js";
+import { isSchemaDialect, restForm, restSchemaForm } from "./rest-form.js";
 
 type Method = (typeof A2AService)["methods"][number];
 
@@ -55,6 +56,8 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
   const { input, output } = method;
   const readBody = collectingReader(input as DescMessage, restForm);
   const readQuery = queryReader(input);
+  const write = jsonWriter(output as DescMessage, restForm);
+  const writeSchema = jsonWriter(output as DescMessage, restSchemaForm);
   const hasBody = verb === "POST";
   return {
     method,
@@ -64,9 +67,10 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
     hasBody,
     isStream: method.methodKind === "server_streaming",
     ...(status !== undefined && { status }),
+    // A text that is kept is that of one message, and an answer in the schema's dialect is a message of its own.
     form: restForm,
-    write: jsonWriter(output as DescMessage, restForm),
-    pieces: (answer) => jsonPieces(output, answer, restForm),
+    write: (answer) => (isInSchema(answer) ? writeSchema(answer) : write(answer)),
+    pieces: (answer) => jsonPieces(output, answer, isInSchema(answer) ? restSchemaForm : restForm),
     read: ({ values, query, body }) => {
       const at = new Violations();
       const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input as DescMessage);
@@ -75,7 +79,7 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
       // Nobody says a tenant in this version.
       if ("tenant" in message) message.tenant = "";
       at.throwIfAny();
-      return message;
+      return isSchemaDialect(body) ? markSchema(message) : message;
     },
   };
 }

@@ -1,0 +1,38 @@
+import type { Message } from "@bufbuild/protobuf";
+import { sharedCopy } from "../../wire/serialization-cache.js";
+import { mapEvents } from "../translate.js";
+import type { Asked, Serve } from "../version.js";
+
+const schemaKey: unique symbol = Symbol("schema");
+
+interface Marked {
+  [schemaKey]?: true;
+}
+
+/** Notes on a request over HTTP+JSON, and on what answers it, that it is in the dialect of the schema. */
+export function markSchema<M extends Message>(message: M): M {
+  (message as Marked)[schemaKey] = true;
+  return message;
+}
+
+export function isInSchema(message: Message): boolean {
+  return (message as Marked)[schemaKey] === true;
+}
+
+/** Answers in the dialect that a request is in: HTTP+JSON of 0.3 has two, and whoever speaks one may not read the other. */
+export function inAskedDialect(translate: (service: Serve) => Serve): (service: Serve) => Serve {
+  return (service) => {
+    const serve = translate(service);
+    return (asked) => (isInSchema(asked.request) ? answered(serve, asked) : serve(asked));
+  };
+}
+
+async function answered(serve: Serve, asked: Asked): Promise<Message | AsyncIterable<Message>> {
+  const answer = await serve(asked);
+  return Symbol.asyncIterator in answer ? mapEvents(answer, marked) : marked(answer);
+}
+
+/** A copy, for others read the same message in the other dialect. */
+function marked(message: Message): Message {
+  return markSchema(sharedCopy(message, {}));
+}
