@@ -49,8 +49,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const json = async (path: string): Promise<Record<string, unknown>> =>
-  (await (await fetch(server.url + path)).json()) as Record<string, unknown>;
+const json = async (path: string, version?: string): Promise<Record<string, unknown>> => {
+  const headers = version === undefined ? {} : { "A2A-Version": version };
+  return (await (await fetch(server.url + path, { headers })).json()) as Record<string, unknown>;
+};
 
 /** What a program in another language saw. */
 interface Seen {
@@ -98,7 +100,7 @@ describe("the JavaScript library", () => {
   });
 
   it("verifies and signs cards with empty values only without these", async () => {
-    const { signatures: _, ...card } = await json("/.well-known/agent-card.json");
+    const { signatures: _, ...card } = await json("/.well-known/agent-card.json", "1.0");
     const empty = { ...card, skills: [], securityRequirements: [{ schemes: { bearer: {} } }] };
     expect(canonicalizeAgentCard(AgentCard.fromJSON(empty))).not.toMatch(/skills|bearer/);
     const signed = AgentCard.toJSON(await (await signer())(AgentCard.fromJSON(empty))) as Record<string, unknown>;
@@ -143,7 +145,8 @@ describe("Go", () => {
   });
 
   it("verifies our card by every algorithm, and its library reads the signatures", () => {
-    expect(seen).toMatchObject({ seen: pairs.length, verified: all, tampered: false });
+    // Those over all members, and those over the members of 1.0.
+    expect(seen).toMatchObject({ seen: 2 * pairs.length, verified: all, tampered: false });
   });
 
   it("signs a card that we verify", async () => {
