@@ -75,16 +75,10 @@ export async function readBody(bytes: Uint8Array, maxValues: number): Promise<Re
 async function responseOf(bytes: Uint8Array): Promise<StreamResponse> {
   try {
     const json: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return (isJsonObject(json) ? await readerOf(json) : read)(json);
+    const older = isJsonObject(json) ? await olderNotification(json) : undefined;
+    return (older ?? read)(json);
   } catch (cause) {
-    if (cause instanceof PushRefusal) throw cause;
     const what = cause instanceof A2AError ? "is no StreamResponse" : "is no JSON in UTF-8";
     throw new PushRefusal("malformed", `The notification ${what}.`, cause);
   }
-}
-
-async function readerOf(json: Readonly<Record<string, unknown>>): Promise<(json: unknown) => StreamResponse> {
-  const older = await olderNotification(json);
-  if (typeof older === "string") throw new PushRefusal("malformed", `The notification ${older}.`);
-  return older ?? read;
 }

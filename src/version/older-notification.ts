@@ -5,13 +5,13 @@ import { isJsonObject } from "../wire/json-struct.js";
 type ReadNotification = (json: unknown) => StreamResponse;
 
 /**
- * What reads a notification of an older version; as a text, why nothing here does; undefined for one of the service's own. Of older
- * versions nothing is wrapped: 0.3 and 0.2 say by `kind` what it is, and a task of 0.1 has a status.
+ * What reads a notification of an older version; undefined for one of the service's own. Of older versions nothing is wrapped: 0.3 and
+ * 0.2 say by `kind` what it is, and a task of 0.1 has a status.
  */
 export async function olderNotification(
   json: Readonly<Record<string, unknown>>,
-): Promise<ReadNotification | string | undefined> {
+): Promise<ReadNotification | undefined> {
   if (typeof json.kind === "string") return (await import("./v0.3/push-reader.js")).readNotification;
-  const isOfV01 = typeof json.id === "string" && isJsonObject(json.status);
-  return isOfV01 ? "is one of A2A 0.1, which is not read here" : undefined;
+  const isOfV01 = typeof json.id === "string" && isJsonObject(json.status) && typeof json.status.state === "string";
+  return isOfV01 ? (await import("./v0.1/push-reader.js")).readNotification : undefined;
 }

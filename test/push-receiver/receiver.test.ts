@@ -83,14 +83,6 @@ describe("a receiver", () => {
     expect(events.map(({ taskId }) => taskId)).toEqual(["task-1", "task-1"]);
   });
 
-  it("says that it does not read what servers of 0.1 send", async () => {
-    const { post } = await webhook(everything);
-    const task = { id: "task-1", sessionId: "c", status: { state: "completed" } };
-    const sent = await notification(signing, { body: JSON.stringify(task) });
-    const { status, text } = await post(sent);
-    expect([status, text]).toEqual([400, expect.stringContaining("A2A 0.1, which is not read here")]);
-  });
-
   it("verifies every kind that it trusts", async () => {
     const { events, post } = await webhook(everything);
     expect((await post(await notification(signing))).status).toBe(204);
