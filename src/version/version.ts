@@ -56,6 +56,8 @@ export interface ProtocolVersion {
   readonly grpc?: DescService | LazyService;
   /** The same for Connect and gRPC-Web. */
   readonly connect?: DescService | LazyService;
+  /** Whether it is the service's own version with a few fields more: cards and notifications are the same in both. */
+  readonly extendsNative?: boolean;
   /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
   readonly extensionsParameter?: string;
   /** Loads what its push notifications look like; without it there are none. */

@@ -53,6 +53,11 @@ export class Versions {
     return new Versions(this.native, [version, ...this.others], this.off);
   }
 
+  /** Whether what is shown and sent in a version is what the service itself makes: it is the native one, or that with fields more. */
+  isAsNative(name: string): boolean {
+    return name === this.native.name || this.other(name)?.extendsNative === true;
+  }
+
   /** A version beside the native one, by its name. */
   other(name: string): ProtocolVersion | undefined {
     return this.#byName.get(name);

@@ -34,7 +34,7 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
       // A signature is of the document of one version; other versions have another one.
       const { signCard, versions } = options;
-      const isNative = call.version === versions.native.name;
+      const isNative = versions.isAsNative(call.version);
       const shown = signCard === undefined || !isNative ? complete : await signCard(complete);
       call.responseHeaders.set("cache-control", "private, no-cache");
       call.responseHeaders.set("vary", credentialHeaders(served.card).join(", "));

@@ -92,9 +92,9 @@ export async function configOfSend(
   return acceptConfig(push, config, { field: `${place}url`, version: otherVersion(options, context.call) });
 }
 
-/** The version of a call, empty for the service's own. */
+/** The version of a call, empty for the service's own, and for one whose notifications are the same. */
 function otherVersion({ versions }: ServiceOptions, { version }: Call): string {
-  return version === versions.native.name ? "" : version;
+  return versions.isAsNative(version) ? "" : version;
 }
 
 interface ConfigRequest {

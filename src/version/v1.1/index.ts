@@ -19,6 +19,7 @@ export function v11(): ProtocolVersion {
   const service = lazyService();
   return {
     name: "1.1",
+    extendsNative: true,
     interfaces: ["jsonRpc", "rest", "connect", "grpc"],
     grpc: service,
     connect: service,

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { create, type DescMethod, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -377,6 +380,25 @@ describe("calls of 1.0 beside the preview", () => {
     expect(await stream("SendStreamingMessage", { message: message("hi") })).toHaveLength(3);
     const request = create(A2AService.method.getTask.input, { id: task.id });
     expect(await createClient(A2AService, transport).getTask(request)).toMatchObject({ id: task.id });
+  });
+
+  it("are notified of like those of 1.1", async () => {
+    const bodies: string[] = [];
+    const receiver = createHttpServer((request, response) => {
+      request.setEncoding("utf8").on("data", (text: string) => bodies.push(text));
+      request.on("end", () => response.end());
+    }).listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    const { port } = receiver.address() as AddressInfo;
+    opened.push({ close: async () => receiver.close() });
+    const server = await serve({ push: { allowHttp: true, allow: ["127.0.0.1"], ports: [port] } });
+    const taskPushNotificationConfig = { url: `http://127.0.0.1:${port}/` };
+    await overRest(server).ask("SendMessage", {
+      message: message("hi"),
+      configuration: { taskPushNotificationConfig },
+    });
+    await expect.poll(() => bodies.some((body) => "statusUpdate" in JSON.parse(body)), { timeout: 20_000 }).toBe(true);
+    expect(bodies.join()).not.toContain("generation");
   });
 
   it("cannot be previewed in other words", () => {
