@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
+import { v01 } from "./v0.1/index.js";
 import { v02 } from "./v0.2/index.js";
 import { v03 } from "./v0.3/index.js";
 import { v11 } from "./v1.1/index.js";
@@ -115,7 +116,7 @@ function shownOf(asked: string): string {
 }
 
 /** What every server speaks, where its options do not say otherwise. An older or newer version is added here. */
-export const servedVersions: Versions = new Versions(v1, [v03, v02]);
+export const servedVersions: Versions = new Versions(v1, [v03, v02, v01]);
 
 /** Drafts, which are spoken where an option asks for them. One that is final moves to `servedVersions`. */
 export const previews: Readonly<Record<"1.1", () => ProtocolVersion>> = { "1.1": v11 };

@@ -1,0 +1,157 @@
+import { hash } from "node:crypto";
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  A2AService,
+  DeleteTaskPushNotificationConfigRequestSchema,
+  GetTaskRequestSchema,
+  ListTaskPushNotificationConfigsRequestSchema,
+  type ListTaskPushNotificationConfigsResponse,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  SendMessageResponseSchema,
+  type StreamResponse,
+  type SubscribeToTaskRequest,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
+import { A2AError, invalid } from "../../core/error.js";
+import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
+import { carryMarks } from "../translate.js";
+import { behave, resumes } from "../v0.3/behaviour.js";
+import type { Asked, Serve } from "../version.js";
+import { OlderEvents } from "./events.js";
+import { shownTask, withoutHistory } from "./shown.js";
+
+const { method: methods } = A2AService;
+
+/** The id of the one configuration that a task has for 0.1, which knows no ids of them. */
+export const CONFIG_ID = "a2a-0.1";
+
+/** As many configurations of a task as one page has. */
+const MOST_CONFIGS = 100;
+
+type Answer = Awaited<ReturnType<Serve>>;
+
+/** What 0.1 does differently from 1.0, its messages being those of 1.0 already (`json-form.ts`). */
+export function translate(service: Serve): Serve {
+  return (asked) => (answers[asked.method.name] ?? passed)(asked, service);
+}
+
+type Way = (asked: Asked, service: Serve) => Promise<Answer>;
+
+const passed: Way = (asked, service) => service(asked);
+
+const answers: Readonly<Record<string, Way>> = {
+  SendMessage: send,
+  SendStreamingMessage: sendSubscribe,
+  GetTask: async (asked, service) => shownTask((await service(asked)) as Task),
+  CancelTask: async (asked, service) => withoutHistory(shownTask((await service(asked)) as Task)),
+  SubscribeToTask: resubscribe,
+  CreateTaskPushNotificationConfig: setConfig,
+  GetTaskPushNotificationConfig: getConfig,
+};
+
+async function send(asked: Asked, service: Serve): Promise<Message> {
+  const { call } = asked;
+  const request = namedSend(asked);
+  const { message, configuration } = request;
+  try {
+    const answer = (await service({ ...asked, request })) as SendMessageResponse;
+    // A task that its client has named is never answered directly.
+    return taskResponse(answer.payload.value as Task);
+  } catch (error) {
+    // 0.1 may be answered with a task that is still at work, and has no other way to hear of it.
+    const isLate = error instanceof A2AError && error.reason === "DEADLINE_EXCEEDED" && !call.cancellation.canceled;
+    if (!isLate) throw error;
+    const { historyLength = 0 } = configuration ?? {};
+    return taskResponse(await taskOf(service, call, message?.taskId ?? "", historyLength));
+  }
+}
+
+function taskResponse(task: Task): SendMessageResponse {
+  const response = create(SendMessageResponseSchema);
+  response.payload = { case: "task", value: shownTask(task) };
+  return carryMarks(task, response);
+}
+
+async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {
+  const request = namedSend(asked);
+  const events = await behave(service)({ ...asked, request });
+  return new OlderEvents(events as Events, { taskId: request.message?.taskId ?? "" });
+}
+
+async function resubscribe(asked: Asked, service: Serve): Promise<Answer> {
+  const { id: taskId } = asked.request as SubscribeToTaskRequest;
+  const resumed = await resumedIn(asked.call, taskId, service);
+  const events = await behave(service)(asked);
+  return new OlderEvents(events as Events, { taskId, resumed });
+}
+
+type Events = AsyncIterable<StreamResponse>;
+
+/**
+ * The order of the artifacts of a task, where a call goes on behind an event that its client has. It is asked for before the stream, so
+ * that whatever comes anew is in the stream, in its order.
+ */
+async function resumedIn(call: Call, taskId: string, service: Serve): Promise<readonly string[] | undefined> {
+  if (!resumes(call)) return undefined;
+  const { artifacts } = await taskOf(service, call, taskId, 0);
+  call.written?.();
+  call.share = undefined;
+  return artifacts.map(({ artifactId }) => artifactId);
+}
+
+/** One more call of the service for the same call of a client: it is counted anew. */
+async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
+  call.share = undefined;
+  const request = create(GetTaskRequestSchema, { id, historyLength });
+  return (await service({ method: methods.getTask, request, call })) as Task;
+}
+
+/** A message that names its task. Its copy is changed here: the codec has made it for this call. */
+function namedSend({ request: asked, call }: Asked): SendMessageRequest {
+  const request = asked as SendMessageRequest;
+  const { message } = request;
+  request.configuration ??= create(SendMessageConfigurationSchema);
+  const { taskPushNotificationConfig: config } = request.configuration;
+  if (config !== undefined) config.id = CONFIG_ID;
+  if (message === undefined) return request;
+  checkName(message.taskId);
+  call.namesTask = true;
+  // 0.1 has no ids of messages: of a repeated send it has to be the same, or it would be another one under the same key.
+  const key = call.header(IDEMPOTENCY_KEY)?.trim() ?? "";
+  if (key !== "") message.messageId = hash("sha256", JSON.stringify(["0.1 message", message.taskId, key]), "hex");
+  return request;
+}
+
+/** Whatever stands for nothing, or moves the cursor of whoever prints it, is no name. Its length is that of all ids. */
+function checkName(id: string): void {
+  if (/^[^\p{Cc}\p{Cs}\u2028\u2029]+$/u.test(id) && id.trim() !== "") return;
+  throw invalid([{ field: "id", description: "must be a text without control characters, and not empty" }]);
+}
+
+/** One configuration for a task: what is set replaces it, and null removes it. */
+async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
+  const { call } = asked;
+  const config = asked.request as TaskPushNotificationConfig;
+  const { taskId, token } = config;
+  config.id = CONFIG_ID;
+  // Its client finds what it has set in the answer.
+  if (config.url !== "") return Object.assign((await service(asked)) as TaskPushNotificationConfig, { token });
+  const request = create(DeleteTaskPushNotificationConfigRequestSchema, { taskId, id: CONFIG_ID });
+  await service({ method: methods.deleteTaskPushNotificationConfig, request, call });
+  return create(TaskPushNotificationConfigSchema, { taskId });
+}
+
+/** Its own configuration, else the first that another version has made, else none. */
+async function getConfig({ request, call }: Asked, service: Serve): Promise<Answer> {
+  const { taskId } = request as TaskPushNotificationConfig;
+  const all = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageSize: MOST_CONFIGS });
+  const method = methods.listTaskPushNotificationConfigs;
+  const { configs } = (await service({ method, request: all, call })) as ListTaskPushNotificationConfigsResponse;
+  const own = configs.find(({ id }) => id === CONFIG_ID) ?? configs[0];
+  return own ?? create(TaskPushNotificationConfigSchema, { taskId });
+}

@@ -1,0 +1,110 @@
+import type {
+  StreamResponse,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatusUpdateEvent,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { generationOf, markGeneration } from "../../wire/generation.js";
+import { markWeight, weightOf } from "../../wire/weight.js";
+import { isLast } from "../last.js";
+import { carryMarks } from "../translate.js";
+import { artifactEvent, statusEvent } from "./shown.js";
+
+/** What a stream of 0.1 needs to know beside its events. */
+export interface EventsOf {
+  /** As the client calls its task. */
+  readonly taskId: string;
+  /**
+   * Ids of the artifacts that there are, in their order, where a stream goes on behind an event that its client has: the task that it
+   * begins with has none of them then, and is not told of. Left out for a stream from the beginning.
+   */
+  readonly resumed?: readonly string[] | undefined;
+}
+
+/**
+ * The events of a stream, which ends as those of 0.3 do (`EndedEvents`), as 0.1 has them: of status and artifacts alone, where artifacts
+ * have the index of their first appearance. A task that a stream begins with becomes such events.
+ *
+ * No generator: one would hold `return()` back until the next event, and a client that leaves were noticed late.
+ */
+export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
+  readonly #events: AsyncIterator<StreamResponse>;
+  readonly #taskId: string;
+  readonly #isResumed: boolean;
+  readonly #indexes = new Map<string, number>();
+  #waiting: StreamResponse[] = [];
+
+  constructor(events: AsyncIterable<StreamResponse>, { taskId, resumed }: EventsOf) {
+    this.#events = events[Symbol.asyncIterator]();
+    this.#taskId = taskId;
+    this.#isResumed = resumed !== undefined;
+    for (const artifactId of resumed ?? []) this.#indexOf(artifactId);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<StreamResponse>> {
+    for (;;) {
+      const value = this.#waiting.shift();
+      if (value !== undefined) return { done: false, value };
+      const result = await this.#events.next();
+      if (result.done === true) return result;
+      this.#convert(result.value);
+    }
+  }
+
+  async return(): Promise<IteratorResult<StreamResponse>> {
+    this.#waiting = [];
+    await this.#events.return?.();
+    return { done: true, value: undefined };
+  }
+
+  /** A direct message is none of them: it completes a task that its client has named. */
+  #convert(event: StreamResponse): void {
+    const { payload } = event;
+    if (payload.case === "task" && !this.#isResumed) this.#task(event, payload.value);
+    if (payload.case === "statusUpdate") this.#status(event, payload.value);
+    if (payload.case === "artifactUpdate") this.#artifact(event, payload.value);
+  }
+
+  /**
+   * The task that a stream begins with. One that is over, or waits, has its status behind it: it is the last event, or old news to a
+   * client that has just answered. Who has not got all of the events has none of them yet, so that the last one has the generation.
+   */
+  #task(event: StreamResponse, { status, artifacts, metadata }: Task): void {
+    const taskId = this.#taskId;
+    const shown = statusEvent({ taskId, status, metadata });
+    const all = isLast(shown.payload.value as TaskStatusUpdateEvent) ? [] : [shown];
+    for (const artifact of artifacts) {
+      const of = { taskId, append: false, lastChunk: true };
+      all.push(artifactEvent(of, { ...artifact }, this.#indexOf(artifact.artifactId)));
+    }
+    const [generation, weight, last] = [generationOf(event), weightOf(event), all.at(-1)];
+    if (weight !== undefined) for (const each of all) markWeight(each, weight);
+    if (generation !== undefined && last !== undefined) markGeneration(last, generation);
+    this.#waiting.push(...all);
+  }
+
+  #status(event: StreamResponse, update: TaskStatusUpdateEvent): void {
+    const { status, metadata } = update;
+    const shown = statusEvent({ taskId: this.#taskId, status, metadata, isLast: isLast(update) });
+    this.#waiting.push(carryMarks(event, shown));
+  }
+
+  #artifact(event: StreamResponse, { artifact, append, lastChunk, metadata }: TaskArtifactUpdateEvent): void {
+    if (artifact === undefined) return;
+    const index = this.#indexOf(artifact.artifactId);
+    const of = { taskId: this.#taskId, append, lastChunk, metadata };
+    this.#waiting.push(carryMarks(event, artifactEvent(of, { ...artifact }, index)));
+  }
+
+  #indexOf(artifactId: string): number {
+    const known = this.#indexes.get(artifactId);
+    if (known !== undefined) return known;
+    const index = this.#indexes.size;
+    this.#indexes.set(artifactId, index);
+    return index;
+  }
+}

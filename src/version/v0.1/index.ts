@@ -1,0 +1,18 @@
+import type { ProtocolVersion } from "../version.js";
+
+/** A2A 0.1: what its calls are recognised by. All else of it is loaded with the first of them. */
+export const v01: ProtocolVersion = {
+  name: "0.1",
+  interfaces: ["jsonRpc"],
+  isUnnamed: true,
+  methods: {
+    "tasks/send": "SendMessage",
+    "tasks/sendSubscribe": "SendStreamingMessage",
+    "tasks/get": "GetTask",
+    "tasks/cancel": "CancelTask",
+    "tasks/resubscribe": "SubscribeToTask",
+    "tasks/pushNotification/set": "CreateTaskPushNotificationConfig",
+    "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
+  },
+  load: async () => (await import("./dialects.js")).dialects,
+};

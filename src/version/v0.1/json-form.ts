@@ -1,0 +1,252 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type GetTaskRequest,
+  type Message,
+  Role,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+  TaskState,
+  type TaskStatusUpdateEvent,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../../core/ids.js";
+import type { EnumForm, Fields, FormTables, MemberForm, ObjectForm, Settle, VariantsForm } from "../../wire/json-form.js";
+import { collectingReader } from "../../wire/json-reader.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { quote } from "../../wire/json-text.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { type JsonForm, makeForm } from "../../wire/make-form.js";
+import type { Violations } from "../../wire/violations.js";
+import { isLast } from "../last.js";
+import { authentication, dropEmptyAuthentication, needsContent } from "../v0.3/json-form.js";
+import { roleWords } from "../v0.3/words.js";
+import { indexOf } from "./artifact-index.js";
+import { readData, unwrapData, writeData, writeDataMetadata } from "./data-part.js";
+
+/** States of 0.1, which has neither `rejected` nor `auth-required`. */
+const stateWords: EnumForm = {
+  words: {
+    [TaskState.UNSPECIFIED]: "unknown",
+    [TaskState.SUBMITTED]: "submitted",
+    [TaskState.WORKING]: "working",
+    [TaskState.COMPLETED]: "completed",
+    [TaskState.FAILED]: "failed",
+    [TaskState.CANCELED]: "canceled",
+    [TaskState.INPUT_REQUIRED]: "input-required",
+    [TaskState.REJECTED]: "failed",
+    [TaskState.AUTH_REQUIRED]: "input-required",
+  },
+  otherwise: "unknown",
+};
+
+const part: VariantsForm = {
+  oneof: "content",
+  by: "type",
+  // What 0.2 called it, in the messages of clients that were written for both.
+  wordOf: ({ type, kind }) => (type ?? kind) as string | undefined,
+  variants: {
+    text: { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] },
+    file: {
+      cases: ["raw", "url"],
+      members: [
+        {
+          group: "file",
+          isRequired: true,
+          members: [
+            { field: "filename", name: "name" },
+            { field: "mediaType", name: "mimeType" },
+            // Examples have `data`.
+            { field: "raw", name: "bytes", also: ["data"] },
+            { field: "url", name: "uri" },
+          ],
+          settle: needsContent("bytes", "uri"),
+        },
+        "metadata",
+      ],
+    },
+    data: {
+      cases: ["data"],
+      members: [
+        { field: "data", isRequired: true, write: writeData, read: readData },
+        { field: "metadata", isAlways: true, write: writeDataMetadata },
+      ],
+      settle: unwrapData,
+    },
+  },
+};
+
+/** A message has no id of its own, nor those of its task and context: they are beside it. Whose it is may be left out. */
+const settleMessage: Settle = (fields, _json, at) => {
+  const message = fields as unknown as Message;
+  if (message.messageId === "") message.messageId = newId();
+  if (message.role === Role.UNSPECIFIED) message.role = at.isTolerant ? Role.AGENT : Role.USER;
+};
+
+/** Artifacts without an index are numbered as they stand. */
+const settleTask: Settle = (fields) => {
+  const { artifacts } = fields as unknown as Task;
+  for (const [i, artifact] of artifacts.entries()) if (artifact.artifactId === "") artifact.artifactId = idOf(i);
+};
+
+const settleArtifactEvent: Settle = (fields) => {
+  const { artifact } = fields as unknown as TaskArtifactUpdateEvent;
+  if (artifact?.artifactId === "") artifact.artifactId = idOf(0);
+};
+
+/** An artifact's id, of a server that only numbers them. */
+function idOf(index: number): string {
+  return String(index);
+}
+
+function readIndex(json: unknown, at: Violations): string | undefined {
+  return Number.isSafeInteger(json) ? idOf(json as number) : at.add("must be a whole number");
+}
+
+/** The client's ids of task and session stand beside the message, and its wishes around it. */
+const settleSend: Settle = (fields, json, at) => {
+  const request = fields as unknown as SendMessageRequest;
+  const { message } = request;
+  const [id, sessionId] = [textOf(json, "id", at), textOf(json, "sessionId", at)];
+  if (id === "") at.add("is required", "id");
+  if (message !== undefined) {
+    message.taskId = id;
+    message.contextId = sessionId;
+  }
+  request.configuration ??= create(SendMessageConfigurationSchema);
+  request.configuration.historyLength ??= 0;
+};
+
+function textOf(json: Readonly<Record<string, unknown>>, name: string, at: Violations): string {
+  const text = json[name] ?? "";
+  if (typeof text === "string") return text;
+  at.add("must be a string", name);
+  // Not said to be missing as well.
+  return " ";
+}
+
+/** Nobody gets messages of a task who has not asked for them. */
+const settleGet: Settle = (fields) => {
+  const request = fields as unknown as GetTaskRequest;
+  request.historyLength ??= 0;
+};
+
+const inside: ObjectForm = {
+  members: [{ field: "url", isRequired: true }, "token", "authentication"],
+  settle: dropEmptyAuthentication,
+};
+
+const authenticationType = "lf.a2a.v1.AuthenticationInfo";
+const configForm = makeForm({
+  name: "0.1 push configuration",
+  types: { [TaskPushNotificationConfigSchema.typeName]: inside, [authenticationType]: authentication },
+});
+const writeConfig = jsonWriter(TaskPushNotificationConfigSchema, configForm);
+const readConfig = collectingReader(TaskPushNotificationConfigSchema, configForm);
+
+/** The one configuration of a task; without a URL it is none, which is null. */
+const pushConfig: ObjectForm = {
+  members: [
+    { field: "taskId", name: "id", isAlways: true, isRequired: true },
+    {
+      name: "pushNotificationConfig",
+      write: (config: Fields) => (config.url === "" ? "null" : writeConfig(config as unknown as TaskPushNotificationConfig)),
+      read: (config: Fields, json: unknown, at: Violations) => {
+        const read = readConfig(json, at);
+        if (read === undefined) return;
+        const { url, token, authentication: info } = read;
+        Object.assign(config, { url, token, authentication: info });
+      },
+    },
+  ],
+  settle: (_config, json, at) => {
+    if (json.pushNotificationConfig === undefined && !at.isTolerant) at.add("is required", "pushNotificationConfig");
+  },
+};
+
+const id: MemberForm = { field: "id", isAlways: true, isRequired: true };
+
+const types: FormTables["types"] = {
+  "lf.a2a.v1.Message": {
+    // The first page of the documents has `data`.
+    members: ["role", { field: "parts", also: ["data"] }, "metadata"],
+    settle: settleMessage,
+  },
+  "lf.a2a.v1.Part": part,
+  "lf.a2a.v1.Artifact": {
+    members: [
+      "name",
+      "description",
+      "parts",
+      { field: "artifactId", name: "index", write: (_id, artifact) => String(indexOf(artifact)), read: readIndex },
+      "metadata",
+    ],
+  },
+  "lf.a2a.v1.Task": {
+    members: ["id", { field: "contextId", name: "sessionId" }, "status", "artifacts", "history", "metadata"],
+    settle: settleTask,
+  },
+  "lf.a2a.v1.TaskStatusUpdateEvent": {
+    members: [
+      { field: "taskId", name: "id" },
+      "status",
+      { name: "final", write: (event: Fields) => String(isLast(event as unknown as TaskStatusUpdateEvent)) },
+      "metadata",
+    ],
+  },
+  "lf.a2a.v1.TaskArtifactUpdateEvent": {
+    members: [
+      { field: "taskId", name: "id" },
+      {
+        field: "artifact",
+        inside: [
+          { field: "append", isAlways: true },
+          { field: "lastChunk", isAlways: true },
+        ],
+      },
+      "metadata",
+    ],
+    settle: settleArtifactEvent,
+  },
+  "lf.a2a.v1.SendMessageRequest": {
+    members: [
+      { name: "id", write: (request: Fields) => quote(messageOf(request)?.taskId ?? "") },
+      { name: "sessionId", write: (request: Fields) => textOrNothing(messageOf(request)?.contextId) },
+      { field: "message", isRequired: true },
+      {
+        flat: "configuration",
+        members: ["historyLength", { field: "taskPushNotificationConfig", name: "pushNotification", as: inside }],
+      },
+      "metadata",
+    ],
+    settle: settleSend,
+  },
+  "lf.a2a.v1.GetTaskRequest": { members: [id, "historyLength"], settle: settleGet },
+  "lf.a2a.v1.CancelTaskRequest": { members: [id, "metadata"] },
+  "lf.a2a.v1.SubscribeToTaskRequest": { members: [id] },
+  "lf.a2a.v1.TaskPushNotificationConfig": pushConfig,
+  "lf.a2a.v1.GetTaskPushNotificationConfigRequest": { members: [{ field: "taskId", name: "id", isRequired: true }] },
+  [authenticationType]: authentication,
+  "lf.a2a.v1.SendMessageResponse": { bare: "payload", caseOf: () => "task" },
+  "lf.a2a.v1.StreamResponse": {
+    bare: "payload",
+    caseOf: (json) => (isJsonObject(json) && json.artifact != null ? "artifactUpdate" : "statusUpdate"),
+  },
+};
+
+function messageOf(request: Fields): Message | undefined {
+  return request.message as Message | undefined;
+}
+
+function textOrNothing(text: string | undefined): string | undefined {
+  return text === undefined || text === "" ? undefined : quote(text);
+}
+
+/** The JSON of 0.1: messages of 1.0 in it, both ways. Artifacts have the index that is noted on them (`markIndex`). */
+export const v01Form: JsonForm = makeForm({
+  name: "0.1",
+  types,
+  enums: { "lf.a2a.v1.Role": roleWords, "lf.a2a.v1.TaskState": stateWords },
+});

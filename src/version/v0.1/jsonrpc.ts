@@ -1,0 +1,58 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AError, Reason } from "../../core/error.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { jsonPieces } from "../../wire/large/large.js";
+import { isSideEffectFree } from "../../wire/side-effects.js";
+import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
+import { v01 } from "./index.js";
+import { v01Form } from "./json-form.js";
+
+/** Codes that 0.1 has another meaning for, or none: what its clients make of them instead. */
+const codes: Partial<Record<Reason, number>> = {
+  INVALID_AGENT_RESPONSE: -32603,
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004,
+  EXTENSION_SUPPORT_REQUIRED: -32004,
+  VERSION_NOT_SUPPORTED: -32004,
+};
+
+/** 0.1 over JSON-RPC, the one binding that it has. */
+export const jsonRpc: JsonRpcDialect = {
+  methods: A2AService.methods.flatMap(methodsOf),
+  error: (id, error) =>
+    JSON.stringify({ jsonrpc: "2.0", id, error: { code: codes[error.reason] ?? error.row.jsonrpc, message: textOf(error) } }),
+  isLenient: true,
+  hasNoBatches: true,
+};
+
+/** The names of its parts, where they are others than in 1.0. */
+const places: readonly (readonly [RegExp, string])[] = [
+  [/\bmessage\.taskId\b/g, "id"],
+  [/\bmessage\.contextId\b/g, "sessionId"],
+  [/\bconfiguration\.taskPushNotificationConfig\b/g, "pushNotification"],
+  [/\bconfiguration\.historyLength\b/g, "historyLength"],
+];
+
+function textOf({ message }: A2AError): string {
+  return places.reduce((text, [path, name]) => text.replace(path, name), message);
+}
+
+function methodsOf(desc: DescMethod): JsonRpcMethod[] {
+  const name = Object.entries(v01.methods ?? {}).find(([, rpc]) => rpc === desc.name)?.[0];
+  if (name === undefined) return [];
+  const readParams = jsonReader(desc.input, v01Form);
+  return [
+    {
+      name,
+      desc,
+      isStream: desc.methodKind === "server_streaming",
+      isRead: isSideEffectFree(desc),
+      read: (params) => readParams(params ?? {}),
+      write: jsonWriter(desc.output, v01Form),
+      pieces: (result) => jsonPieces(desc.output, result, v01Form),
+      form: v01Form,
+      errsAsEvent: true,
+    },
+  ];
+}

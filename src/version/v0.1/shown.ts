@@ -1,0 +1,80 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Artifact,
+  MessageSchema,
+  PartSchema,
+  Role,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskArtifactUpdateEventSchema,
+  TaskState,
+  type TaskStatus,
+  type TaskStatusUpdateEvent,
+  TaskStatusUpdateEventSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../../core/ids.js";
+import { sharedCopy } from "../../wire/serialization-cache.js";
+import { markLast } from "../last.js";
+import { markIndex } from "./artifact-index.js";
+
+/** A task as 0.1 has it: its artifacts are numbered, and a rejection, which 0.1 calls a failure, says that it is one. */
+export function shownTask(task: Task): Task {
+  for (const [i, artifact] of task.artifacts.entries()) markIndex(artifact, i);
+  const status = shownStatus(task.status);
+  return status === task.status ? task : sharedCopy(task, { status });
+}
+
+/** The same without its messages. */
+export function withoutHistory(task: Task): Task {
+  return task.history.length === 0 ? task : sharedCopy(task, { history: [] });
+}
+
+function shownStatus(status: TaskStatus | undefined): TaskStatus | undefined {
+  if (status?.state !== TaskState.REJECTED || status.message !== undefined) return status;
+  const text = create(PartSchema, { content: { case: "text", value: "rejected" } });
+  return { ...status, message: create(MessageSchema, { messageId: newId(), role: Role.AGENT, parts: [text] }) };
+}
+
+/** What an event says, in whatever message it stood. */
+interface StatusParts {
+  readonly taskId: string;
+  readonly status: TaskStatus | undefined;
+  readonly metadata?: TaskStatusUpdateEvent["metadata"] | undefined;
+  /** Whether it is the last event of its stream. Left out: as its state says. */
+  readonly isLast?: boolean;
+}
+
+interface ArtifactParts {
+  readonly taskId: string;
+  readonly append: boolean;
+  readonly lastChunk: boolean;
+  readonly metadata?: TaskArtifactUpdateEvent["metadata"] | undefined;
+}
+
+/** An event of a stream, which nobody else has. */
+export function statusEvent(of: StatusParts): StreamResponse {
+  const event = create(TaskStatusUpdateEventSchema);
+  event.taskId = of.taskId;
+  const status = shownStatus(of.status);
+  if (status !== undefined) event.status = status;
+  if (of.metadata !== undefined) event.metadata = of.metadata;
+  if (of.isLast !== undefined) markLast(event, of.isLast);
+  const response = create(StreamResponseSchema);
+  response.payload = { case: "statusUpdate", value: event };
+  return response;
+}
+
+/** An event with an artifact, or a piece of one, under its index. */
+export function artifactEvent(of: ArtifactParts, artifact: Artifact, index: number): StreamResponse {
+  const event = create(TaskArtifactUpdateEventSchema);
+  event.taskId = of.taskId;
+  event.artifact = markIndex(artifact, index);
+  event.append = of.append;
+  event.lastChunk = of.lastChunk;
+  if (of.metadata !== undefined) event.metadata = of.metadata;
+  const response = create(StreamResponseSchema);
+  response.payload = { case: "artifactUpdate", value: event };
+  return response;
+}
