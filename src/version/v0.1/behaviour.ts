@@ -96,19 +96,34 @@ type Events = AsyncIterable<StreamResponse>;
  * The order of the artifacts of a task, where a call goes on behind an event that its client has. It is asked for before the stream, so
  * that whatever comes anew is in the stream, in its order.
  */
-async function resumedIn(call: Call, taskId: string, service: Serve): Promise<readonly string[] | undefined> {
+export async function resumedIn(
+  call: Call,
+  taskId: string,
+  service: Serve,
+): Promise<readonly string[] | undefined> {
   if (!resumes(call)) return undefined;
   const { artifacts } = await taskOf(service, call, taskId, 0);
   call.written?.();
-  call.share = undefined;
+  call.written = undefined;
   return artifacts.map(({ artifactId }) => artifactId);
 }
 
-/** One more call of the service for the same call of a client: it is counted anew. */
+/** A task as it stands, read within a call that may have a stream open. */
 async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
-  call.share = undefined;
   const request = create(GetTaskRequestSchema, { id, historyLength });
-  return (await service({ method: methods.getTask, request, call })) as Task;
+  return (await again(service, { method: methods.getTask, request, call })) as Task;
+}
+
+/** One more call of the service for the same call of a client: it is counted by itself. */
+async function again(service: Serve, asked: Asked): Promise<Answer> {
+  const { call } = asked;
+  const { share } = call;
+  call.share = undefined;
+  try {
+    return await service(asked);
+  } finally {
+    call.share = share;
+  }
 }
 
 /** A message that names its task. Its copy is changed here: the codec has made it for this call. */

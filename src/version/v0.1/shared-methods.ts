@@ -1,0 +1,47 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { StreamResponse, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
+import type { JsonRpcMethod } from "../jsonrpc.js";
+import type { Serve } from "../version.js";
+import { resumedIn } from "./behaviour.js";
+import { OlderEvents } from "./events.js";
+import { jsonRpc } from "./jsonrpc.js";
+import { shownTask, withoutHistory } from "./shown.js";
+
+/** Where a stream comes from that is told as 0.1 does. */
+export interface Subscription {
+  readonly taskId: string;
+  readonly call: Call;
+  readonly service: Serve;
+}
+
+/** What is answered to calls of 0.3, of methods that both have, where the task is one of 0.1. */
+export const older = {
+  /** @param historyLength what was asked for; undefined is none in 0.1 */
+  task(task: Task, historyLength: number | undefined): Task {
+    const shown = shownTask(task);
+    return historyLength === undefined ? withoutHistory(shown) : shown;
+  },
+
+  async events(
+    events: AsyncIterable<StreamResponse>,
+    { taskId, call, service }: Subscription,
+    mark: (event: StreamResponse) => StreamResponse,
+  ): Promise<AsyncIterator<StreamResponse>> {
+    const told = new OlderEvents(events, { taskId, resumed: await resumedIn(call, taskId, service) });
+    return {
+      async next() {
+        const result = await told.next();
+        return result.done === true ? result : { done: false, value: mark(result.value) };
+      },
+      return: () => told.return(),
+    };
+  },
+};
+
+/** What writes them. */
+export const writers = {
+  of(desc: DescMethod): Pick<JsonRpcMethod, "write" | "pieces"> {
+    return jsonRpc.methods.find((method) => method.desc === desc) as JsonRpcMethod;
+  },
+};

@@ -1,0 +1,133 @@
+import type { Message } from "@bufbuild/protobuf";
+import {
+  A2AService,
+  type GetTaskRequest,
+  type StreamResponse,
+  type SubscribeToTaskRequest,
+  type Task,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { sharedCopy } from "../../wire/serialization-cache.js";
+import { VERSION_PARAMETER } from "../../wire/service-params.js";
+import { versionOf } from "../../wire/task-version.js";
+import type { JsonRpcMethod } from "../jsonrpc.js";
+import type { Asked, Serve } from "../version.js";
+
+const { method } = A2AService;
+
+/** The methods that 0.1 has as well, with the same params: where a call names no version, its task says which one it is. */
+const shared: ReadonlySet<unknown> = new Set([method.getTask, method.cancelTask, method.subscribeToTask]);
+
+/** How an answer is written that is one of another version than its method. */
+type Writer = Pick<JsonRpcMethod, "write" | "pieces">;
+
+const writerKey: unique symbol = Symbol("writer");
+
+function writtenBy<M extends Message>(answer: M, writer: Writer): M {
+  (answer as { [writerKey]?: Writer })[writerKey] = writer;
+  return answer;
+}
+
+/** The method, whose answers are written as they want to be. Its streams cache no text: such answers are nobody else's. */
+export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
+  if (!shared.has(own.desc)) return own;
+  const writerOf = (answer: Message): Writer => (answer as { [writerKey]?: Writer })[writerKey] ?? own;
+  return {
+    ...own,
+    write: (answer) => writerOf(answer).write(answer),
+    pieces: (answer) => writerOf(answer).pieces(answer),
+  };
+}
+
+/**
+ * Answers calls that name no version, of methods that 0.1 has as well, as 0.1 does where the task was created in it: nothing else tells
+ * such a call from one of 0.3.
+ */
+export function answeredByTask(serve: Serve, service: Serve): Serve {
+  return (asked) => {
+    if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
+    return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : read(asked, serve);
+  };
+}
+
+/** Whether the call says that it is one of 0.3: by a header, or by a binding that 0.1 does not have. */
+function isNamed({ call }: Asked): boolean {
+  return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
+}
+
+async function read(asked: Asked, serve: Serve): Promise<Message> {
+  const task = (await serve(asked)) as Task;
+  if (versionOf(task) !== "0.1") return task;
+  const { older, writers } = await import("../v0.1/shared-methods.js");
+  const { historyLength } = asked.request as GetTaskRequest;
+  // What is left out asks for no messages in 0.1.
+  return writtenBy(sharedCopy(older.task(task, historyLength), {}), writers.of(asked.method));
+}
+
+async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<AsyncIterable<Message>> {
+  const events = (await serve(asked)) as AsyncIterable<StreamResponse>;
+  return new ByFirst(events, async (first, rest) => {
+    const { payload } = first;
+    if (payload.case !== "task" || versionOf(payload.value) !== "0.1") return undefined;
+    const { older, writers } = await import("../v0.1/shared-methods.js");
+    const { id } = asked.request as SubscribeToTaskRequest;
+    const writer = writers.of(asked.method);
+    return older.events(rest, { taskId: id, call: asked.call, service }, (event) => writtenBy(event, writer));
+  });
+}
+
+type Decide = (
+  first: StreamResponse,
+  all: AsyncIterable<StreamResponse>,
+) => Promise<AsyncIterator<StreamResponse> | undefined>;
+
+/** A stream whose first event decides how all of it is told. */
+class ByFirst implements AsyncIterableIterator<StreamResponse> {
+  readonly #events: AsyncIterator<StreamResponse>;
+  readonly #decide: Decide;
+  #told: AsyncIterator<StreamResponse> | undefined;
+
+  constructor(events: AsyncIterable<StreamResponse>, decide: Decide) {
+    this.#events = events[Symbol.asyncIterator]();
+    this.#decide = decide;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<StreamResponse>> {
+    return this.#told === undefined ? this.#first() : this.#told.next();
+  }
+
+  async return(): Promise<IteratorResult<StreamResponse>> {
+    await (this.#told ?? this.#events).return?.();
+    return { done: true, value: undefined };
+  }
+
+  async #first(): Promise<IteratorResult<StreamResponse>> {
+    const first = await this.#events.next();
+    if (first.done === true) return first;
+    this.#told = await this.#decide(first.value, withFirst(first, this.#events));
+    if (this.#told !== undefined) return this.#told.next();
+    this.#told = this.#events;
+    return first;
+  }
+}
+
+/** The whole stream again, of which the first event was taken. */
+function withFirst(
+  first: IteratorResult<StreamResponse>,
+  rest: AsyncIterator<StreamResponse>,
+): AsyncIterable<StreamResponse> {
+  let isFirst = true;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        if (!isFirst) return rest.next();
+        isFirst = false;
+        return Promise.resolve(first);
+      },
+      return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
+    }),
+  };
+}
