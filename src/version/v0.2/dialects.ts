@@ -1,8 +1,8 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { behave } from "../v0.3/behaviour.js";
 import { codes, errorObject } from "../v0.3/errors.js";
 import { jsonRpcOf, writeCardAs } from "../v0.3/jsonrpc.js";
 import { cardEndpoint, rest } from "../v0.3/rest.js";
+import { translate } from "../v0.3/shared-methods.js";
 import type { Dialects } from "../version.js";
 import { cardToV02 } from "./card.js";
 import { EXTENDED_CARD_PATH, v02 } from "./index.js";
@@ -18,5 +18,5 @@ export const dialects: Dialects = {
     endpoints: [cardEndpoint(EXTENDED_CARD_PATH, (card: AgentCard) => writeCardAs(card, cardToV02))],
     error: (error) => JSON.stringify(errorObject(error, fewer)),
   },
-  translate: behave,
+  translate,
 };

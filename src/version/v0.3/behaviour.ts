@@ -69,7 +69,8 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   });
 }
 
-function resumes(call: Call): boolean {
+/** Whether a call goes on behind an event that its client has. */
+export function resumes(call: Call): boolean {
   return (call.header("last-event-id") ?? "") !== "" || call.header(resumeParameters.after) !== undefined;
 }
 

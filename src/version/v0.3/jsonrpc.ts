@@ -15,6 +15,7 @@ import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import { cardToV03 } from "./card.js";
 import { codes, type ErrorCodes, errorIn } from "./errors.js";
 import { schemaForm } from "./json-form.js";
+import { inVersionOfTask } from "./shared-methods.js";
 
 /** How 0.3, and 0.2, are spoken over JSON-RPC. */
 export function jsonRpcOf(methods: Readonly<Record<string, string>>, table: ErrorCodes = codes): JsonRpcDialect {
@@ -36,7 +37,7 @@ function methodOf(name: string, rpc: string): JsonRpcMethod {
     return { ...spoken, read, write, pieces: (card) => [write(card)] };
   }
   const readParams = jsonReader(desc.input, schemaForm);
-  return {
+  return inVersionOfTask({
     ...spoken,
     // An error that opens a stream has to be part of it only where a client waits for news of what it has begun before.
     errsAsEvent: desc === A2AService.method.subscribeToTask,
@@ -44,7 +45,7 @@ function methodOf(name: string, rpc: string): JsonRpcMethod {
     write: jsonWriter(desc.output, schemaForm),
     form: schemaForm,
     pieces: (result) => jsonPieces(desc.output, result, schemaForm),
-  };
+  });
 }
 
 const cardJson = jsonWriter(AgentCardSchema);

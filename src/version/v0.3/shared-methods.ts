@@ -11,6 +11,7 @@ import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { versionOf } from "../../wire/task-version.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import type { Asked, Serve } from "../version.js";
+import { behave } from "./behaviour.js";
 
 const { method } = A2AService;
 
@@ -38,11 +39,16 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
   };
 }
 
+/** What answers calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
+export function translate(service: Serve): Serve {
+  return answeredByTask(behave(service), service);
+}
+
 /**
  * Answers calls that name no version, of methods that 0.1 has as well, as 0.1 does where the task was created in it: nothing else tells
  * such a call from one of 0.3.
  */
-export function answeredByTask(serve: Serve, service: Serve): Serve {
+function answeredByTask(serve: Serve, service: Serve): Serve {
   return (asked) => {
     if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
     return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : read(asked, serve);
