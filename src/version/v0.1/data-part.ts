@@ -6,7 +6,8 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { writeJsonValue } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { Violations } from "../../wire/violations.js";
-import { unwrapData, WRAPPED_FLAG } from "../v0.3/data-part.js";
+import { unwrapData } from "../v0.3/data-part.js";
+import { COMPAT } from "../v0.3/values.js";
 
 export { unwrapData };
 
@@ -28,7 +29,7 @@ export function writeData(value: unknown): string {
 export function writeDataMetadata(value: unknown, message: Fields): string | undefined {
   const { value: data } = message.content as { value?: Value };
   if (data === undefined || !isWrapped(data)) return value === undefined ? undefined : writeJsonValue(value);
-  return writeJsonValue({ ...(value as object | undefined), [WRAPPED_FLAG]: true });
+  return writeJsonValue({ ...(value as object | undefined), [COMPAT]: true });
 }
 
 /** Data of a part. Only an object or a list may be in a request. */
