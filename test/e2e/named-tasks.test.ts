@@ -18,7 +18,12 @@ class OldClient {
   }
 
   /** Events of a stream with their ids, until there are enough, or it ends or breaks. */
-  async events(method: string, params: Json, enough: number, headers: Record<string, string> = {}): Promise<[string, Json][]> {
+  async events(
+    method: string,
+    params: Json,
+    enough: number,
+    headers: Record<string, string> = {},
+  ): Promise<[string, Json][]> {
     const response = await this.#post(method, params, headers);
     const events: [string, Json][] = [];
     let text = "";
@@ -83,7 +88,9 @@ describe("tasks that clients of 0.1 have named, after kill -9", () => {
       expect(task).not.toHaveProperty("kind");
       expect(await client.call("GetTask", { id }, v1)).toMatchObject({ id, contextId: `session of ${id}` });
     }
-    expect(await client.call("tasks/get", { id: "told" })).toMatchObject({ status: { message: { parts: [{ text: "hi" }] } } });
+    expect(await client.call("tasks/get", { id: "told" })).toMatchObject({
+      status: { message: { parts: [{ text: "hi" }] } },
+    });
   });
 
   it("are followed up under them", async () => {
@@ -112,7 +119,10 @@ describe("tasks that clients of 0.1 have named, after kill -9", () => {
     for (const event of told.slice(0, -1)) expect(event).toMatchObject({ artifact: { index: 0, append: true } });
     expect(told.at(-1)).toMatchObject({ id: "streams", status: { state: "failed" }, final: true });
     const keptAs = namedTaskId({ tenant: "", owner: "" }, "streams");
-    const [whole, kept] = [await client.call("tasks/get", { id: "streams" }), await client.call("tasks/get", { id: keptAs })];
+    const [whole, kept] = [
+      await client.call("tasks/get", { id: "streams" }),
+      await client.call("tasks/get", { id: keptAs }),
+    ];
     expect(kept).toEqual(whole);
     const texts = (whole as { artifacts: { parts: { text: string }[] }[] }).artifacts[0]?.parts ?? [];
     const seen = [...streamed.map(([, event]) => event), ...told].flatMap((event) =>

@@ -96,11 +96,7 @@ type Events = AsyncIterable<StreamResponse>;
  * The order of the artifacts of a task, where a call goes on behind an event that its client has. It is asked for before the stream, so
  * that whatever comes anew is in the stream, in its order.
  */
-export async function resumedIn(
-  call: Call,
-  taskId: string,
-  service: Serve,
-): Promise<readonly string[] | undefined> {
+export async function resumedIn(call: Call, taskId: string, service: Serve): Promise<readonly string[] | undefined> {
   if (!resumes(call)) return undefined;
   const { artifacts } = await taskOf(service, call, taskId, 0);
   call.written?.();

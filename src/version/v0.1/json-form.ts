@@ -13,7 +13,15 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
-import type { EnumForm, Fields, FormTables, MemberForm, ObjectForm, Settle, VariantsForm } from "../../wire/json-form.js";
+import type {
+  EnumForm,
+  Fields,
+  FormTables,
+  MemberForm,
+  ObjectForm,
+  Settle,
+  VariantsForm,
+} from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
@@ -152,7 +160,8 @@ const pushConfig: ObjectForm = {
     { field: "taskId", name: "id", isAlways: true, isRequired: true },
     {
       name: "pushNotificationConfig",
-      write: (config: Fields) => (config.url === "" ? "null" : writeConfig(config as unknown as TaskPushNotificationConfig)),
+      write: (config: Fields) =>
+        config.url === "" ? "null" : writeConfig(config as unknown as TaskPushNotificationConfig),
       read: (config: Fields, json: unknown, at: Violations) => {
         const read = readConfig(json, at);
         if (read === undefined) return;

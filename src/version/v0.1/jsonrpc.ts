@@ -21,7 +21,11 @@ const codes: Partial<Record<Reason, number>> = {
 export const jsonRpc: JsonRpcDialect = {
   methods: A2AService.methods.flatMap(methodsOf),
   error: (id, error) =>
-    JSON.stringify({ jsonrpc: "2.0", id, error: { code: codes[error.reason] ?? error.row.jsonrpc, message: textOf(error) } }),
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      error: { code: codes[error.reason] ?? error.row.jsonrpc, message: textOf(error) },
+    }),
   isLenient: true,
   hasNoBatches: true,
 };

@@ -59,7 +59,10 @@ describe("the JSON of 0.1", () => {
 
   it("takes what examples have: parts called data, bytes called data, kind for type, no role", () => {
     const file = { type: "file", file: { name: "a", mimeType: "image/png", data: "aGk=" } };
-    const request = read(SendMessageRequestSchema, { id: "t", message: { data: [text, file, { kind: "text", text: "x" }] } });
+    const request = read(SendMessageRequestSchema, {
+      id: "t",
+      message: { data: [text, file, { kind: "text", text: "x" }] },
+    });
     expect((request as SendMessageRequest).message?.parts.map(({ content }) => content.case)).toEqual([
       ...["text", "raw", "text"],
     ]);
@@ -83,7 +86,11 @@ describe("the JSON of 0.1", () => {
   });
 
   it("has a push configuration without an id, which may be none", () => {
-    const config = { url: "https://a.example/hook", token: "t", authentication: { schemes: ["jwt"], credentials: "c" } };
+    const config = {
+      url: "https://a.example/hook",
+      token: "t",
+      authentication: { schemes: ["jwt"], credentials: "c" },
+    };
     for (const pushNotificationConfig of [config, null]) {
       const json = { id: "t", pushNotificationConfig };
       expect(write(TaskPushNotificationConfigSchema, read(TaskPushNotificationConfigSchema, json))).toEqual(json);
@@ -206,7 +213,10 @@ describe("any JSON in the place of params", () => {
         {
           id: fc.oneof(fc.string(), fc.anything()),
           sessionId: fc.anything(),
-          message: fc.oneof(fc.record({ role: fc.anything(), parts: fc.array(part), data: fc.anything() }), fc.anything()),
+          message: fc.oneof(
+            fc.record({ role: fc.anything(), parts: fc.array(part), data: fc.anything() }),
+            fc.anything(),
+          ),
           pushNotification: fc.anything(),
           pushNotificationConfig: fc.anything(),
           historyLength: fc.anything(),

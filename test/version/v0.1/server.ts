@@ -39,7 +39,10 @@ export class Spoken {
       false,
     );
     const versions = servedVersions.only(["1.0", "0.3", "0.2", "0.1"]);
-    this.components = composeNode({ ...settings, versions: options.versions === undefined ? versions : settings.versions });
+    this.components = composeNode({
+      ...settings,
+      versions: options.versions === undefined ? versions : settings.versions,
+    });
     opened.push(this.components);
   }
 

@@ -69,24 +69,27 @@ describe("a stream of 0.1", () => {
     expect(events.map(tell)).toEqual(["0 a a1+a2+a3.", "1 b b1.", "2 c c1.", "completed final"]);
   });
 
-  it.each(["by its version", "by its task"])("goes on behind an event, recognised %s, with the same indexes", async (how) => {
-    const store = memoryStore();
-    const spoken = new Spoken(agent, { store });
-    const first = await spoken.call("tasks/sendSubscribe", say("mine", "first"));
-    const second = await spoken.call("tasks/sendSubscribe", say("mine", "second"));
-    const all = [...first.events.map(tell), ...second.events.map(tell).slice(2)];
-    const ids = [...new Set([...first.ids, ...second.ids])];
-    const version: Record<string, string> = how === "by its task" ? {} : { "a2a-version": "0.1" };
-    // Also in a process that has never seen the task.
-    for (const reader of [spoken, new Spoken(agent, { store })]) {
-      for (const [i, id] of ids.slice(0, -1).entries()) {
-        const headers = { ...version, "last-event-id": id };
-        const { events } = await reader.call("tasks/resubscribe", { id: "mine" }, headers);
-        const rest = all.slice(i + 1);
-        expect(events.map(tell)).toEqual(rest.slice(0, rest.findIndex((each) => each.endsWith("final")) + 1));
+  it.each(["by its version", "by its task"])(
+    "goes on behind an event, recognised %s, with the same indexes",
+    async (how) => {
+      const store = memoryStore();
+      const spoken = new Spoken(agent, { store });
+      const first = await spoken.call("tasks/sendSubscribe", say("mine", "first"));
+      const second = await spoken.call("tasks/sendSubscribe", say("mine", "second"));
+      const all = [...first.events.map(tell), ...second.events.map(tell).slice(2)];
+      const ids = [...new Set([...first.ids, ...second.ids])];
+      const version: Record<string, string> = how === "by its task" ? {} : { "a2a-version": "0.1" };
+      // Also in a process that has never seen the task.
+      for (const reader of [spoken, new Spoken(agent, { store })]) {
+        for (const [i, id] of ids.slice(0, -1).entries()) {
+          const headers = { ...version, "last-event-id": id };
+          const { events } = await reader.call("tasks/resubscribe", { id: "mine" }, headers);
+          const rest = all.slice(i + 1);
+          expect(events.map(tell)).toEqual(rest.slice(0, rest.findIndex((each) => each.endsWith("final")) + 1));
+        }
       }
-    }
-  });
+    },
+  );
 
   it("has the id of a snapshot on its last event alone, so that no part of it is lost", async () => {
     const spoken = new Spoken(agent);

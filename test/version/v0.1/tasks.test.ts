@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
-import { artifact, authRequired, completed, inputRequired, rejected, reply, working } from "../../../src/agent/event.js";
+import {
+  artifact,
+  authRequired,
+  completed,
+  inputRequired,
+  rejected,
+  reply,
+  working,
+} from "../../../src/agent/event.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
-import { Spoken, say, saidIn03, sayNow, v03, v1 } from "./server.js";
+import { Spoken, saidIn03, say, sayNow, v1, v03 } from "./server.js";
 
 /** Does what the message says. */
 const agent: Omit<Agent, "card"> = {
@@ -78,7 +86,10 @@ describe("a task that began in 0.1", () => {
 describe("a task of another version", () => {
   it("is read, followed up and canceled in 0.1", async () => {
     const spoken = new Spoken(agent);
-    const { id, contextId } = (await spoken.result("SendMessage", sayNow("", "ask"), v1)).task as Record<string, string>;
+    const { id, contextId } = (await spoken.result("SendMessage", sayNow("", "ask"), v1)).task as Record<
+      string,
+      string
+    >;
     const v01 = { "a2a-version": "0.1" };
     expect(await spoken.result("tasks/get", { id }, v01)).toMatchObject({ id, sessionId: contextId });
     const answered = await spoken.result("tasks/send", say(String(id), "go"));
@@ -105,7 +116,9 @@ describe("names of tasks", () => {
     for (const [method, params] of unknown) {
       const answers = [];
       for (const id of ["same", made.id, "free"]) {
-        const { code, message } = (await spoken.call(method, { ...params, id }, bob)).json.error as { [name: string]: unknown };
+        const { code, message } = (await spoken.call(method, { ...params, id }, bob)).json.error as {
+          [name: string]: unknown;
+        };
         answers.push({ code, message });
       }
       expect(answers).toEqual(Array(3).fill({ code: -32001, message: expect.any(String) }));
@@ -182,7 +195,10 @@ describe("what 0.1 has no word for", () => {
 });
 
 describe("push configurations of 0.1", () => {
-  const set = (url: string | null, id = "mine") => ({ id, pushNotificationConfig: url === null ? null : { url, token: "t" } });
+  const set = (url: string | null, id = "mine") => ({
+    id,
+    pushNotificationConfig: url === null ? null : { url, token: "t" },
+  });
 
   it("are one for each task: what is set replaces it, and null removes it", async () => {
     const spoken = new Spoken(agent);
