@@ -15,4 +15,5 @@ export const v01: ProtocolVersion = {
     "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
   },
   load: async () => (await import("./dialects.js")).dialects,
+  push: async () => (await import("./push.js")).push,
 };

@@ -1,0 +1,14 @@
+import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import type { PushDialect } from "../push.js";
+import { v01Form } from "./json-form.js";
+import { shownTask, withoutHistory } from "./shown.js";
+
+const write = jsonWriter(TaskSchema, v01Form);
+
+/** Notifications of 0.1: the task as it stands, under the id that its client knows, without messages, which nobody has asked for. */
+export const push: PushDialect = {
+  mediaType: "application/json",
+  write: (task) => write(withoutHistory(shownTask(task))),
+  signedScheme: "jwt",
+};
