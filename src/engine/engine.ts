@@ -16,6 +16,7 @@ import { Executions } from "./executions.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease.js";
 import { Maintenance } from "./maintenance.js";
+import { TaskNames } from "./named-tasks.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import { messageAt, relayedBefore } from "./relayed.js";
@@ -45,6 +46,11 @@ export interface EngineOptions {
   readonly leaseMs?: number;
   /** How often one turn is run again after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
+  /**
+   * How often a message to a task that is over, and whose client has named it, begins another task under that name, in the same
+   * context. Default 0: it is refused.
+   */
+  readonly maxReopens?: number;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
   readonly retentionMs?: number;
   /** How agents call other agents. Default: they cannot. */
@@ -88,7 +94,8 @@ export class Engine {
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
-    const tasks = new Tasks({ store, logger, shutdown, maxPageBytes: limits.maxPageBytes, pushed });
+    const names = new TaskNames(store, options.maxReopens ?? 0);
+    const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes: limits.maxPageBytes, pushed });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,
@@ -102,7 +109,7 @@ export class Engine {
       recover: (taskId, lease) => this.#housekeeping.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, counted, logger, now, news: pushed });
+    this.pushConfigs = new PushConfigs({ store, names, counted, logger, now, news: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const executions = new Executions({
       running,
@@ -128,7 +135,7 @@ export class Engine {
     this.#leases = leases;
     this.#executions = executions;
     this.#housekeeping = housekeeping;
-    this.#sender = new Sender({ store, tasks, executions, leases, limits, counted, logger, now, shutdown });
+    this.#sender = new Sender({ store, names, tasks, executions, leases, limits, counted, logger, now, shutdown });
     this.#maintenance = new Maintenance({
       store,
       leases,

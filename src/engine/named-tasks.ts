@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { A2AError } from "../core/error.js";
-import type { TaskScope } from "../store/task-store.js";
+import { isOf } from "../store/check.js";
+import type { TaskScope, TaskStore } from "../store/task-store.js";
 import { unavailable } from "./outage.js";
 import { TaskExists } from "./task-log.js";
 
@@ -8,9 +9,41 @@ import { TaskExists } from "./task-log.js";
  * The id under which a task is kept whose client has chosen its name (which older versions of the protocol let it do): of the
  * scope and the name alone, so that every process finds it, and of nobody else's task. What others have called theirs
  * makes no difference to it, in an answer, an id or a time (specification 13.1).
+ *
+ * @param life how often the name was given anew before
  */
-export function namedTaskId({ tenant, owner }: TaskScope, name: string): string {
-  return `named-${hash("sha256", JSON.stringify(["parley named task 1", tenant, owner, name]), "base64url")}`;
+export function namedTaskId({ tenant, owner }: TaskScope, name: string, life = 0): string {
+  const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...(life === 0 ? [] : [life])]);
+  return `named-${hash("sha256", text, "base64url")}`;
+}
+
+/** The task that a name stands for. */
+export interface NamedTask {
+  readonly taskId: string;
+  /** How often the name was given anew, since its task was over; -1 where no task has it. */
+  readonly life: number;
+}
+
+/** Finds the tasks that their clients have named. */
+export class TaskNames {
+  /** How often a name may be given to another task when its task is over. */
+  readonly maxReopens: number;
+  readonly #store: Pick<TaskStore, "head">;
+
+  constructor(store: Pick<TaskStore, "head">, maxReopens: number) {
+    this.#store = store;
+    this.maxReopens = maxReopens;
+  }
+
+  /** The newest task of a name. Which of those before it retention has removed makes no difference. @throws StoreError */
+  async find(scope: TaskScope, name: string): Promise<NamedTask> {
+    // The usual case asks the store nothing that its caller does not ask anyway.
+    if (this.maxReopens === 0) return { taskId: namedTaskId(scope, name), life: 0 };
+    const ids = Array.from({ length: this.maxReopens + 1 }, (_, life) => namedTaskId(scope, name, life));
+    const heads = await Promise.all(ids.map((taskId) => this.#store.head({ taskId })));
+    const life = heads.findLastIndex((head) => head !== undefined && isOf(head, scope));
+    return { taskId: ids[Math.max(0, life)] as string, life };
+  }
 }
 
 /** How often a send looks again for a task that it found neither there nor free to be created. */

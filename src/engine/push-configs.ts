@@ -3,7 +3,7 @@ import type { Logger } from "../core/log.js";
 import { isOf } from "../store/check.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
-import { namedTaskId } from "./named-tasks.js";
+import type { TaskNames } from "./named-tasks.js";
 import { toCallerError, tooManyPushConfigs } from "./outage.js";
 import type { Scope } from "./tasks.js";
 
@@ -16,6 +16,7 @@ export interface FoundConfig {
 /** What is needed of the engine. */
 export interface PushConfigsSource {
   readonly store: TaskStore;
+  readonly names: TaskNames;
   readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
@@ -81,7 +82,7 @@ export class PushConfigs {
   async #visible<T>(scope: Scope, taskId: string, act: (keptAs: string) => Promise<T>): Promise<T> {
     try {
       if (await this.#isThere(scope, taskId)) return await act(taskId);
-      const named = namedTaskId(scope, taskId);
+      const { taskId: named } = await this.#source.names.find(scope, taskId);
       if (await this.#isThere(scope, named)) return await act(named);
       throw taskNotFound(taskId);
     } catch (error) {

@@ -11,7 +11,7 @@ import type { TurnRequest } from "../agent/turn.js";
 import type { AgentRegistration } from "../card/agents.js";
 import type { Caller, CallerToken } from "../core/caller.js";
 import { neverCanceled } from "../core/cancellation.js";
-import { A2AError, invalid } from "../core/error.js";
+import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -32,7 +32,7 @@ import type { OwnerSlots, Place } from "./execution-slots.js";
 import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
-import { NamedSends, namedTaskId } from "./named-tasks.js";
+import { NamedSends, namedTaskId, type TaskNames } from "./named-tasks.js";
 import { OpenTasks } from "./open-tasks.js";
 import { isOutage, toCallerError } from "./outage.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
@@ -98,6 +98,7 @@ interface Acceptance {
 /** What sending needs of the engine. */
 export interface SenderSource {
   readonly store: TaskStore;
+  readonly names: TaskNames;
   readonly tasks: Tasks;
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
@@ -148,17 +149,36 @@ export class Sender {
   }
 
   /** A message to a task that its client has named. */
-  #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
-    const keptAs = namedTaskId(scopeOf(command), message.taskId);
-    return this.#named.send(keptAs, {
-      followUp: () => this.#followUp(command, message),
-      create: async () => {
-        this.#checkOpen();
-        const sent = await this.#sendNew(command, message, keptAs);
-        if (sent.kind === "task") return sent.task;
-        throw new TypeError("A task that is named is never answered directly.");
-      },
-    });
+  async #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+    const { names, store } = this.#source;
+    const scope = scopeOf(command);
+    const { taskId, life } = await names.find(scope, message.taskId);
+    try {
+      return await this.#named.send(taskId, {
+        followUp: () => this.#followUp(command, message),
+        create: () => this.#createNamed(command, message, taskId),
+      });
+    } catch (error) {
+      if (!isOver(error) || life < 0 || life >= names.maxReopens) throw error;
+      const head = await store.head({ taskId });
+      if (head === undefined || !isTerminal(head.state)) throw error;
+      const { contextId } = head;
+      const next = namedTaskId(scope, message.taskId, life + 1);
+      return await this.#named.send(next, {
+        followUp: async () => {
+          if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
+          return this.#followUp(command, message);
+        },
+        create: () => this.#createNamed(command, { ...message, contextId }, next),
+      });
+    }
+  }
+
+  async #createNamed(command: SendCommand, message: Message, keptAs: string): Promise<TaskHandle> {
+    this.#checkOpen();
+    const sent = await this.#sendNew(command, message, keptAs);
+    if (sent.kind === "task") return sent.task;
+    throw new TypeError("A task that is named is never answered directly.");
   }
 
   /** @param keptAs id of the task where its client has named it */
@@ -441,6 +461,11 @@ function turnOf(command: SendCommand, message: Message, keptAs?: string): TurnRe
     bearer: command.bearer,
     keptAs,
   };
+}
+
+/** Whether a message was refused because its task is over, or may have been. */
+function isOver(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }
 
 /** Whether a message was refused for what became of its task. */

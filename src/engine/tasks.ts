@@ -5,7 +5,7 @@ import type { Logger } from "../core/log.js";
 import type { ListRequest, TaskScope, TaskStore } from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
 import type { CursorSource } from "./cursor/reader.js";
-import { namedTaskId } from "./named-tasks.js";
+import type { TaskNames } from "./named-tasks.js";
 import { toCallerError } from "./outage.js";
 import type { Shutdown } from "./shutdown.js";
 import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
@@ -21,6 +21,7 @@ export interface TasksSource {
   readonly store: TaskStore;
   readonly logger: Logger;
   readonly shutdown: Shutdown;
+  readonly names: TaskNames;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
@@ -81,7 +82,8 @@ export class Tasks {
   async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
     let log: TaskLog | undefined;
     try {
-      log = (await this.logs.acquire(taskId, scope)) ?? (await this.logs.acquire(namedTaskId(scope, taskId), scope));
+      log =
+        (await this.logs.acquire(taskId, scope)) ?? (await this.logs.acquire(await this.#named(scope, taskId), scope));
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read in the store what this process has not been notified of yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
@@ -107,9 +109,16 @@ export class Tasks {
   /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
   async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
     let found = await this.#reader.get(taskId, scope).catch(this.#fail);
-    if (found === undefined) found = await this.#reader.get(namedTaskId(scope, taskId), scope).catch(this.#fail);
+    if (found === undefined) {
+      const named = await this.#named(scope, taskId).catch(this.#fail);
+      found = await this.#reader.get(named, scope).catch(this.#fail);
+    }
     if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
     return found;
+  }
+
+  async #named(scope: Scope, name: string): Promise<string> {
+    return (await this.#source.names.find(scope, name)).taskId;
   }
 
   /** A task in memory, unless it is behind a position that the store has: the answer to its append comes a moment later. */

@@ -41,6 +41,7 @@ export const defaultOptions: Required<
     ServerOptions,
     | "strictVersion"
     | "idempotentMessageIds"
+    | "maxReopens"
     | "maxRestarts"
     | "leaseMs"
     | "audit"
@@ -59,6 +60,7 @@ export const defaultOptions: Required<
 > = {
   strictVersion: false,
   idempotentMessageIds: false,
+  maxReopens: 0,
   maxRestarts: 3,
   leaseMs: 15_000,
   audit: true,
@@ -108,6 +110,10 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     kind: duration(1, Number.MAX_SAFE_INTEGER),
     help: "how long finished tasks are kept",
     otherwise: "for ever",
+  },
+  maxReopens: {
+    kind: wholeNumber(0, 64),
+    help: "how often clients of A2A 0.1 may go on with a finished task under its id",
   },
   maxRestarts: { kind: wholeNumber(0, maxTime), help: "how often a turn is run again after crashes" },
   leaseMs: {

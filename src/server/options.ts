@@ -75,6 +75,11 @@ export interface A2AOptions extends AgentsInput {
   readonly idempotentMessageIds?: boolean;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
   readonly retentionMs?: number;
+  /**
+   * How often a message of a client of A2A 0.1 to a task that is over begins another one, in the same session and under the same id. Default
+   * 0: it is refused, as in every later version. At most 64. Calls that name such an id then ask the store for as many tasks.
+   */
+  readonly maxReopens?: number;
   /** How often one turn is run again after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
   /**
@@ -167,7 +172,7 @@ export interface ServerOptions extends A2AOptions {
 /** Options with their defaults, checked. */
 export interface Settings {
   /** Options of the engine only. */
-  readonly engine: Pick<EngineOptions, "retentionMs" | "maxRestarts" | "leaseMs" | "logsEnds">;
+  readonly engine: Pick<EngineOptions, "retentionMs" | "maxReopens" | "maxRestarts" | "leaseMs" | "logsEnds">;
   /** Options of the service only. */
   readonly service: Pick<
     ServiceOptions,
@@ -231,9 +236,15 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
 /** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const limits = { ...defaultLimits, ...given(all.limits ?? {}) };
-  const { retentionMs, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
+  const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
   return {
-    engine: { maxRestarts, leaseMs, logsEnds: all.accessLog, ...(retentionMs !== undefined && { retentionMs }) },
+    engine: {
+      maxReopens,
+      maxRestarts,
+      leaseMs,
+      logsEnds: all.accessLog,
+      ...(retentionMs !== undefined && { retentionMs }),
+    },
     service: {
       strictVersion,
       idempotentMessageIds,

@@ -289,3 +289,75 @@ describe("the version that a task was created in", () => {
     expect(versionOf((await two.engine.get(scope, "mine")).task)).toBe("0.1");
   });
 });
+
+describe("a name whose task is over", () => {
+  const once: Omit<Agent, "card"> = {
+    async *execute(turn) {
+      yield completed(`done with ${turn.text}, ${turn.history.length} before`);
+    },
+  };
+
+  const saidBy = async (bench: Bench, name: string): Promise<unknown> =>
+    (await bench.engine.get(scope, name)).task.status?.message?.parts[0]?.content.value;
+
+  it("is refused, where it is not to be reopened", async () => {
+    const bench = new Bench(once);
+    await settle(await bench.send("one", named("mine")));
+    expect(await reasonOf(bench.send("two", named("mine")))).toBe("UNSUPPORTED_OPERATION");
+  });
+
+  it("is given to another task of its context, as often as that may be, and what is over does not change", async () => {
+    const bench = new Bench(once, { maxReopens: 2 });
+    const held = await bench.send("1", { ...named("mine"), message: { taskId: "mine", contextId: "c" } });
+    await settle(held);
+    for (const text of ["2", "3"]) {
+      await settle(await bench.send(text, named("mine")));
+      expect(await saidBy(bench, "mine")).toBe(`done with ${text}, 0 before`);
+    }
+    expect(await reasonOf(bench.send("4", named("mine")))).toBe("UNSUPPORTED_OPERATION");
+    const { moments } = await bench.engine.list({ ...scope, limit: 10 }, {});
+    expect(moments.map(({ task }) => [task.id, task.contextId])).toEqual(Array(3).fill(["mine", "c"]));
+    const [first, second] = [namedTaskId(scope, "mine"), namedTaskId(scope, "mine", 1)];
+    expect([await saidBy(bench, first), await saidBy(bench, second)]).toEqual([
+      "done with 1, 0 before",
+      "done with 2, 0 before",
+    ]);
+    expect(await bench.engine.pushConfigs.find(scope, "mine")).toBe(namedTaskId(scope, "mine", 2));
+  });
+
+  it("is found when retention has removed the tasks before", async () => {
+    let now = 1_000;
+    const bench = new Bench(once, { maxReopens: 3, now: () => now });
+    for (const text of ["1", "2", "3"]) {
+      now += 1_000;
+      await settle(await bench.send(text, named("mine")));
+    }
+    expect(await bench.store.removeFinished({ before: now - 500, limit: 10 })).toBe(2);
+    expect(await saidBy(bench, "mine")).toBe("done with 3, 0 before");
+    await settle(await bench.send("4", named("mine")));
+    expect(await saidBy(bench, "mine")).toBe("done with 4, 0 before");
+  });
+
+  it("is given to one task of several sends at once, in one process or two", async () => {
+    const [one, two] = openShared().map((store) => new Bench(listening, { maxReopens: 5, leaseMs: 600 }, store)) as [
+      Bench,
+      Bench,
+    ];
+    await Promise.all([one.engine.start(), two.engine.start()]);
+    await settle(await one.send("end", named("mine")));
+    const sent = await Promise.all([one, one, two, two].map((bench, i) => bench.send(`m${i}`, named("mine"))));
+    for (const held of sent) await settle(held);
+    expect((await one.engine.list({ ...scope, limit: 10 }, {})).total).toBe(2);
+    const { history } = (await two.engine.get(scope, "mine")).task;
+    expect(history.filter(({ messageId }) => /^m\d+$/.test(messageId))).toHaveLength(4);
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+
+  it("stays that of a task that the server has named", async () => {
+    const bench = new Bench(once, { maxReopens: 2 });
+    const made = await bench.send("one");
+    await settle(made);
+    const { id } = made.now().task;
+    expect(await reasonOf(bench.send("two", named(id)))).toBe("UNSUPPORTED_OPERATION");
+  });
+});

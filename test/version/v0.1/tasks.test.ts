@@ -187,6 +187,17 @@ describe("what 0.1 has no word for", () => {
     expect(await spoken.code("tasks/send", say("t direct", "again"))).toBe(-32004);
   });
 
+  it("is a task that goes on behind its end, where the server lets it", async () => {
+    const spoken = new Spoken(agent, { maxReopens: 1 });
+    const first = await spoken.result("tasks/send", say("mine", "go", { sessionId: "s" }));
+    const again = await spoken.result("tasks/send", say("mine", "three"));
+    expect([stateOf(first), names(first)]).toEqual(["completed", ["0 out"]]);
+    expect(again).toMatchObject({ id: "mine", sessionId: "s", status: { state: "completed" } });
+    expect(names(again)).toEqual(["0 a", "1 b", "2 c"]);
+    expect(await spoken.result("tasks/get", { id: "mine" })).toEqual(again);
+    expect(await spoken.code("tasks/send", say("mine", "go"))).toBe(-32004);
+  });
+
   it("is a task at work where the time to wait is over", async () => {
     const spoken = new Spoken(agent, { limits: { maxBlockingMs: 20 } });
     expect(stateOf(await spoken.result("tasks/send", say("mine", "slow")))).toBe("working");
