@@ -17,14 +17,32 @@ function importsOf(file: string): string[] {
   return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
 }
 
+/** The same without what it imports later, by `import()`. */
+function loadedWith(file: string): string[] {
+  const later = [...readFileSync(file, "utf8").matchAll(/\bimport\(\s*["']([^"']+)["']/g)].map(([, name]) => name);
+  return importsOf(file).filter((name) => !later.includes(name));
+}
+
 /** What entry points import, and what that imports: files of ours, and other modules with one file that names each. */
 export function importGraph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
+  return graphOf(entries, importsOf);
+}
+
+/** The same of what is loaded with the entry points, before anything runs. */
+export function loadGraph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
+  return graphOf(entries, loadedWith);
+}
+
+function graphOf(
+  entries: readonly string[],
+  namesIn: (file: string) => readonly string[],
+): { files: Set<string>; outside: Map<string, string> } {
   const files = new Set<string>();
   const outside = new Map<string, string>();
   const visit = (file: string): void => {
     if (files.has(file)) return;
     files.add(file);
-    for (const name of importsOf(file)) {
+    for (const name of namesIn(file)) {
       if (name.startsWith(".")) visit(join(dirname(file), name.replace(/\.js$/, ".ts")));
       else outside.set(name, relative(root, file));
     }

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { v1 } from "../../src/version/v1.js";
 import type { ProtocolVersion } from "../../src/version/version.js";
 import { servedVersions, Versions } from "../../src/version/versions.js";
+import { loadGraph } from "../support/import-graph.js";
 
 const src = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -38,3 +39,45 @@ describe("the version that the service speaks", () => {
     expect(naming).toEqual([join("version", "v1.ts")]);
   });
 });
+
+describe("versions beside that of the service", () => {
+  const words = [
+    String.raw`0\.[1-9](?:\.\d+)?`,
+    "message/(?:send|stream)",
+    "tasks/(?:send|sendSubscribe|get|cancel|resubscribe|pushNotification.*)",
+    "agent/(?:getAuthenticatedExtendedCard|authenticatedExtendedCard)",
+    "/v1/.*",
+    "x-a2a-extensions",
+  ];
+  const literal = new RegExp(`["'\x60](?:${words.join("|")})["'\x60]`, "i");
+  /** What 1.0 itself says about another version: an empty `A2A-Version` stands for 0.3 (specification 3.6.2). */
+  const allowed = [join("wire", "service-params.ts")];
+
+  it("are named in their own folder alone", () => {
+    const files = readdirSync(src, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !file.startsWith(`version${sep}`) && !allowed.includes(file))
+      .filter((file) => literal.test(codeOf(readFileSync(join(src, file), "utf8"))));
+    expect(files).toEqual([]);
+    expect(literal.test('"message/send"')).toBe(true);
+  });
+
+  it("are loaded when they are called: with the server come their rows, and nothing else", () => {
+    const { files } = loadGraph(
+      "src/index.ts",
+      "src/cli/main.ts",
+      "src/cli/serve.ts",
+      "src/fetch.ts",
+      "src/fastify.ts",
+    );
+    const loaded = [...files].map((file) => relative(src, file).replaceAll(sep, "/"));
+    const theirs = loaded.filter((file) => /^version\/v0|gen\/a2a\//.test(file));
+    const rows = servedVersions.others.map(({ name }) => `version/v${name}/index.ts`);
+    expect(theirs.sort()).toEqual(["version/v0.3/grpc.ts", ...rows].sort());
+    expect(loaded.filter((file) => /form-reader|make-form|form-writer/.test(file))).toEqual([]);
+  });
+});
+
+/** A source without its comments. */
+function codeOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
