@@ -46,7 +46,7 @@ async function expectAt(url: string): Promise<void> {
   const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as {
     supportedInterfaces: { url: string }[];
   };
-  expect(card.supportedInterfaces.map((each) => each.url)).toEqual([url, url, url]);
+  expect(new Set(card.supportedInterfaces.map((each) => each.url))).toEqual(new Set([url]));
 }
 
 describe("app.register(parleyFastify)", () => {

@@ -49,7 +49,8 @@ describe("createA2A().fetch", () => {
     const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params };
     expect(await (await fetch(post("/", rpc))).json()).toMatchObject({ id: 1, result: said });
     expect(await (await fetch(post("/lf.a2a.v1.A2AService/SendMessage", params))).json()).toMatchObject(said);
-    const shown = await fetch(new Request("https://agents.example/.well-known/agent-card.json"));
+    const headers = { "a2a-version": "1.0" };
+    const shown = await fetch(new Request("https://agents.example/.well-known/agent-card.json", { headers }));
     expect(await shown.json()).toMatchObject({
       name: "Anywhere",
       supportedInterfaces: [{ url: "https://agents.example", protocolBinding: "JSONRPC" }, {}, {}],
