@@ -30,8 +30,9 @@ describe.each([
       http.close();
       await server.close();
     };
-    const answer = await http.exchange({ method: "GET", url: `${address.url}/.well-known/agent-card.json` });
-    // Strict: what the contract does not have is no part of a card.
+    const url = `${address.url}/.well-known/agent-card.json`;
+    const answer = await http.exchange({ method: "GET", url, headers: { "A2A-Version": "1.0" } });
+    // Strict: what the contract does not have is no part of a card of 1.0.
     card = fromJson(AgentCardSchema, JSON.parse(await answer.text()) as JsonObject);
   });
   afterAll(() => close());
