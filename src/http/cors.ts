@@ -45,10 +45,16 @@ export interface Cors {
  * @param origins that may call, such as `https://app.example.org`; true for every one. Answers never depend on
  * cookies, so no origin is allowed to send any.
  * @param more names of request headers that agents declare for their API keys.
+ * @param both names of headers that versions of the protocol have in requests and in answers.
  */
-export function createCors(origins: true | readonly string[], more: readonly string[]): Cors {
+export function createCors(
+  origins: true | readonly string[],
+  more: readonly string[],
+  both: readonly string[] = [],
+): Cors {
+  const exposed = [responseHeaders, ...both].join(", ");
   const allowed = origins === true ? undefined : new Set(origins);
-  const headers = [...requestHeaders, ...more];
+  const headers = [...requestHeaders, ...more, ...both];
   const known = new Set(headers.map((name) => name.toLowerCase()));
   const allows = (origin: string | undefined): origin is string =>
     origin !== undefined && allowed?.has(origin) !== false;
@@ -58,7 +64,7 @@ export function createCors(origins: true | readonly string[], more: readonly str
       const origin = request.header("origin");
       if (!allows(origin)) return vary;
       const allow = ["access-control-allow-origin", allowed === undefined ? "*" : origin];
-      return [...vary, ...allow, "access-control-expose-headers", responseHeaders];
+      return [...vary, ...allow, "access-control-expose-headers", exposed];
     },
     preflight: (request) =>
       request.method === "OPTIONS" && request.header("origin") !== undefined

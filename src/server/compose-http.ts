@@ -73,7 +73,7 @@ export function composeHttp(
         refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
       },
       basePath: settings.basePath,
-      cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings)),
+      cors: settings.cors === undefined ? undefined : createCors(settings.cors, keyHeaders(settings), versionHeaders(settings)),
       headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
@@ -92,6 +92,11 @@ function forwardedHeadersOf(
 ): DispatchOptions["forwarded"] {
   if (tls !== undefined || trust === undefined || Object.keys(secureHeaders).length === 0) return undefined;
   return { headers: secureHeaders, isSecure: (request) => proxies.isSecure(request) };
+}
+
+/** Headers that other versions have for extensions. */
+function versionHeaders({ versions }: Settings): string[] {
+  return [...new Set(versions.others.flatMap(({ extensionsParameter }) => extensionsParameter ?? []))];
 }
 
 /** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */

@@ -157,6 +157,24 @@ describe("errors of 0.3", () => {
   });
 });
 
+describe("a script of another origin", () => {
+  it("may send and read the header of extensions that 0.3 has, where 0.3 is spoken", async () => {
+    for (const versions of [["1.0"], ["1.0", "0.3"]]) {
+      const open = new Served({ cors: true, versions });
+      try {
+        const origin = { origin: "https://app.example" };
+        const asked = { ...origin, "access-control-request-method": "POST" };
+        const preflight = await open.send({ verb: "OPTIONS", headers: asked });
+        const answer = await open.rpc("message/send", said("hello"), origin);
+        const both = [preflight.header("access-control-allow-headers"), answer.header("access-control-expose-headers")];
+        expect(both.map((names) => names?.includes("x-a2a-extensions"))).toEqual(Array(2).fill(versions.length === 2));
+      } finally {
+        await open.close();
+      }
+    }
+  });
+});
+
 describe("a task of 0.3 over HTTP+JSON", () => {
   it("has as much of its history as is asked for, in either spelling", async () => {
     const { json } = await served.rpc("message/send", said("hello"));
