@@ -1,4 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { silentLogger } from "../../src/core/log.js";
 import type { A2AOptions } from "../../src/server/options.js";
 import { agent, Served, said, said1 } from "./served.js";
 
@@ -136,6 +137,24 @@ describe("a call over HTTP+JSON", () => {
   ])("of %s that names version %s has status %s and type %s", async (path, version, status, type) => {
     const answer = await send(path, version);
     expect([answer.status, answer.type]).toEqual([status, type]);
+  });
+
+  it("is told which version has its path, where that is another one than it names, and is in the log", async () => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (facts: object, text: string) => lines.push(JSON.stringify(facts), text) };
+    const served = serve({ logger, audit: false });
+    lines.length = 0;
+    const why = (named: string, owner: string): string =>
+      `Nothing is served under this path in A2A ${named}, which the call names (header A2A-Version); ` +
+      `paths like this are those of ${owner}.`;
+    const first = await served.send({ path: "/tasks/t", headers: { "a2a-version": "0.3" } });
+    expect(first.json).toMatchObject({ code: -32601, message: why("0.3", "1.0") });
+    const second = await served.send({ path: "/v1/card", headers: { "a2a-version": "1.0" } });
+    expect(second.json.error).toMatchObject({ code: 404, message: why("1.0", "0.3") });
+    const third = await served.send({ path: "/v1/card", headers: { "a2a-version": "7.7" } });
+    expect([third.status, third.json.error.status]).toEqual([400, "FAILED_PRECONDITION"]);
+    expect(lines.filter((line) => line.startsWith("A call's version does not fit:"))).toHaveLength(3);
+    expect(lines[0]).toContain('"binding":"rest","asked":"/tasks/t","version":"0.3"');
   });
 
   it("below /v1 is one of a tenant of that name where it names 1.0, and one of 0.3 otherwise", async () => {

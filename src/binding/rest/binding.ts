@@ -35,6 +35,7 @@ export function createRestBinding(options: BindingOptions): RestBinding {
   const refuse = (request: HttpRequest, refusal: A2AError, dialect = rest): HttpResponse => {
     request.discard();
     const error = explained(request, refusal, options);
+    if (error.metadata.supportedVersions !== undefined) mismatched(request, error, options);
     return { ...errorResponse(request, error, dialect), refusals: refusalsOf(error) };
   };
   const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> | HttpResponse =>
@@ -87,19 +88,24 @@ async function serve(serving: Serving): Promise<HttpResponse> {
     const format = { data, pieces: route.pieces, failure };
     return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });
   } catch (thrown) {
-    const error = explained(request, failed(thrown), options);
+    const known = failed(thrown);
+    const error = explained(request, known, options);
+    // What the service refuses for its version is in the log already.
+    if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
     const response = errorResponse(request, error, route.dialect, call);
     return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
   }
 }
 
-/** An error as its reader understands it, where its request is one of another version; that is then in the log as well. */
-function explained(request: HttpRequest, error: A2AError, { versions, mismatched }: BindingOptions): A2AError {
-  const { path } = request.target;
+/** An error as its reader understands it, where its request is one of a version that is switched off. */
+function explained(request: HttpRequest, error: A2AError, { versions }: BindingOptions): A2AError {
+  const asked = serviceParameter(request, VERSION_PARAMETER);
+  return pathExplained(error, { path: request.target.path, asked }, versions);
+}
+
+function mismatched(request: HttpRequest, { message: why }: A2AError, options: BindingOptions): void {
   const version = serviceParameter(request, VERSION_PARAMETER);
-  const told = pathExplained(error, { path, asked: version }, versions);
-  if (told !== error) mismatched?.(request, { binding: BINDING, asked: path, version, why: told.message });
-  return told;
+  options.mismatched?.(request, { binding: BINDING, asked: request.target.path, version, why });
 }
 
 /** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */

@@ -67,21 +67,43 @@ export class Routes {
     const asked = serviceParameter(request, VERSION_PARAMETER)?.trim();
     const native = isPlain ? match : match.native;
     if (asked === undefined || asked === "") {
-      return isPlain ? this.#chosen(native, this.#native) : this.#in(match.other, request);
+      return isPlain ? this.#chosen(native, this.#native) : this.#in(match.other, request, undefined);
     }
     const named = this.#versions.named(asked);
     const other = named === undefined ? undefined : this.#versions.other(named);
-    if (other !== undefined) return this.#in(other, request);
+    if (other !== undefined) return this.#in(other, request, native);
     // The call of a version that is not spoken here is refused as all others are: behind authentication.
-    if (named !== undefined || native !== undefined) return this.#chosen(native, this.#native);
+    if (native !== undefined) return this.#chosen(native, this.#native);
+    if (named !== undefined) return { refused: this.#elsewhere(named, match), dialect: this.#native.dialect };
     return { refused: this.#versions.unsupported(asked), dialect: this.#native.dialect };
   }
 
-  #in(version: ProtocolVersion, request: HttpRequest): RestChoice | Promise<RestChoice> {
-    const find = (spoken: Spoken): RestChoice =>
-      this.#chosen(spoken.router.match(request.method, request.target.path), spoken);
+  /** @param native what the request would lead to if it named the service's own version */
+  #in(
+    version: ProtocolVersion,
+    request: HttpRequest,
+    native: RouteMatch<RestRoute> | undefined,
+  ): RestChoice | Promise<RestChoice> {
+    const find = (spoken: Spoken): RestChoice => {
+      const match = spoken.router.match(request.method, request.target.path);
+      if (match === undefined && native !== undefined) {
+        return { refused: this.#elsewhere(version.name, native), dialect: spoken.dialect };
+      }
+      return this.#chosen(match, spoken);
+    };
     const spoken = this.#others.get(version);
     return spoken instanceof Promise ? spoken.then(find) : find(spoken);
+  }
+
+  /** The error for a path that another version has than the one that the request names. */
+  #elsewhere(named: string, match: RestMatch): A2AError {
+    const { native, text } = this.#versions;
+    const owner = "other" in match ? match.other.name : native.name;
+    const message =
+      `Nothing is served under this path in A2A ${named}, which the call names (header A2A-Version); ` +
+      `paths like this are those of ${owner}.`;
+    const metadata = { requestedVersion: named, supportedVersions: text };
+    return new A2AError("METHOD_NOT_FOUND", message, { metadata });
   }
 
   #chosen(match: RouteMatch<RestRoute> | undefined, { dialect }: Spoken): RestChoice {
