@@ -176,6 +176,18 @@ describe("a script of another origin", () => {
 });
 
 describe("a task of 0.3 over HTTP+JSON", () => {
+  it("is answered in the dialect of its message, whole or as a stream", async () => {
+    const proto = { message: { messageId: "m", role: "ROLE_USER", content: [{ text: "hello" }] } };
+    const state = { proto: "TASK_STATE_COMPLETED", schema: "completed" };
+    for (const [dialect, body] of Object.entries({ proto, schema: said("hello") }) as ["proto" | "schema", object][]) {
+      const sent = await served.send({ path: "/v1/message:send", body });
+      expect(sent.json.task.status.state).toBe(state[dialect]);
+      expect(sent.json.task.kind).toBe(dialect === "schema" ? "task" : undefined);
+      const stream = await served.send({ path: "/v1/message:stream", body });
+      expect(stream.events.at(-1).statusUpdate).toMatchObject({ status: { state: state[dialect] }, final: true });
+    }
+  });
+
   it("has as much of its history as is asked for, in either spelling", async () => {
     const { json } = await served.rpc("message/send", said("hello"));
     for (const query of ["historyLength=0", "history_length=0"]) {
