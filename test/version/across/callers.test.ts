@@ -3,14 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpBearer } from "../../../src/auth/http-bearer.js";
 import { execute } from "../cases/agent.js";
 import { exchange, type Outcome } from "../cases/exchange.js";
-import { Pending } from "../cases/pending.js";
 import { caseCard, openWorld } from "../cases/world.js";
 import { say } from "./begin.js";
 import { general, operations } from "./operations.js";
 import { seen, seenEvents } from "./seen.js";
 import { type Speaker, speakers, withHeaders } from "./speakers.js";
-
-const pending = new Pending(new URL("./pending-callers.txt", import.meta.url), false);
 
 const tokens = [
   { owner: "alice", token: "token-of-alice", scopes: ["use"] },
@@ -49,11 +46,11 @@ const forbidden = [403, "PERMISSION_DENIED"];
 /** As long as the ids of tasks are, so that lengths are the same. */
 const unknownId = "01a1fdef-a9b7-72bd-98a6-000000000000";
 
-describe.each(speakers.map((speaker) => [speaker.name, speaker] as const))("callers of %s", (name, speaker) => {
+describe.each(speakers.map((speaker) => [speaker.name, speaker] as const))("callers of %s", (_name, speaker) => {
   for (const { name: operation, request } of [...general, ...operations]) {
     const asked = (id: string) => request(speaker, { id, hook: world.webhook.urlOf("/hook") });
     if (request(speaker, { id: "x", hook: "x" }) === undefined) continue;
-    pending.it(`${name}: ${operation}: credentials`, `${operation}: nobody without the right credentials`, async () => {
+    it(`${operation}: nobody without the right credentials`, async () => {
       const id = await say(world, speaker, { text: "buy me a new phone" }, as("alice"));
       const wrong = [{}, { Authorization: "Bearer wrong" }, { Authorization: "Basic YWxpY2U6eA==" }];
       for (const headers of wrong) {
@@ -84,8 +81,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     for (const creator of speakers) {
       for (const other of speakers) {
         if (request(other, { id: "x", hook: "x" }) === undefined) continue;
-        const id = `${operation}: ${creator.name} < ${other.name}`;
-        pending.it(id, `made by ${creator.name}, asked for by ${other.name}`, async () => {
+        it(`made by ${creator.name}, asked for by ${other.name}`, async () => {
           const hook = world.webhook.urlOf(`/${randomUUID()}`);
           const taskId = await say(world, creator, { text: "buy me a new phone" }, as("alice"));
           await exchange(
@@ -112,7 +108,3 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     }
   },
 );
-
-it("what is pending is a test", () => {
-  expect(pending.unknown).toEqual([]);
-});

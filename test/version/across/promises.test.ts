@@ -3,13 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Limits } from "../../../src/core/limits.js";
 import type { Request } from "../cases/case.js";
 import { exchange, type Outcome } from "../cases/exchange.js";
-import { Pending } from "../cases/pending.js";
 import { openWorld } from "../cases/world.js";
 import { begin, say } from "./begin.js";
 import { seen, seenEvents } from "./seen.js";
 import { type Speaker, speakers, withHeaders } from "./speakers.js";
-
-const pending = new Pending(new URL("./pending-promises.txt", import.meta.url), false);
 
 let world: Awaited<ReturnType<typeof openWorld>>;
 beforeAll(async () => {
@@ -23,7 +20,7 @@ describe("a stream that broke off goes on exactly where it was, by Last-Event-ID
   for (const speaker of speakers.filter(({ binding }) => binding !== "GRPC")) {
     for (const read of [1, 2, 3, 4]) {
       const title = `${speaker.name}, ${read} events read`;
-      pending.it(`resume: ${title}`, title, async () => {
+      it(title, async () => {
         const said = speaker.stream({ text: "write a long paper describing the attached pictures" });
         const first = await exchange(said, world, { leaveAfter: read });
         const ids = first.ids ?? [];
@@ -45,7 +42,7 @@ describe("a stream that broke off goes on exactly where it was, by Last-Event-ID
 
 describe("a send under an Idempotency-Key", () => {
   for (const speaker of speakers) {
-    pending.it(`idempotency: ${speaker.name}`, `is one task, however often it comes: ${speaker.name}`, async () => {
+    it(`is one task, however often it comes: ${speaker.name}`, async () => {
       const key = { "Idempotency-Key": randomUUID() };
       const named = speaker.version === "0.1" ? { taskId: randomUUID() } : {};
       const said = { text: "hello", messageId: randomUUID(), contextId: randomUUID(), ...named };
@@ -123,7 +120,7 @@ describe.each(Object.keys(bounds))("%s", (limit) => {
   const bound = bounds[limit] as Bound;
   for (const speaker of speakers.filter(({ version }) => version !== "1.0")) {
     const native = nativeOf(speaker);
-    pending.it(`${limit}: ${speaker.name}`, `holds for ${speaker.name} as for ${native.name}`, async () => {
+    it(`holds for ${speaker.name} as for ${native.name}`, async () => {
       const expected = await tooFar(native, bound);
       expect(await tooFar(speaker, bound)).toEqual(expected);
       expect(expected).not.toMatchObject({ status: 200, code: undefined });
@@ -135,29 +132,25 @@ describe("maxBlockingMs", () => {
   const bound = { limits: { maxBlockingMs: 50 }, tooFar: (speaker: Speaker) => speaker.send({ text: "hold: on" }) };
   for (const speaker of speakers.filter(({ version }) => version === "0.3" || version === "0.2")) {
     const native = nativeOf(speaker);
-    pending.it(`maxBlockingMs: ${speaker.name}`, `holds for ${speaker.name} as for ${native.name}`, async () => {
+    it(`holds for ${speaker.name} as for ${native.name}`, async () => {
       expect(await tooFar(speaker, bound)).toEqual(await tooFar(native, bound));
     });
   }
   const [oldest] = speakers.filter(({ version }) => version === "0.1") as [Speaker];
-  pending.it(
-    "maxBlockingMs: 0.1",
-    "a client of 0.1, which cannot ask not to wait, gets the task as it is",
-    async () => {
-      const bounded = await openWorld({ limits: { shutdownGraceMs: 50, ...bound.limits } });
-      try {
-        const task = seen(await exchange(bound.tooFar(oldest), bounded));
-        expect(task).toMatchObject({ kind: "task", state: expect.stringMatching(/submitted|working/) });
-      } finally {
-        await bounded.close();
-      }
-    },
-  );
+  it("a client of 0.1, which cannot ask not to wait, gets the task as it is", async () => {
+    const bounded = await openWorld({ limits: { shutdownGraceMs: 50, ...bound.limits } });
+    try {
+      const task = seen(await exchange(bound.tooFar(oldest), bounded));
+      expect(task).toMatchObject({ kind: "task", state: expect.stringMatching(/submitted|working/) });
+    } finally {
+      await bounded.close();
+    }
+  });
 });
 
 describe("a cancel", () => {
   for (const speaker of speakers) {
-    pending.it(`final: ${speaker.name}`, `of a task that is over is refused: ${speaker.name}`, async () => {
+    it(`of a task that is over is refused: ${speaker.name}`, async () => {
       const taskId = await begin(world, speaker, { text: "hold: on" });
       expect(seen(await exchange(speaker.cancel(taskId), world))).toMatchObject({ state: "canceled" });
       const { kind, error } = seen(await exchange(speaker.cancel(taskId), world));
@@ -165,8 +158,4 @@ describe("a cancel", () => {
       expect([-32002, "FAILED_PRECONDITION", 400, 409]).toContain(error);
     });
   }
-});
-
-it("what is pending is a test", () => {
-  expect(pending.unknown).toEqual([]);
 });

@@ -345,7 +345,4 @@ const faults: readonly Case[] = [
   },
 ];
 
-export const workedExamples: readonly Case[] = [...of03, ...overRest, ...faults].filter(
-  ({ version }) => version !== "0.1",
-);
-export const olderExamples: readonly Case[] = [...of01, ...faults].filter(({ version }) => version === "0.1");
+export const workedExamples: readonly Case[] = [...of03, ...overRest, ...of01, ...faults];
