@@ -43,7 +43,9 @@ async function expectAt(url: string): Promise<void> {
   expect(await (await post(`${url}/message:send`, params)).json()).toMatchObject({ task: hello });
   const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params };
   expect(await (await post(url, call)).json()).toMatchObject({ id: 1, result: { task: hello } });
-  const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as {
+  const card = (await (
+    await fetch(`${url}/.well-known/agent-card.json`, { headers: { "A2A-Version": "1.0" } })
+  ).json()) as {
     supportedInterfaces: { url: string }[];
   };
   expect(new Set(card.supportedInterfaces.map((each) => each.url))).toEqual(new Set([url]));

@@ -99,7 +99,8 @@ const post = (url: string, body: unknown, init: RequestInit = {}): Promise<Respo
 async function expectServed(url: string, path: string): Promise<void> {
   const base = url + path;
   for (const place of [url, base]) {
-    const card = await (await fetch(`${place}/.well-known/agent-card.json`)).json();
+    const headers = { "A2A-Version": "1.0" };
+    const card = await (await fetch(`${place}/.well-known/agent-card.json`, { headers })).json();
     expect(card).toMatchObject({ name: "Greeter", supportedInterfaces: Array(3).fill({ url: base }) });
   }
   const params = { message: say("Ann") };

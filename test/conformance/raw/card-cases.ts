@@ -4,6 +4,9 @@ import type { RawCase } from "./raw-case.js";
 const path = "/.well-known/agent-card.json";
 const ok = { status: 200, got: { "content-type": like(/^application\/json(;|$)/) } } as const;
 
+/** Without it the card is one for older versions as well. */
+const native = { headers: { "A2A-Version": "1.0" } } as const;
+
 /** One interface for each binding, the tenant in each of them or in none. */
 function interfaces(tenant: Pattern): Pattern {
   const http = like(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -46,6 +49,7 @@ export const cardCases: readonly RawCase[] = [
     steps: [
       {
         send: `GET ${path}`,
+        ...native,
         ...ok,
         json: exactly({
           name: "main",
@@ -97,6 +101,7 @@ export const cardCases: readonly RawCase[] = [
     steps: [
       {
         send: `GET ${path}`,
+        ...native,
         ...ok,
         json: {
           securitySchemes: { bearer: exactly({ httpAuthSecurityScheme: exactly({ scheme: "Bearer" }) }) },
