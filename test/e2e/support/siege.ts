@@ -220,7 +220,7 @@ export class Siege {
     const server = await this.#home.start();
     const drivers = this.#connect(server);
     const open = (): Order[] => this.orders.filter(({ acknowledged }) => acknowledged === undefined);
-    const finished = Promise.all(this.clients.map(({ load }, i) => load.finish(drivers[i] as Driver)));
+    const finished = Promise.all(this.clients.map(({ load }, i) => untilDone(load, drivers[i] as Driver)));
     await within(60_000, finished, () => `Without an answer: ${JSON.stringify(open())}`);
     const logs = new Map<Order, Story>();
     await Promise.all(
@@ -352,5 +352,17 @@ async function listAll(driver: Driver): Promise<JsonObject[]> {
     tasks.push(...((message?.tasks ?? []) as JsonObject[]));
     pageToken = String(message?.nextPageToken ?? "");
     if (pageToken === "") return tasks;
+  }
+}
+
+/** A server that lives may say once that it is not there, on a machine that is busy; its client then asks again. */
+async function untilDone(load: LoadClient, driver: Driver): Promise<void> {
+  for (;;) {
+    try {
+      return await load.finish(driver);
+    } catch (error) {
+      if (!(error instanceof Gone)) throw error;
+      await sleep(200);
+    }
   }
 }
