@@ -29,7 +29,10 @@ export interface PushEvent {
   readonly contextId: string;
   /** The same each time that this event is sent. Undefined where the sender has none. */
   readonly eventId: string | undefined;
-  /** Id of the configuration that asked for it. Undefined where the sender does not say it. */
+  /**
+   * Id of the configuration that asked for it. Of a task that its client has named (A2A 0.1) it begins with the id that the task is kept
+   * under, and a slash: others may have a task of the same name. Undefined where the sender does not say it.
+   */
   readonly configId: string | undefined;
   /**
    * Number of the change of the task that it tells of: it grows from event to event, and is the cursor to resume a stream after.

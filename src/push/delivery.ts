@@ -319,11 +319,9 @@ export class Delivery {
     const { signer, headers: common, nativeHeaders } = this.#parts;
     const form = this.#form;
     this.#headers ??= [...(form === undefined ? nativeHeaders : []), ...common, ...headersFor(this.#config, form)];
-    const { configId } = this.key;
     const { generation } = entry;
     const headers = [...this.#headers, "parley-generation", `${generation}`];
-    // As its client knows the task, which may be kept under another id.
-    const taskId = taskIdOf(entry) ?? this.key.taskId;
+    const { taskId, configId } = toldAs(this.key, entry);
     const id = eventIdOf({ taskId, configId }, generation);
     const time = Date.now();
     if (signer === undefined) {
@@ -384,6 +382,15 @@ export class Delivery {
     // A claim that was renewed meanwhile has another number.
     else if (claim === this.#claim) this.#lost = true;
   }
+}
+
+/**
+ * What receivers are told of whose notification it is. Of a task that is kept under another id than its client knows, the id of the
+ * configuration says which: others may have a task of the same name, and they may have the same receiver.
+ */
+function toldAs(key: PushConfigKey, entry: LogEntry): PushConfigKey {
+  const taskId = taskIdOf(entry) ?? key.taskId;
+  return taskId === key.taskId ? key : { taskId, configId: `${key.taskId}/${key.configId}` };
 }
 
 function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {
