@@ -76,5 +76,8 @@ export function optionsOf(
     const { invoke, limits, arrivals, logger, refused } = options;
     return { service, version: version.name, invoke, limits, arrivals, logger, refused };
   }
-  return optionsIn(version.name, service, { ...options, invoke: servedIn(version, options.invoke) });
+  return optionsIn(version.name, service, {
+    ...options,
+    invoke: servedIn(version, options.invoke, options.versions.names),
+  });
 }

@@ -42,8 +42,8 @@ export class PerVersion<T extends object> {
 }
 
 /** What answers the calls of a version, whose translator is loaded with the first of them. */
-export function servedIn(version: ProtocolVersion, service: Serve): Serve {
-  const serves = new PerVersion(({ translate }) => ({ serve: translate === undefined ? service : translate(service) }));
+export function servedIn(version: ProtocolVersion, service: Serve, spoken: readonly string[]): Serve {
+  const serves = new PerVersion(({ translate }) => ({ serve: translate?.(service, spoken) ?? service }));
   return (asked) => {
     const made = serves.get(version);
     return made instanceof Promise ? made.then(({ serve }) => serve(asked)) : made.serve(asked);

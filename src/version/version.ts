@@ -27,8 +27,10 @@ export interface Dialects {
    * What it answers is the service's message as it is, or one of its own: those of a stream are shared with readers of other
    * versions, and keep the JSON that they were written in. `carryMarks` takes over what is noted on them. Undefined: calls are
    * those of the service.
+   *
+   * @param spoken names of the versions that the server speaks
    */
-  readonly translate?: (service: Serve) => Serve;
+  readonly translate?: (service: Serve, spoken: readonly string[]) => Serve;
 }
 
 /** Bindings that a version can be spoken over. */

@@ -40,7 +40,7 @@ export class Methods {
     this.#isAlone = others.length === 0;
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
     this.#others = new PerVersion(({ jsonRpc = nothing(native.jsonRpc), translate }, { name }) => {
-      const serve = translate === undefined ? invoke : translate(invoke);
+      const serve = translate === undefined ? invoke : translate(invoke, versions.names);
       return { methods: methodsIn(name, jsonRpc, serve), dialect: jsonRpc };
     });
   }

@@ -46,7 +46,7 @@ export class Routes {
     this.#native = spokenIn(native.name, native.rest, invoke);
     this.#others = new PerVersion(({ rest, translate }, { name }) => {
       const dialect = rest ?? { ...native.rest, endpoints: [] };
-      return spokenIn(name, dialect, translate === undefined ? invoke : translate(invoke));
+      return spokenIn(name, dialect, translate === undefined ? invoke : translate(invoke, versions.names));
     });
   }
 

@@ -1,7 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { mapEvents } from "../translate.js";
-import type { Asked, Serve } from "../version.js";
+import type { Asked, Dialects, Serve } from "../version.js";
+
+type Translate = NonNullable<Dialects["translate"]>;
 
 const schemaKey: unique symbol = Symbol("schema");
 
@@ -20,9 +22,9 @@ export function isInSchema(message: Message): boolean {
 }
 
 /** Answers in the dialect that a request is in: HTTP+JSON of 0.3 has two, and whoever speaks one may not read the other. */
-export function inAskedDialect(translate: (service: Serve) => Serve): (service: Serve) => Serve {
-  return (service) => {
-    const serve = translate(service);
+export function inAskedDialect(translate: Translate): Translate {
+  return (service, spoken) => {
+    const serve = translate(service, spoken);
     return (asked) => (isInSchema(asked.request) ? answered(serve, asked) : serve(asked));
   };
 }

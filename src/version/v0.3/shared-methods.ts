@@ -40,8 +40,9 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
 }
 
 /** What answers calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
-export function translate(service: Serve): Serve {
-  return answeredByTask(behave(service), service);
+export function translate(service: Serve, spoken: readonly string[]): Serve {
+  const serve = behave(service);
+  return spoken.includes("0.1") ? answeredByTask(serve, service) : serve;
 }
 
 /**

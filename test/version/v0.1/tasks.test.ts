@@ -251,5 +251,12 @@ describe("a server that does not speak 0.1", () => {
     const after = new Spoken(agent, { store, versions: ["1.0", "0.3"] });
     expect(await after.code("tasks/send", say("mine", "x"))).toBe(-32601);
     expect(await after.result("GetTask", { id: "mine" }, v1)).toMatchObject({ id: "mine" });
+    expect(await after.result("tasks/get", { id: "mine" })).toMatchObject({ kind: "task", id: "mine" });
+    const { events } = await after.call("tasks/resubscribe", { id: "mine" });
+    expect(events.map(({ kind }) => kind)).toEqual(["task", "status-update"]);
+    expect(await after.result("tasks/cancel", { id: "mine" })).toMatchObject({
+      kind: "task",
+      contextId: expect.any(String),
+    });
   });
 });
