@@ -109,6 +109,11 @@ export class Call {
    * translator of a version whose clients do so sets it; in the service's own version they never do (specification 3.4.2).
    */
   namesTask = false;
+  /**
+   * A push configuration without an id, which comes with a message, gets that of its task. The translator of a version sets it that knows
+   * one configuration of a task without an id: setting that later replaces this.
+   */
+  namesConfigByTask = false;
   /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
   share: { calls: number; streams: number } | undefined;
 

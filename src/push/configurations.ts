@@ -27,7 +27,8 @@ export interface ConfigurationsOptions {
 
 /** A configuration that may be stored. */
 export interface AcceptedConfig {
-  readonly configId: string;
+  /** Its id, for a task. */
+  readonly configIdFor: (taskId: string) => string;
   /** What is stored of it, for a task. */
   readonly storedFor: (taskId: string) => NewPushConfig;
   /** What the client is shown of it, as it is stored for a task. */
@@ -46,23 +47,28 @@ export class PushConfigurations {
    * Accepts a configuration of a client: one whose fields are valid, and whose URL may be called.
    *
    * @param version of the protocol, in which notifications are to come; empty for that of the service
+   * @param namedByTask whether one without an id gets that of its task
    * @throws A2AError INVALID_PARAMS that names the field `url`; UNAVAILABLE where its host cannot be looked up now.
    */
-  async accept(given: TaskPushNotificationConfig, version: string): Promise<AcceptedConfig> {
+  async accept(given: TaskPushNotificationConfig, version: string, namedByTask = false): Promise<AcceptedConfig> {
     const guard = await this.#options.guard();
     const { host } = await guard.check(given.url);
     const { vault, limits } = this.#options;
-    const configId = given.id === "" ? newId() : given.id;
+    const id = given.id === "" && !namedByTask ? newId() : given.id;
+    const configIdFor = (taskId: string): string => (id === "" ? taskId : id);
     return {
-      configId,
-      storedFor: (taskId) => ({
-        configId,
-        bytes: vault.seal({ taskId, configId }, plainOf(given), version),
-        target: host,
-        maxPerTask: limits.maxPushConfigsPerTask,
-        maxPerOwner: limits.maxPushConfigsPerOwner,
-      }),
-      shownFor: (taskId) => masked({ ...given, id: configId, taskId }),
+      configIdFor,
+      storedFor: (taskId) => {
+        const configId = configIdFor(taskId);
+        return {
+          configId,
+          bytes: vault.seal({ taskId, configId }, plainOf(given), version),
+          target: host,
+          maxPerTask: limits.maxPushConfigsPerTask,
+          maxPerOwner: limits.maxPushConfigsPerOwner,
+        };
+      },
+      shownFor: (taskId) => masked({ ...given, id: configIdFor(taskId), taskId }),
     };
   }
 

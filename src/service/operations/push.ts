@@ -37,7 +37,7 @@ export function pushOperations({
       const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
       const accepted = await acceptConfig(push, request, { field: "url", version: otherVersion(options, call) });
       await engine.pushConfigs.put(scopeOf(call), keptAs, accepted.storedFor(keptAs));
-      recordConfig(options, context, "push.config-stored", { taskId, ...accepted });
+      recordConfig(options, context, "push.config-stored", { taskId, configId: accepted.configIdFor(taskId) });
       return ofCall(accepted.shownFor(taskId), call, taskId);
     },
 
@@ -89,7 +89,9 @@ export async function configOfSend(
   if (config.taskId !== "" && config.taskId !== taskId) {
     throw invalid([{ field: `${place}taskId`, description: "is not the task of the message: leave it empty" }]);
   }
-  return acceptConfig(push, config, { field: `${place}url`, version: otherVersion(options, context.call) });
+  const { call } = context;
+  const version = otherVersion(options, call);
+  return acceptConfig(push, config, { field: `${place}url`, version, namedByTask: call.namesConfigByTask });
 }
 
 /** The version of a call, empty for the service's own, and for one whose notifications are the same. */
@@ -102,15 +104,16 @@ interface ConfigRequest {
   readonly field: string;
   /** See `PushConfigurations.accept`. */
   readonly version: string;
+  readonly namedByTask?: boolean;
 }
 
 async function acceptConfig(
   push: PushConfigurations,
   config: TaskPushNotificationConfig,
-  { field, version }: ConfigRequest,
+  { field, version, namedByTask }: ConfigRequest,
 ): Promise<AcceptedConfig> {
   try {
-    return await push.accept(config, version);
+    return await push.accept(config, version, namedByTask);
   } catch (error) {
     if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
     const refused = invalid(error.violations.map(({ description }) => ({ field, description })));

@@ -120,7 +120,10 @@ async function sendWithConfig(
     },
   });
   if (accepted !== undefined && storedFor !== "") {
-    recordConfig(options, context, "push.config-stored", { taskId: storedFor, configId: accepted.configId });
+    recordConfig(options, context, "push.config-stored", {
+      taskId: storedFor,
+      configId: accepted.configIdFor(storedFor),
+    });
   }
   return sent;
 }

@@ -6,6 +6,7 @@ import {
   type ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsRequestSchema,
   type ListTaskPushNotificationConfigsResponse,
+  type SendMessageRequest,
   type StreamResponse,
   type SubscribeToTaskRequest,
   type Task,
@@ -23,7 +24,8 @@ import type { Asked, Serve } from "../version.js";
  *
  * - A stream ends with a status that says so, where the task is over or waits for its client; 1.0 goes on behind the latter.
  * - Whoever subscribes to a task that is over, or waits, gets the task and that status; 1.0 refuses the former.
- * - Push configurations: without an id there is one for each task, which setting replaces, and reading finds; lists have no pages.
+ * - Push configurations: without an id there is one for each task, which a message brings along, setting replaces, and reading finds;
+ *   lists have no pages.
  * - The extended card that an agent does not have is not configured; 1.0 knows a difference.
  */
 export function behave(service: Serve): Serve {
@@ -31,7 +33,11 @@ export function behave(service: Serve): Serve {
   const pushConfigs = pushConfigsOf(service);
   return (asked) => {
     switch (asked.method) {
+      case method.sendMessage:
+        nameConfig(asked);
+        return service(asked);
       case method.sendStreamingMessage:
+        nameConfig(asked);
         return service(asked).then((events) => new EndedEvents(events as Events));
       case method.subscribeToTask:
         return subscribe(service, asked);
@@ -78,6 +84,16 @@ export function resumes(call: Call): boolean {
 function again(service: Serve, asked: Asked): ReturnType<Serve> {
   asked.call.share = undefined;
   return service(asked);
+}
+
+/** The configuration that comes with a message, without an id, is the one of its task that is set without an id. */
+function nameConfig({ request, call }: Asked): void {
+  const { message, configuration } = request as SendMessageRequest;
+  const config = configuration?.taskPushNotificationConfig;
+  if (config === undefined || config.id !== "") return;
+  config.id = message?.taskId ?? "";
+  // A new task has no id yet.
+  call.namesConfigByTask = config.id === "";
 }
 
 interface PushConfigs {

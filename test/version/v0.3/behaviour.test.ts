@@ -109,6 +109,32 @@ describe("push configurations of 0.3", () => {
     );
   });
 
+  it("come with a message as they are set: without an id there is one for the task", async () => {
+    const configuration = { blocking: false, pushNotificationConfig: { url: `${url}/sent` } };
+    const list = async (id: unknown) => {
+      const { json } = await served.rpc("tasks/pushNotificationConfig/list", { id });
+      return json.result.map((each: { pushNotificationConfig: object }) => each.pushNotificationConfig);
+    };
+    const params = { ...said("I'd like to book a flight."), configuration };
+    const { json } = await served.rpc("message/send", params);
+    const stream = await served.rpc("message/stream", params);
+    const rest = await served.send({
+      path: "/v1/message:send",
+      body: {
+        message: { messageId: "m", role: "ROLE_USER", content: [{ text: "I'd like to book a flight." }] },
+        configuration: { pushNotification: { url: `${url}/sent` } },
+      },
+    });
+    const ids = [json.result.id, results(stream)[0]?.id, rest.json.task.id];
+    for (const id of ids) expect(await list(id)).toEqual([{ id, url: `${url}/sent` }]);
+    const [id] = ids;
+    await set(id, { url: `${url}/later` });
+    expect(await list(id)).toEqual([{ id, url: `${url}/later` }]);
+    const next = said("JFK to LHR", { taskId: id, messageId: "m2" });
+    await served.rpc("message/send", { ...next, configuration });
+    expect(await list(id)).toEqual([{ id, url: `${url}/sent` }]);
+  });
+
   it("are set over HTTP+JSON in both of its forms, for the task in the path, and deleted without an answer", async () => {
     const task = await waiting();
     const path = `/v1/tasks/${task}/pushNotificationConfigs`;
