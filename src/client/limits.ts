@@ -25,6 +25,11 @@ export interface ClientLimits {
   readonly timeoutMs: number;
   /** The same for sends, which wait until their task is over or pauses, in milliseconds. Default 10 minutes. */
   readonly sendTimeoutMs: number;
+  /**
+   * How long it may take to have a connection, in milliseconds: look-up, TCP and TLS, and with gRPC the server's first word. A server
+   * without one was not reached. Node.js alone. Default 10 seconds.
+   */
+  readonly connectTimeoutMs: number;
   /** How often a call is attempted that may be repeated, all together; 1 is no repetition. Default 4. */
   readonly maxAttempts: number;
   /** Before the second attempt a call waits at most so long, in milliseconds; then twice as long each time. Default 250. */
@@ -61,6 +66,7 @@ export const defaultClientLimits: ClientLimits = {
   maxAnswerBytes: 64 * 1024 * 1024,
   timeoutMs: 60_000,
   sendTimeoutMs: 600_000,
+  connectTimeoutMs: 10_000,
   maxAttempts: 4,
   retryMs: 250,
   maxRetryMs: 10_000,

@@ -86,4 +86,6 @@ export interface PlatformOptions {
    * are, and no others.
    */
   readonly plaintextGrpc?: boolean;
+  /** Node.js alone; of the client's limits there is no other that it needs. */
+  readonly limits?: { readonly connectTimeoutMs?: number };
 }

@@ -75,7 +75,7 @@ export type CreateTransport = (binding: Binding, url: string, options?: RawTrans
 /** `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
-    const { interceptors = [], maxAnswerBytes = clientLimits().maxAnswerBytes } = options;
+    const { interceptors = [], maxAnswerBytes = clientLimits(options.limits).maxAnswerBytes } = options;
     const older = olderVersion(options.version ?? PROTOCOL_VERSION, binding);
     const platform = platformOf(options);
     const last =

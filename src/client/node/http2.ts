@@ -1,4 +1,5 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { ConnectError } from "@connectrpc/connect";
 import type { Http2SessionManager } from "@connectrpc/connect-node";
 import { A2AError } from "../../core/error.js";
 import type { HttpClient } from "../platform.js";
@@ -105,7 +106,9 @@ class Exchange extends Incoming {
     return value === undefined ? undefined : first(value);
   }
 
-  readonly #onFailure = (error: unknown): void => this.end(error);
+  /** There is no connection: what the socket said is the cause of what the library says. */
+  readonly #onFailure = (error: unknown): void =>
+    this.end(error instanceof ConnectError ? (error.cause ?? error) : error);
 
   readonly #onStream = (stream: Stream): void => {
     this.#stream = stream;

@@ -1,5 +1,6 @@
 import { Http2SessionManager } from "@connectrpc/connect-node";
 import buildConnector from "undici/lib/core/connect.js";
+import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
@@ -7,9 +8,7 @@ import { Connections } from "./connections.js";
 import { grpcUrl } from "./grpc-url.js";
 import { undiciClient } from "./http.js";
 import { http2Client, Sessions } from "./http2.js";
-
-/** How long it may take to have a connection (look-up, TCP and TLS), in milliseconds. */
-const CONNECT_MS = 10_000;
+import { reach } from "./reaching.js";
 
 /** How long one address of several is tried before the next one, in milliseconds. */
 const ATTEMPT_MS = 1_000;
@@ -24,12 +23,13 @@ const MAX_HEADERS = 64 * 1024;
 const PING_MS = 30_000;
 
 /** What Node.js is: connections of undici for all that is HTTP/1.1, one connection of HTTP/2 to each server of gRPC. */
-export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}): Platform {
+export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOptions = {}): Platform {
+  const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
   const secure = tlsOf(tls);
   const connections = new Connections({
     connect: buildConnector({
       ...secure,
-      timeout: CONNECT_MS,
+      timeout: connectTimeoutMs,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
       allowH2: false,
@@ -42,7 +42,10 @@ export function nodePlatform({ tls = {}, plaintextGrpc }: PlatformOptions = {}):
     bodyTimeout: 0,
   });
   const http = undiciClient(connections);
-  const sessions = new Sessions((origin) => new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, secure));
+  const createConnection = (origin: URL) => reach(origin, { timeoutMs: connectTimeoutMs, secure });
+  // No stream begins before the server's SETTINGS allow it, so nothing is sent to one that never was there.
+  const http2Options = { ...secure, createConnection, peerMaxConcurrentStreams: 0 };
+  const sessions = new Sessions((origin) => new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, http2Options));
   const http2 = http2Client(sessions);
   return {
     http,
