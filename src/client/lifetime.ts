@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { pause } from "../core/pause.js";
+import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
 import type { CallOptions } from "./call-options.js";
 import { share } from "./shared-signal.js";
 
@@ -16,7 +17,7 @@ export class Lifetime {
     if (signal !== undefined) share(signal);
     if (signal?.aborted === true) this.#stop();
     else signal?.addEventListener("abort", this.#stop, { once: true });
-    if (timeoutMs === undefined) return;
+    if (timeoutMs === undefined || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) return;
     this.#timer = setTimeout(() => {
       this.#isLate = true;
       this.#controller.abort();

@@ -41,8 +41,10 @@ export async function send(
   const key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
   if (key !== undefined) headers.set(IDEMPOTENCY_KEY, key);
   const life = new Lifetime(options);
+  // A time of the caller's own, which is `life`, takes the place of `sendTimeoutMs`.
+  const time = options.timeoutMs === undefined ? undefined : { timeoutMs: 0 };
   try {
-    return answerOf(await core.rpc.sendMessage(request, { signal: life.signal, headers }));
+    return answerOf(await core.rpc.sendMessage(request, { signal: life.signal, headers, ...time }));
   } catch (error) {
     life.check();
     throw error;

@@ -151,6 +151,18 @@ describe.each(bindings)("connect() over %s", (binding) => {
     expect((await failure(own.sendMessage(request("wait"), { timeoutMs: 300 }))).reason).toBe("DEADLINE_EXCEEDED");
   });
 
+  it("sends for as long as its caller wants, or without an end", async () => {
+    const server = await serve();
+    const client = await connect(server.url, { ...only, limits: { sendTimeoutMs: 300 } });
+    const waiting = Promise.all([0, 60_000].map((timeoutMs) => client.send("wait", { timeoutMs })));
+    expect((await failure(client.send("wait"))).reason).toBe("DEADLINE_EXCEEDED");
+    const { tasks } = await client.listTasks({});
+    await Promise.all(tasks.map(({ id }) => client.cancelTask({ id })));
+    expect((await waiting).map(({ state }) => state)).toEqual([TaskState.CANCELED, TaskState.CANCELED]);
+    const updates = client.stream("count", { timeoutMs: 0 });
+    for await (const { task } of updates) expect(task?.id).not.toBe("");
+  });
+
   it("sends once under a key what was cut off, where the agent says that it may", async () => {
     const server = await serve();
     const port = Number(binding === "GRPC" ? server.grpcPort : new URL(server.url).port);
