@@ -67,6 +67,11 @@ export class TaskHandle {
     return this.#source.log.taskId;
   }
 
+  /** What clients call the task. */
+  get shownId(): string {
+    return this.#source.log.place.taskId;
+  }
+
   /**
    * Waits until the task is over or waits for the client (specification 3.2.2); false when the client went or
    * the time, in milliseconds, ran out first.

@@ -129,3 +129,56 @@ describe("close() on a store that does not answer any more", () => {
     await expect(store.head({ taskId: "t" })).rejects.toMatchObject({ kind: "closed" });
   });
 });
+
+describe("a call that waits for its task when the grace is over", () => {
+  const said = (more: object) => ({ message: { messageId: "m", ...more } });
+  const first = said({ role: "ROLE_USER", parts: [{ text: "hello" }] });
+  const third = said({ kind: "message", role: "user", parts: [{ kind: "text", text: "hello" }] });
+  const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params });
+
+  it.each([
+    ["JSON-RPC", "/", rpc("SendMessage", first)],
+    ["HTTP+JSON", "/message:send", first],
+    ["JSON-RPC in 0.3", "/", rpc("message/send", third)],
+    ["HTTP+JSON in 0.3", "/v1/message:send", third],
+  ])("is told the task that it may subscribe to: %s", async (_, path, body) => {
+    let begin: (taskId: string) => void = () => {};
+    const begun = new Promise<string>((resolve) => {
+      begin = resolve;
+    });
+    const waits: Agent = {
+      ...agent,
+      async *execute({ taskId, signal }) {
+        yield working();
+        begin(taskId);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    };
+    const a2a = createA2A({ agent: waits, store: memoryStore(), limits: { shutdownGraceMs: 50, cancelGraceMs: 50 } });
+    const answered = a2a.fetch(
+      new Request(`http://localhost${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+    const taskId = await begun;
+    await a2a.close();
+    const text = await (await answered).text();
+    expect(text).toContain("subscribe to the task again");
+    expect(JSON.parse(/"metadata":(\{.*?\})/.exec(text)?.[1] ?? "{}")).toEqual({ taskId });
+  });
+
+  it("is told it as well where it has waited for as long as calls may", async () => {
+    const a2a = createA2A({ agent, store: memoryStore(), limits: { maxBlockingMs: 50 } });
+    const body = JSON.stringify(first);
+    const headers = { "content-type": "application/json" };
+    const answer = await a2a.fetch(new Request("http://localhost/message:send", { method: "POST", headers, body }));
+    const { error } = (await answer.json()) as { error: { status: string; details: { metadata: object }[] } };
+    const tasks = (await (await a2a.fetch(new Request("http://localhost/tasks"))).json()) as {
+      tasks: { id: string }[];
+    };
+    expect([error.status, error.details[0]?.metadata]).toEqual(["DEADLINE_EXCEEDED", { taskId: tasks.tasks[0]?.id }]);
+    await a2a.close({ graceMs: 0 });
+  });
+});

@@ -17,8 +17,10 @@ export interface CursorSource {
 }
 
 /** Tells the client of a cut stream that the task goes on and where to find it again. */
-export function drained(): A2AError {
+export function drained({ place }: TaskLog): A2AError {
   return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
+    // Whoever waits for the answer to a first message does not know it yet.
+    metadata: { taskId: place.taskId },
     retryAfterMs: 1_000,
   });
 }
@@ -60,7 +62,7 @@ export async function* readLog(
       }
       if (isTerminal(log.fold.state)) return;
       if (active && log.atRest) return;
-      if (source.draining()) throw drained();
+      if (source.draining()) throw drained(log);
       await waiter.next();
     }
   } finally {
@@ -133,7 +135,7 @@ export async function waitFor(source: CursorSource, done: () => boolean, options
   try {
     while (!done()) {
       if (late || options.client.canceled) return false;
-      if (source.closing() || source.log.turns.isLetGo) throw drained();
+      if (source.closing() || source.log.turns.isLetGo) throw drained(source.log);
       await waiter.next();
     }
     return true;

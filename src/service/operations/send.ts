@@ -41,7 +41,7 @@ export function sendOperations({
       try {
         if (request.configuration?.returnImmediately !== true) {
           const isIdle = await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs);
-          if (!isIdle) throw gaveUp(context.call);
+          if (!isIdle) throw gaveUp(context.call, sent.task.shownId);
         }
         const { task, generation } = sent.task.now(sendView(request));
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
@@ -191,8 +191,10 @@ function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, cal
   return { key: key === undefined ? `message:${messageId}` : `key:${key}`, fingerprint };
 }
 
-function gaveUp(call: Call): A2AError {
+function gaveUp(call: Call, taskId: string): A2AError {
   return call.cancellation.canceled
     ? new A2AError("CANCELLED", "The client went away before the task finished or paused.")
-    : new A2AError("DEADLINE_EXCEEDED", "The task did not finish or pause in time; it continues.");
+    : new A2AError("DEADLINE_EXCEEDED", "The task did not finish or pause in time; it continues.", {
+        metadata: { taskId },
+      });
 }
