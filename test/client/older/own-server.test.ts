@@ -1,8 +1,9 @@
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { A2AService, Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type A2AError, type Binding, createTransport } from "../../../src/client/index.js";
-import { atEnd, connect, proxyTo, serve } from "../world.js";
+import { type A2AClient, type A2AError, type Binding, createTransport } from "../../../src/client/index.js";
+import type { ServerOptions } from "../../../src/server/options.js";
+import { atEnd, connect, echo, proxyTo, serve } from "../world.js";
 
 /** Every way to call a version before 1.0: our own server has them all. */
 const ways: readonly (readonly [version: string, binding: Binding])[] = [
@@ -10,16 +11,17 @@ const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ["0.3", "HTTP+JSON"],
   ["0.3", "GRPC"],
   ["0.2", "JSONRPC"],
+  ["0.1", "JSONRPC"],
 ];
 
 /** A card that has one interface of the version alone. */
-function cardOf(version: string, binding: Binding, url: string): object {
+function cardOf(version: string, binding: Binding, url: string, pushNotifications = false): object {
   return {
     name: "Older",
     description: "",
     version: "1",
     supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version }],
-    capabilities: { streaming: true, pushNotifications: false },
+    capabilities: { streaming: true, pushNotifications },
     defaultInputModes: [],
     defaultOutputModes: [],
     skills: [],
@@ -33,9 +35,20 @@ async function failure(call: Promise<unknown>): Promise<A2AError> {
   );
 }
 
+/** A task that is not over. In 0.1 a send waits for its end, whatever it is asked to. */
+async function begun(client: A2AClient): Promise<string> {
+  if (client.interface?.protocolVersion !== "0.1") {
+    const { taskId = "", state } = await client.send("wait", { returnImmediately: true });
+    expect([TaskState.SUBMITTED, TaskState.WORKING]).toContain(state);
+    return taskId;
+  }
+  for await (const { task } of client.stream("wait")) if (task !== undefined) return task.id;
+  return expect.fail("The stream has no task.");
+}
+
 describe.each(ways)("A2A %s over %s", (version, binding) => {
-  const urlOf = async (): Promise<string> => {
-    const server = await serve();
+  const urlOf = async (options?: Partial<ServerOptions>): Promise<string> => {
+    const server = await serve(options);
     return binding === "GRPC" ? `127.0.0.1:${server.grpcPort}` : `http://127.0.0.1:${server.port}`;
   };
 
@@ -46,7 +59,10 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
       TaskState.COMPLETED,
       { case: "text", value: "task x" },
     ]);
-    expect((await client.send("say hi")).message?.role).toBe(Role.AGENT);
+    const said = await client.send("say hi");
+    // 0.1 has no answer but a task.
+    if (version === "0.1") expect([said.state, said.text]).toEqual([TaskState.COMPLETED, "hi"]);
+    else expect([said.message?.role, said.text]).toEqual([Role.AGENT, "hi"]);
     const read = await client.getTask({ id: taskId });
     expect(read.history[0]?.parts[1]?.content.case).toBe("data");
     expect((await client.getTask({ id: taskId, historyLength: 0 })).history).toEqual([]);
@@ -64,8 +80,7 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
 
   it("answers at once where it is asked to, and is followed to its end", async () => {
     const client = await connect(cardOf(version, binding, await urlOf()));
-    const { taskId = "", state } = await client.send("wait", { returnImmediately: true });
-    expect([TaskState.SUBMITTED, TaskState.WORKING]).toContain(state);
+    const taskId = await begun(client);
     const states: (TaskState | undefined)[] = [];
     for await (const { task } of client.follow(taskId)) {
       states.push(task?.status?.state);
@@ -114,6 +129,35 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
       "PUSH_NOTIFICATION_NOT_SUPPORTED",
       "UNSUPPORTED_OPERATION",
     ]);
+  });
+
+  it("keeps push configurations, which are found, listed and deleted", async () => {
+    const push = { allow: ["127.0.0.1"], allowHttp: true, ports: [9] };
+    const agent = { ...echo, card: { ...echo.card, capabilities: { pushNotifications: true } } };
+    const client = await connect(cardOf(version, binding, await urlOf({ agent, push }), true));
+    const { taskId = "" } = await client.send("ask");
+    const url = "http://127.0.0.1:9/hook";
+    const config = {
+      taskId,
+      id: "a",
+      url,
+      token: "token",
+      authentication: { scheme: "Bearer", credentials: "secret" },
+    };
+    const [own, shown] = version === "0.1" ? [taskId, { taskId, url }] : ["a", { taskId, id: "a", url }];
+    expect(await client.createTaskPushNotificationConfig(config)).toMatchObject({ ...shown, token: "token" });
+    expect(await client.getTaskPushNotificationConfig({ taskId, id: own })).toMatchObject(shown);
+    expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toMatchObject([shown]);
+    const removed = client.deleteTaskPushNotificationConfig({ taskId, id: own });
+    if (version === "0.1") return expect((await failure(removed)).reason).toBe("UNSUPPORTED_OPERATION");
+    await removed;
+    expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toEqual([]);
+    expect((await failure(client.getTaskPushNotificationConfig({ taskId, id: "a" }))).reason).toBe("TASK_NOT_FOUND");
+    // Without an id there is one for the task.
+    const { taskId: other = "" } = await client.send("ask", { pushNotification: { url } });
+    await client.createTaskPushNotificationConfig({ taskId: other, url: `${url}/later` });
+    const { configs } = await client.listTaskPushNotificationConfigs({ taskId: other });
+    expect(configs.map((each) => each.url)).toEqual([`${url}/later`]);
   });
 
   it("is spoken by a raw transport", async () => {
