@@ -133,7 +133,8 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
 
   it("keeps push configurations, which are found, listed and deleted", async () => {
     const push = { allow: ["127.0.0.1"], allowHttp: true, ports: [9] };
-    const agent = { ...echo, card: { ...echo.card, capabilities: { pushNotifications: true } } };
+    const capabilities = { pushNotifications: true };
+    const agent = { ...echo, card: { name: "Echo", description: "Echoes.", version: "1.0.0", capabilities } };
     const client = await connect(cardOf(version, binding, await urlOf({ agent, push }), true));
     const { taskId = "" } = await client.send("ask");
     const url = "http://127.0.0.1:9/hook";
