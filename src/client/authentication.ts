@@ -2,11 +2,12 @@ import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/conne
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Credentials } from "./credential.js";
-import { chooseCredentials } from "./credentials/choose.js";
+import { type Choice, chooseCredentials } from "./credentials/choose.js";
 import { ShownCredentials } from "./credentials/shown.js";
 import { clientError } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
 import type { HttpClient } from "./platform.js";
+import { skillKey } from "./skill.js";
 
 /** What the credentials of calls depend on. */
 export interface Authenticating {
@@ -25,10 +26,22 @@ type Request = UnaryRequest | StreamRequest;
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
   const { card, credentials, certificate, http } = given;
-  const choice = chooseCredentials(card, credentials, { certificate, query: candidate.binding !== "GRPC" });
-  if (choice.schemes.length === 0 && choice.unmet === undefined) return undefined;
+  const options = { certificate, query: candidate.binding !== "GRPC" };
+  const usual = chooseCredentials(card, credentials, options);
+  const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
+  if (isEmpty(usual) && guarded.size === 0) return undefined;
+  // Made when they are first called: a card may have many skills.
+  const choices = new Map<string, Choice>();
+  const choiceOf = (skill: string): Choice => {
+    if (!guarded.has(skill)) return usual;
+    const choice = choices.get(skill) ?? chooseCredentials(card, credentials, { ...options, skill });
+    choices.set(skill, choice);
+    return choice;
+  };
   const { url } = candidate;
   return (next) => async (request) => {
+    const choice = choiceOf(request.contextValues.get(skillKey));
+    if (isEmpty(choice)) return next(request);
     const shown = new ShownCredentials(choice, { card, url, http, signal: request.signal });
     const asked = request.stream ? await repeatable(request) : () => request;
     const attempt = async () => next(await withCredentials(asked(), shown));
@@ -45,6 +58,8 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     return { ...response, message };
   };
 }
+
+const isEmpty = ({ schemes, unmet }: Choice): boolean => schemes.length === 0 && unmet === undefined;
 
 /** Headers of its own for each attempt: what was refused is not in the next one. */
 async function withCredentials(request: Request, shown: ShownCredentials): Promise<Request> {

@@ -9,6 +9,11 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Service parameters beside those that the client sends by itself (specification 3.2.6). */
   readonly headers?: Headers | Readonly<Record<string, string>>;
+  /**
+   * Id of the card's skill that the call is for: its credentials are those that the skill asks for, too (specification 4.4.5). The agent
+   * is not told: the protocol has no place for it, so the message says it as the agent wants it, in its metadata for example.
+   */
+  readonly skill?: string;
 }
 
 /** What a send may say (specification 3.2.2). */

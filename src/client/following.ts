@@ -21,6 +21,7 @@ import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Lifetime } from "./lifetime.js";
 import { Retries } from "./retries.js";
+import { type OfSkill, ofSkill } from "./skill.js";
 import type { Update } from "./update.js";
 
 /** What begins it: a message to be sent, or a task that is there. */
@@ -56,6 +57,7 @@ export class Following {
   readonly #retries: Retries;
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
+  readonly #ofSkill: OfSkill;
   #taskId: string;
   /** The message is on its way: nothing has come back yet. */
   #isSending: boolean;
@@ -78,6 +80,7 @@ export class Following {
     this.#isSending = request !== undefined;
     this.#taskId = taskId ?? "";
     this.#key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
+    this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
     this.#life = new Lifetime(options);
@@ -135,11 +138,11 @@ export class Following {
     this.#after = undefined;
     if (this.#isSending && this.#request !== undefined) {
       if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
-      return this.#core.rpc.sendStreamingMessage(this.#request, { signal, headers });
+      return this.#core.rpc.sendStreamingMessage(this.#request, { signal, headers, ...this.#ofSkill });
     }
     if (this.#core.canResume && !this.#fold.hasGap) this.#after = this.#fold.generation;
     if (this.#after !== undefined) headers.set(resumeParameters.after, String(this.#after));
-    return this.#core.rpc.subscribeToTask({ id: this.#taskId }, { signal, headers });
+    return this.#core.rpc.subscribeToTask({ id: this.#taskId }, { signal, headers, ...this.#ofSkill });
   }
 
   #headers(): Headers {
@@ -280,7 +283,7 @@ export class Following {
       try {
         return await this.#core.rpc.getTask(
           { id: this.#taskId },
-          { signal: this.#life.signal, headers: this.#headers() },
+          { signal: this.#life.signal, headers: this.#headers(), ...this.#ofSkill },
         );
       } catch (error) {
         this.#life.check();
@@ -296,7 +299,8 @@ export class Following {
     const headers = this.#headers();
     if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
     const isNew = request.message?.taskId === "";
-    const { payload } = await this.#core.rpc.sendMessage(request, { signal: this.#life.signal, headers });
+    const call = { signal: this.#life.signal, headers, ...this.#ofSkill };
+    const { payload } = await this.#core.rpc.sendMessage(request, call);
     this.#hasMoved = true;
     const update = this.#fold.takeAnswer(create(StreamResponseSchema, { payload }), !isNew);
     if (update === undefined)

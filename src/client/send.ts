@@ -6,6 +6,7 @@ import type { SendOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
 import { Lifetime } from "./lifetime.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
+import { ofSkill } from "./skill.js";
 import { messageText, taskText } from "./text.js";
 
 /** What an agent answered: a task or a message. */
@@ -44,7 +45,14 @@ export async function send(
   // A time of the caller's own, which is `life`, takes the place of `sendTimeoutMs`.
   const time = options.timeoutMs === undefined ? undefined : { timeoutMs: 0 };
   try {
-    return answerOf(await core.rpc.sendMessage(request, { signal: life.signal, headers, ...time }));
+    return answerOf(
+      await core.rpc.sendMessage(request, {
+        signal: life.signal,
+        headers,
+        ...time,
+        ...ofSkill(options.skill),
+      }),
+    );
   } catch (error) {
     life.check();
     throw error;

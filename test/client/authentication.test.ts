@@ -20,6 +20,9 @@ const failure = (call: Promise<unknown>): Promise<A2AError> =>
     (error) => error,
   );
 
+const named = { name: "Keeper", description: "Keeps books.", version: "1.0.0" };
+const skills = [{ id: "books", name: "Books", description: "Keeps books.", tags: ["books"] }];
+
 /** Tokens that are good at the moment. */
 const good = new Set<string>(["fresh"]);
 
@@ -106,6 +109,76 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
     });
     const without = await connect(server.url, only);
     expect(await failure(without.listTasks({}))).toMatchObject({ reason: "UNAUTHENTICATED" });
+  });
+
+  it("are those of the skill that a call names", async () => {
+    const shown: string[] = [];
+    const check = (secret: string) => {
+      shown.push(secret);
+      return { owner: "me" };
+    };
+    const server = await serve({
+      agent: {
+        ...echo,
+        card: { ...named, skills },
+        security: {
+          schemes: { bearer: httpBearer({ check }), key: serverKey({ in: "header", name: "x-key", check }) },
+          require: ["bearer"],
+          skills: { books: { require: ["key"] } },
+          skillOf: (message) => message.metadata?.skill as string | undefined,
+        },
+      },
+    });
+    const credentials = { bearer: bearer("token"), key: apiKey("key") };
+    const client = await connect(server.url, { ...only, credentials });
+    const message = (parts: string) => ({ parts, metadata: { skill: "books" } });
+
+    expect(await failure(client.send(message("say hi")))).toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect(new Set(shown)).toEqual(new Set(["token"]));
+    expect((await client.send(message("say hi"), { skill: "books" })).text).toBe("hi");
+    expect((await client.conversation().send(message("say hi"), { skill: "books" })).text).toBe("hi");
+    let text = "";
+    for await (const update of client.stream(message("count"), { skill: "books" })) text += update.text;
+    expect(text).toBe("one two three");
+    expect(new Set(shown)).toEqual(new Set(["token", "key"]));
+
+    shown.length = 0;
+    expect((await client.send("say hi", { skill: "none" })).text).toBe("hi");
+    expect((await client.send("say hi")).text).toBe("hi");
+    expect(new Set(shown)).toEqual(new Set(["token"]));
+
+    const poor = await connect(server.url, { ...only, credentials: bearer("token") });
+    expect(await failure(poor.send(message("say hi"), { skill: "books" }))).toMatchObject({
+      reason: "UNAUTHENTICATED",
+      message: expect.stringContaining(' with "key" '),
+    });
+    expect((await poor.send("say hi")).text).toBe("hi");
+  });
+
+  it("are those of a skill at an agent that asks for none otherwise", async () => {
+    const server = await serve({
+      agent: {
+        ...echo,
+        card: { ...named, skills },
+        security: {
+          schemes: { key: serverKey({ in: "header", name: "x-key", check: (key) => ({ owner: key }) }) },
+          require: [{}],
+          skills: { books: { require: ["key"] } },
+          skillOf: (message) => message.metadata?.skill as string | undefined,
+        },
+      },
+    });
+    const client = await connect(server.url, { ...only, credentials: apiKey("key") });
+    const message = { parts: "wait", metadata: { skill: "books" } };
+    for await (const update of client.stream(message, { skill: "books" })) {
+      // The task is its caller's, who is known by the skill's credentials alone.
+      const taskId = update.task?.id ?? "";
+      for await (const { task } of client.follow(taskId, { skill: "books" })) {
+        expect(task?.id).toBe(taskId);
+        break;
+      }
+      break;
+    }
   });
 
   it("are a certificate where the agent asks for that", async () => {
