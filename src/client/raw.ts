@@ -1,6 +1,6 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
-import { loaded, type OlderVersion, olderVersions } from "../version/callable.js";
+import { type OlderVersion, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { parseVersion, VERSION_PARAMETER } from "../wire/service-params.js";
 import type { Binding } from "./interfaces.js";
@@ -8,11 +8,17 @@ import { clientLimits } from "./limits.js";
 import { parameters } from "./parameters.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
+import { lateTransport } from "./transport/late.js";
 import { restTransport } from "./transport/rest.js";
 
 /** The transport of a binding. @throws A2AError with reason UNSUPPORTED_OPERATION where the platform has none for it. */
 export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
-  if (settings.older !== undefined) return lateTransport(platform, binding, settings);
+  if (settings.older !== undefined) {
+    return lateTransport(async () => {
+      const { olderTransport } = await import("./transport/older.js");
+      return olderTransport(platform, binding, settings);
+    });
+  }
   switch (binding) {
     case "JSONRPC":
       return jsonRpcTransport(settings, platform.http);
@@ -26,25 +32,6 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
       if (platform.grpc === undefined) throw new A2AError("UNSUPPORTED_OPERATION", "There is no gRPC in this runtime.");
       return platform.grpc(settings);
   }
-}
-
-/** How older versions are spoken is loaded with the first call that speaks one. */
-function lateTransport(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
-  let made: Promise<Transport> | undefined;
-  const transport = (): Promise<Transport> => {
-    made ??= loaded(import("./transport/older.js")).then(({ olderTransport }) =>
-      olderTransport(platform, binding, settings),
-    );
-    // What could not be loaded now may be there later.
-    made.catch(() => {
-      made = undefined;
-    });
-    return made;
-  };
-  return {
-    unary: async (...call) => (await transport()).unary(...call),
-    stream: async (...call) => (await transport()).stream(...call),
-  };
 }
 
 /** What a transport may be told. */
