@@ -19,6 +19,8 @@ export interface ReadCard {
   readonly card: AgentCard;
   /** It has the shape of a version before 1.0. */
   readonly isOlder: boolean;
+  /** It names no version, and which of the earlier ones it is of is a guess. */
+  readonly isGuessed: boolean;
 }
 
 /**
@@ -26,20 +28,25 @@ export interface ReadCard {
  * left out, unless calls depend on it.
  *
  * @param where it is from, for errors
+ * @param version that of a card which names none, as its reader knows it
  * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of a version of A2A that is not spoken here; INVALID_AGENT_RESPONSE for
  * what is no card
  */
-export async function readCard(text: string, where: string): Promise<ReadCard> {
+export async function readCard(text: string, where: string, version?: string): Promise<ReadCard> {
   const json = parsed(text, where);
   const isOlder = !hasInterfaces(json);
-  const cardJson = isOlder ? await olderCardJson(json, where) : json;
+  const isNameless = isOlder && (typeof json.protocolVersion !== "string" || json.protocolVersion.trim() === "");
+  const isGuessed = isNameless && version === undefined;
+  const named = isNameless && version !== undefined ? { protocolVersion: version } : {};
+  const cardJson = isOlder ? await olderCardJson({ ...json, ...named }, where) : json;
   try {
-    return { card: read(cardJson), isOlder };
+    return { card: read(cardJson), isOlder, isGuessed };
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
     // What is read may be changed by it.
     const again = parsed(text, where);
-    return { card: readRest(isOlder ? await olderCardJson(again, where) : again, error, where), isOlder };
+    const rest = isOlder ? await olderCardJson({ ...again, ...named }, where) : again;
+    return { card: readRest(rest, error, where), isOlder, isGuessed };
   }
 }
 
@@ -99,13 +106,17 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
   return versionNotSupported(where, said === "" ? [] : [said]);
 }
 
-/** @param spoken the versions of the agent, as its card names them; none: one before cards named theirs */
-export function versionNotSupported(where: string, spoken: readonly string[]): A2AError {
+/**
+ * @param spoken the versions of the agent, as its card names them; none: one before cards named theirs
+ * @param wanted the only one that its caller speaks; undefined: all that there are
+ */
+export function versionNotSupported(where: string, spoken: readonly string[], wanted?: string): A2AError {
   const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
   const ours = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)].join(", ");
-  const message = `The agent of ${where} speaks ${shown}; this client speaks ${ours}.`;
+  const rest = wanted === undefined ? `; this client speaks ${ours}` : `, not ${wanted} (version)`;
+  const message = `The agent of ${where} speaks ${shown}${rest}.`;
   const metadata = {
-    requestedVersion: PROTOCOL_VERSION,
+    requestedVersion: wanted ?? PROTOCOL_VERSION,
     ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),
   };
   return new A2AError("VERSION_NOT_SUPPORTED", message, { metadata });

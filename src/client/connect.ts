@@ -9,6 +9,7 @@ import { CardCache } from "./card-cache.js";
 import type { A2AClient, ClientCore } from "./client.js";
 import { conversation } from "./conversation.js";
 import { type CardSource, findCard } from "./discovery.js";
+import { guessingTransport } from "./guess.js";
 import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
 import { notifiedTasks } from "./notified.js";
@@ -42,8 +43,9 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
         cache: cacheOf(options, shared),
         limits,
         signal: options.signal,
+        version: options.version,
       });
-      return clientOf(platform, found.card, { options, limits, cardUrl: found.url });
+      return clientOf(platform, found.card, { options, limits, cardUrl: found.url, isGuessed: found.isGuessed });
     } catch (error) {
       await platform.close();
       throw error;
@@ -60,9 +62,11 @@ interface Settings {
   readonly options: ClientOptions;
   readonly limits: ClientLimits;
   readonly cardUrl: string | undefined;
+  readonly isGuessed: boolean;
 }
 
-function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUrl }: Settings): A2AClient {
+function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AClient {
+  const { options, limits, cardUrl, isGuessed } = settings;
   const candidates = candidatesOf(card, {
     spoken: spokenBy(platform),
     only: options.bindings,
@@ -71,16 +75,24 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     allowHttp: options.allowHttp === true,
     plaintextGrpc: options.plaintextGrpc,
     maxInterfaces: limits.maxInterfaces,
+    version: options.version,
+    isGuessed,
   });
   const declared = new Set(card.capabilities?.extensions.map(({ uri }) => uri));
   const idempotent = declared.has(IDEMPOTENCY_EXTENSION);
-  const open = (candidate: Candidate): Transport =>
+  const transport = (candidate: Candidate): Transport =>
     transportOf(platform, candidate.binding, {
       url: candidate.url,
       interceptors: interceptorsOf(platform, card, candidate, options),
       maxAnswerBytes: limits.maxAnswerBytes,
       older: candidate.older,
     });
+  const corrected = new Map<Candidate, Candidate>();
+  const open = (candidate: Candidate): Transport => {
+    const { other } = candidate;
+    if (other === undefined) return transport(candidate);
+    return guessingTransport(transport(candidate), transport(other), () => corrected.set(candidate, other));
+  };
   const routes = new Routes(candidates, open, { limits, idempotent });
   const core: ClientCore = {
     rpc: callsOver(routes),
@@ -94,7 +106,8 @@ function clientOf(platform: Platform, card: AgentCard, { options, limits, cardUr
     ...core.rpc,
     card,
     get interface() {
-      return routes.current.declared;
+      const { current } = routes;
+      return (corrected.get(current) ?? current).declared;
     },
     send: (message, call) => send(core, message, call),
     stream: (message, call) => stream(core, message, call),

@@ -49,6 +49,8 @@ export interface Finding {
   readonly cache: CardCache | undefined;
   readonly limits: ClientLimits;
   readonly signal: AbortSignal | undefined;
+  /** That of a card which names none. */
+  readonly version?: string | undefined;
 }
 
 /** A card that was found. */
@@ -56,6 +58,8 @@ export interface FoundCard {
   readonly card: AgentCard;
   /** Where it was in the end; undefined for one that was given. */
   readonly url: string | undefined;
+  /** It names no version, and which of the earlier ones it is of is a guess. */
+  readonly isGuessed: boolean;
 }
 
 const write = jsonWriter(AgentCardSchema);
@@ -94,14 +98,16 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
-  if (isMessage(source, AgentCardSchema)) return { card: await verified(source, finding), url: undefined };
+  if (isMessage(source, AgentCardSchema)) {
+    return { card: await verified(source, finding), url: undefined, isGuessed: false };
+  }
   const given = textOf(source);
   if (given !== undefined) {
-    return { card: await accepted(given, "The card", finding), url: undefined };
+    return { ...(await accepted(given, "The card", finding)), url: undefined };
   }
   const url = urlOf(source as string | URL);
   const { text, url: from } = await received(url, finding);
-  return { card: await accepted(text, from, finding), url: from };
+  return { ...(await accepted(text, from, finding)), url: from };
 }
 
 async function verified(card: AgentCard, { options: { verify } }: Finding): Promise<AgentCard> {
@@ -123,14 +129,14 @@ function urlOf(source: string | URL): URL {
   throw invalid([{ field: "", description: `${JSON.stringify(shown)} is no absolute http or https URL` }]);
 }
 
-async function accepted(text: string, where: string, { options: { verify } }: Finding): Promise<AgentCard> {
-  const { card, isOlder } = await readCard(text, where);
-  if (verify === undefined) return card;
-  const outcome = await verify(text);
-  if (!isOlder) return vouchedFor(where, outcome);
+async function accepted(text: string, where: string, { options, version }: Finding): Promise<Omit<FoundCard, "url">> {
+  const { card, isOlder, isGuessed } = await readCard(text, where, version);
+  if (options.verify === undefined) return { card, isGuessed };
+  const outcome = await options.verify(text);
+  if (!isOlder) return { card: vouchedFor(where, outcome), isGuessed };
   vouchedFor(where, outcome);
   // What was verified is the text: one who knows cards of 1.0 alone cannot say what an older one means.
-  if (outcome.uncovered?.length === 0) return card;
+  if (outcome.uncovered?.length === 0) return { card, isGuessed };
   const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "which parts of it, nobody says";
   const message = `${where} is the card of an older version of A2A whose signature does not cover all of it: ${parts}.`;
   throw new A2AError("INVALID_AGENT_RESPONSE", message);

@@ -23,6 +23,8 @@ export interface Candidate {
   readonly version: string;
   /** How that is spoken where it is one before that of this client; undefined for its own. */
   readonly older: OlderVersion | undefined;
+  /** The same interface in another version, where the card does not say which one it is. */
+  readonly other?: Candidate;
 }
 
 /** What a choice depends on besides the card. */
@@ -39,6 +41,10 @@ export interface Choosing {
   /** Addresses of gRPC without a scheme are called without TLS, or with it; undefined: as the card suggests. */
   readonly plaintextGrpc: boolean | undefined;
   readonly maxInterfaces: number;
+  /** This version alone; undefined: the newest that both have. */
+  readonly version?: string | undefined;
+  /** The card names no version: it may be of 0.1 or 0.2. */
+  readonly isGuessed?: boolean;
 }
 
 /**
@@ -51,14 +57,23 @@ export interface Choosing {
 export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Candidate[] {
   const declared = card.supportedInterfaces.slice(0, choosing.maxInterfaces);
   const all = declared.flatMap((each) => candidatesIn(each, choosing));
-  const known = newest(all);
+  const wanted = choosing.version === undefined ? all : all.filter(({ version }) => version === choosing.version);
+  const known = newest(wanted);
   if (known === undefined) throw noneOf(declared, all, choosing);
   const usable = encryptedFirst(known, choosing);
   const rank = ({ binding }: Candidate): number => {
     const order = choosing.only ?? choosing.prefer;
     return order.includes(binding) ? order.indexOf(binding) : order.length;
   };
-  return usable.toSorted((one, other) => rank(one) - rank(other));
+  const sorted = usable.toSorted((one, other) => rank(one) - rank(other));
+  return choosing.isGuessed === true ? sorted.map(withOther) : sorted;
+}
+
+function withOther(candidate: Candidate): Candidate {
+  const version = candidate.version === "0.1" ? "0.2" : "0.1";
+  const older = olderVersions.find(({ name }) => name === version);
+  const declared = { ...candidate.declared, protocolVersion: version };
+  return { ...candidate, other: { ...candidate, declared, version, older } };
 }
 
 /** Of the versions that are spoken here, those of one alone: what an agent answers in one is not always what it answers in another. */
@@ -157,7 +172,7 @@ function encryptedFirst(all: readonly Candidate[], { cardUrl, allowHttp }: Choos
 function noneOf(declared: readonly AgentInterface[], all: readonly Candidate[], choosing: Choosing): A2AError {
   const where = choosing.cardUrl ?? "the card";
   const versions = [...new Set(all.map(({ version }) => version))];
-  if (versions.length > 0) return versionNotSupported(where, versions);
+  if (versions.length > 0) return versionNotSupported(where, versions, choosing.version);
   const named = declared.map(({ protocolBinding, url, protocolVersion }) =>
     [protocolBinding || "no binding", protocolVersion, "at", url || "no URL"].filter((it) => it !== "").join(" "),
   );

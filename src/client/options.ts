@@ -1,6 +1,8 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { invalid, type Violation } from "../core/error.js";
 import { unknownNames } from "../core/unknown-names.js";
+import { olderVersions } from "../version/callable.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credential.js";
 import type { CardOptions } from "./discovery.js";
 import { type Binding, bindings } from "./interfaces.js";
@@ -15,6 +17,11 @@ export interface ClientOptions extends PlatformOptions {
   readonly prefer?: Binding | readonly Binding[];
   /** The only bindings that are used, in this order. Default: all that the platform has, gRPC-Web where it is preferred. */
   readonly bindings?: readonly Binding[];
+  /**
+   * The version of A2A that is spoken, as `Major.Minor`: of those that the card names, or that of a card before 1.0 which names none.
+   * Default: the newest of the card; of a card that names none a guess, which an agent may set right that does not know the first send.
+   */
+  readonly version?: string;
   /** In place of the tenant that the interface names (specification 4.4.6). */
   readonly tenant?: string;
   /** URIs of extensions that every call asks for. */
@@ -40,6 +47,7 @@ const known: Readonly<Record<keyof ClientOptions, true>> = {
   credentials: true,
   prefer: true,
   bindings: true,
+  version: true,
   tenant: true,
   extensions: true,
   interceptors: true,
@@ -48,6 +56,8 @@ const known: Readonly<Record<keyof ClientOptions, true>> = {
   limits: true,
   signal: true,
 };
+
+const spokenVersions = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)];
 
 /** @throws A2AError with reason INVALID_PARAMS that names every fault; those of the limits are found elsewhere. */
 export function checkOptions(options: ClientOptions): void {
@@ -61,6 +71,11 @@ export function checkOptions(options: ClientOptions): void {
   ] as const) {
     const odd = given.filter((each) => !bindings.includes(each)).map((each) => JSON.stringify(each));
     if (odd.length > 0) faults.push({ field, description: `has ${odd.join(", ")}; there are ${bindings.join(", ")}` });
+  }
+  const { version = PROTOCOL_VERSION } = options;
+  if (!spokenVersions.includes(version)) {
+    const there = spokenVersions.join(", ");
+    faults.push({ field: "version", description: `is ${JSON.stringify(version)}; there are ${there}` });
   }
   if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
   const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));

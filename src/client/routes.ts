@@ -196,7 +196,8 @@ type HeaderFields = NonNullable<Parameters<Transport["unary"]>[3]>;
 
 const none: ReadonlySet<Route> = new Set();
 
-const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
+/** Whether a method sends a message. */
+export const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
 
 /** No deadline for 0, as in a transport of Connect; bindings name it in whole milliseconds. */
 const endOf = (timeoutMs: number): number | undefined =>

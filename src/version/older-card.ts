@@ -1,5 +1,6 @@
+import { isJsonObject } from "../wire/json-struct.js";
 import { parseVersion } from "../wire/service-params.js";
-import type { CardJson } from "./card-json.js";
+import { type CardJson, isSet } from "./card-json.js";
 import { cardFromV01 } from "./v0.1/card.js";
 import { cardFromV03 } from "./v0.3/card.js";
 
@@ -11,6 +12,7 @@ const sinceV02 = [
   "preferredTransport",
   "additionalInterfaces",
   "iconUrl",
+  "signatures",
 ];
 
 /** Members that every card since 0.2 has. */
@@ -31,10 +33,16 @@ export function olderCard(card: CardJson): CardJson | undefined {
 }
 
 function isOfV01(card: CardJson): boolean {
-  const has = (name: string): boolean => card[name] !== undefined && card[name] !== null;
-  if (sinceV02.some(has)) return false;
-  if (has("authentication") || !inEveryV02.every(has)) return true;
+  const has = (name: string): boolean => isSet(card[name]);
+  if (sinceV02.some(has) || (isJsonObject(card.capabilities) && isSet(card.capabilities.extensions))) return false;
+  // Libraries of 0.1 wrote null for what is not there, and those of 0.2 had no such member.
+  if ("authentication" in card || !inEveryV02.every(has)) return true;
+  if (Array.isArray(card.skills) && card.skills.some(lacksMembersOfV02)) return true;
   return [card.defaultInputModes, card.defaultOutputModes].some(
     (modes) => Array.isArray(modes) && modes.includes("text"),
   );
 }
+
+/** Each skill of 0.2 has to have them. */
+const lacksMembersOfV02 = (skill: unknown): boolean =>
+  isJsonObject(skill) && !(isSet(skill.description) && isSet(skill.tags));

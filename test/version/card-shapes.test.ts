@@ -200,6 +200,7 @@ describe("cardToV01()", () => {
       version: "1.0.0",
       documentationUrl: "https://a.example/docs",
       provider: { organization: "Example", url: "https://example.com" },
+      protocolVersion: "0.1",
       url: "https://a.example",
       capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false },
       authentication: { schemes: ["Bearer", "ApiKey", "OAuth2"], credentials: expect.any(String) },

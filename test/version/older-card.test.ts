@@ -151,6 +151,19 @@ describe("olderCard() of 0.1", () => {
     expect(card.securityRequirements.map(({ schemes }) => Object.keys(schemes))).toEqual([["OAuth2"]]);
   });
 
+  it("is what lacks a member that every card of 0.2 has, or has one that only 0.1 knew, be it null", () => {
+    const skills = [{ id: "a", name: "A", description: "A", tags: null }];
+    for (const card of [
+      { ...base, authentication: null },
+      { ...base, skills },
+      { ...base, description: null },
+    ]) {
+      expect(interfacesOf(read(card))).toEqual(["JSONRPC 0.1 https://a.example/rpc"]);
+    }
+    const extended = { ...base, skills, capabilities: { extensions: [] } };
+    expect(interfacesOf(read(extended))).toEqual(["JSONRPC 0.2 https://a.example/rpc"]);
+  });
+
   it("fills what 0.1 did not ask for", () => {
     const { url, name, version } = first;
     const card = read({ url, name, version, capabilities: {}, skills: [{ id: "a", name: "A" }] });

@@ -108,6 +108,8 @@ export function cardToV01(card: CardJson): CardJson | undefined {
   const { streaming = false, pushNotifications = false } = isJsonObject(card.capabilities) ? card.capabilities : {};
   return {
     ...copied(card, [...sharedMembers, "provider"]),
+    // 0.1 has no such member, and its readers pass over what they do not know: those of several versions tell by it what they read.
+    protocolVersion: "0.1",
     url: main.url,
     capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
     ...authentication,
