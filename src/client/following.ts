@@ -244,6 +244,8 @@ export class Following {
       const update = this.#fold.takeTask(task);
       if (update !== undefined) yield update;
     } else if (generation !== this.#fold.generation) return "again";
+    // Authorization may come by another way, and its turn goes on then: only the stream's own end is one.
+    if (this.#fold.state === TaskState.AUTH_REQUIRED) return "again";
     return this.#isOver ? "over" : "again";
   }
 

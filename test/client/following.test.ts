@@ -112,6 +112,18 @@ describe("stream()", () => {
     );
   });
 
+  it("goes on where a task was seen to wait for authorization, without exact resume as well", async () => {
+    const entries = growing(["a"]);
+    const status = { state: TaskState.AUTH_REQUIRED };
+    const value = create(TaskStatusUpdateEventSchema, { taskId: "task", contextId: "context", status });
+    entries.splice(2, 0, create(LogEntrySchema, { event: { case: "status", value } }));
+    const told = entries.map((entry, index) => ({ ...entry, position: index + 1, generation: index + 1 }));
+    const breaks: Cut[] = [1, 0].map((after) => ({ after, missed: after === 0 ? 1 : 0, how: "error" }));
+    const server = new LogServer(told, breaks, { resume: false, idempotent: true });
+    expect((await sent(server.core)).task.status?.state).toBe(TaskState.COMPLETED);
+    expect(server.reads).toBeGreaterThan(0);
+  });
+
   it("gives text of one artifact that only grows exactly once, without exact resume as well", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string(), { minLength: 1, maxLength: 30 }), cuts, async (texts, breaks) => {
