@@ -30,6 +30,8 @@ export interface ClientCore {
   readonly canResume: boolean;
   /** A send under an `Idempotency-Key` may be repeated: the agent declares `urn:parley:ext:idempotency:v1`. */
   readonly idempotent: boolean;
+  /** Whether what may have arrived is sent again at all (`maxAttempts`). Default: it is. */
+  readonly isRepeating?: boolean;
   /** The agent streams (`capabilities.streaming`). */
   readonly canStream: boolean;
   readonly backoff: Backoff;

@@ -99,6 +99,7 @@ function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AC
     card,
     canResume: declared.has(RESUME_EXTENSION),
     idempotent,
+    isRepeating: limits.maxAttempts > 1,
     canStream: card.capabilities?.streaming === true,
     backoff: { firstMs: limits.retryMs, maxMs: limits.maxRetryMs, maxElapsedMs: limits.maxResumeMs },
   };

@@ -20,15 +20,36 @@ export function isAbsence({ reason }: A2AError): boolean {
   return reason === "UNAVAILABLE" || reason === "TOO_MANY_REQUESTS";
 }
 
-/** What a caller gets whose message may have arrived, or not. */
-export function unknownArrival(error: A2AError): A2AError {
-  return new A2AError(
-    "UNAVAILABLE",
-    `${error.message} It is not known whether the message arrived; the agent does not say that it may be sent again.`,
-    {
-      metadata: { ...error.metadata, arrival: "unknown" },
-      cause: error,
-      ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
-    },
-  );
+/** What is known of a send besides how it failed. */
+export interface SendFacts {
+  /** Its idempotency key: its own caller's, so no secret; undefined: it had none. */
+  readonly key: string | undefined;
+  /** The agent takes what has the same key once. */
+  readonly isRepeatable: boolean;
+  /** In place of that of the failure. */
+  readonly reason?: Reason;
+}
+
+const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
+
+/** What a caller gets whose message may have arrived, or not: the failure, with the key to send it again by. */
+export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2AError {
+  if (isArrivalUnknown(error)) return error;
+  const { key, isRepeatable, reason = error.reason } = facts;
+  const what = isRepeatable
+    ? "it may be sent again with the same idempotency key."
+    : "the agent does not say that it may be sent again.";
+  const { message, metadata, violations, retryAfterMs, headers } = error;
+  return new A2AError(reason, `${message} It is not known whether the message arrived; ${what}`, {
+    metadata: { ...metadata, arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
+    violations,
+    headers: Object.fromEntries(headers),
+    cause: error,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** Whether an error tells already that its message may have arrived. */
+export function isArrivalUnknown({ metadata }: A2AError): boolean {
+  return metadata.arrival === "unknown";
 }

@@ -25,6 +25,8 @@ export function clientError(thrown: unknown): A2AError {
  * browsers, which do not tell.
  */
 export function neverArrived(error: unknown): boolean {
+  // An earlier attempt of the same call may have.
+  if (error instanceof A2AError && error.metadata.arrival === "unknown") return false;
   return isUnconnected(error);
 }
 

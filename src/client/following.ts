@@ -16,7 +16,7 @@ import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { Attempt } from "./attempt.js";
 import type { StreamOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
-import { isCut, unknownArrival } from "./cut.js";
+import { isAbsence, isCut, unknownArrival } from "./cut.js";
 import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Lifetime } from "./lifetime.js";
@@ -61,6 +61,8 @@ export class Following {
   #taskId: string;
   /** The message is on its way: nothing has come back yet. */
   #isSending: boolean;
+  /** One of the attempts may have brought the message to the agent. */
+  #mayHaveArrived = false;
   #isAnswered = false;
   /** Nothing has come on the open connection. */
   #isFresh = true;
@@ -221,7 +223,7 @@ export class Following {
       this.#hasReauthenticated = true;
       return "again";
     } else if (!isCut(cut)) throw cut;
-    await this.#retries.wait(cut);
+    await this.#retries.wait(this.#told(cut));
     // While it waits for authorization its turn may go on by itself.
     const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
     // Some servers break a stream off that has nothing to tell, because its task is over.
@@ -229,10 +231,21 @@ export class Following {
     return mayBeOver && !this.#isSending ? "look" : "again";
   }
 
+  /** @throws what makes the message one that is not to be sent again */
   #checkRepeatable(failure: A2AError): void {
     if (neverArrived(failure)) return;
-    if (!isCut(failure)) throw failure;
-    if (this.#key === undefined) throw unknownArrival(failure);
+    if (!isCut(failure)) throw this.#told(failure);
+    this.#mayHaveArrived = true;
+    if (this.#key === undefined || this.#core.isRepeating === false) throw this.#told(failure);
+  }
+
+  /** The failure, with what is not known of the message: whichever attempt it is of, an earlier one may have arrived. */
+  #told(failure: A2AError): A2AError {
+    if (!this.#isSending || !this.#mayHaveArrived) return failure;
+    const key = this.#key;
+    // Whatever it was that broke the connection off, to the caller the agent is away.
+    const reason = isCut(failure) && !isAbsence(failure) ? "UNAVAILABLE" : failure.reason;
+    return unknownArrival(failure, { key, isRepeatable: key !== undefined, reason });
   }
 
   /** A cut while the task waits for its client: was that the end of the turn? */

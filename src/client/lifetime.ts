@@ -34,10 +34,14 @@ export class Lifetime {
 
   /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED when it is over */
   check(): void {
-    if (!this.isOver) return;
+    if (this.isOver) throw this.failure();
+  }
+
+  /** The error that says how it ended. */
+  failure(): A2AError {
     const cause = this.#signal?.reason;
-    if (this.#isLate) throw new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
-    throw new A2AError("CANCELLED", "The caller ended the call.", { cause });
+    if (this.#isLate) return new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
+    return new A2AError("CANCELLED", "The caller ended the call.", { cause });
   }
 
   /** Waits, or until it is over. */

@@ -8,7 +8,7 @@ import type {
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError } from "../core/error.js";
+import { A2AError, type Reason } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
 import { isSideEffectFree } from "../wire/side-effects.js";
@@ -111,14 +111,8 @@ export class Routes implements Transport {
         route.worked();
         return response;
       } catch (thrown) {
-        const isSafe = this.#isSafe(method, headers);
-        attempts ??= new Attempts(this, {
-          method,
-          isSafe,
-          waits: true,
-          signal,
-          endsAt: startedAt + (endMs ?? Infinity),
-        });
+        const endsAt = startedAt + (endMs ?? Infinity);
+        attempts ??= new Attempts(this, { ...this.#repeating(method, headers), method, waits: true, signal, endsAt });
         route = await attempts.next(route, clientError(thrown));
         if (endMs !== undefined) leftMs = Math.max(1, Math.ceil(startedAt + endMs - performance.now()));
       }
@@ -146,8 +140,8 @@ export class Routes implements Transport {
         route.worked();
         return { ...response, message: withErrors(response.message) };
       } catch (thrown) {
-        const isSafe = this.#isSafe(method, headers);
-        attempts ??= new Attempts(this, { method, isSafe, waits: false, signal, endsAt: Infinity });
+        const rules = this.#repeating(method, headers);
+        attempts ??= new Attempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });
         route = await attempts.next(route, clientError(thrown));
       }
     }
@@ -185,9 +179,13 @@ export class Routes implements Transport {
     return headers;
   }
 
-  #isSafe(method: DescMethod, header: HeaderFields | undefined): boolean {
-    if (isSend(method)) return this.#rules.idempotent && header instanceof Headers && header.has(IDEMPOTENCY_KEY);
-    return method.methodKind === "server_streaming" || isSideEffectFree(method);
+  /** Whether a call may be repeated, and by which key. */
+  #repeating(method: DescMethod, header: HeaderFields | undefined): Pick<Failing, "isSafe" | "key"> {
+    if (isSend(method)) {
+      const key = new Headers(header).get(IDEMPOTENCY_KEY) ?? undefined;
+      return { isSafe: this.#rules.idempotent && key !== undefined, key };
+    }
+    return { isSafe: method.methodKind === "server_streaming" || isSideEffectFree(method), key: undefined };
   }
 }
 
@@ -203,11 +201,16 @@ export const isSend = ({ input }: DescMethod): boolean => input.typeName === Sen
 const endOf = (timeoutMs: number): number | undefined =>
   timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? Math.ceil(timeoutMs) : undefined;
 
+/** Errors after which it is not known whether a message has arrived: no answer came. */
+const saysNothing: ReadonlySet<Reason> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
+
 /** One call whose first attempt failed. */
 interface Failing {
   readonly method: DescMethod;
   /** It may be repeated although it may have arrived. */
   readonly isSafe: boolean;
+  /** The key that a send is repeated by. */
+  readonly key: string | undefined;
   /** It waits for an interface that is away; a stream's reader knows better when to come back. */
   readonly waits: boolean;
   readonly signal: AbortSignal | undefined;
@@ -220,7 +223,10 @@ class Attempts {
   readonly #routes: Routes;
   readonly #call: Failing;
   readonly #tried = new Set<Route>();
+  /** Attempts that left this program, over whatever interface, and rounds of all interfaces of which none was reached. */
   #failures = 0;
+  /** One of the attempts may have brought the message to the agent. */
+  #mayHaveArrived = false;
 
   constructor(routes: Routes, call: Failing) {
     this.#routes = routes;
@@ -231,21 +237,31 @@ class Attempts {
   async next(failed: Route, error: A2AError): Promise<Route> {
     const { isSafe, waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
-    if (signal?.aborted === true) throw error.reason === "CANCELLED" ? error : givenUp(signal);
+    if (signal?.aborted === true) throw this.#told(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
+    if (!isUnreached && isSend(method) && saysNothing.has(error.reason)) this.#mayHaveArrived = true;
     const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
     if (isAway) failed.failed(limits.interfaceRestMs);
-    if (!isUnreached && !(isSafe && isPassing(error))) {
-      throw waits && isSend(method) && error.reason === "UNAVAILABLE" ? unknownArrival(error) : error;
-    }
+    if (!isUnreached && !(isSafe && isPassing(error))) throw this.#told(error);
     this.#tried.add(failed);
-    if (isAway && this.#routes.hasOther(this.#tried)) return this.#routes.best(this.#tried);
-    this.#failures += 1;
+    if (!isUnreached) this.#failures += 1;
+    // To look for an interface that can be reached is no attempt: nothing has left.
+    const isLast = !isUnreached && this.#failures >= limits.maxAttempts;
+    if (isAway && !isLast && this.#routes.hasOther(this.#tried)) return this.#routes.best(this.#tried);
+    if (isUnreached) this.#failures += 1;
     const ms = waits && this.#failures < limits.maxAttempts ? waitMs(this.#failures, error, limits) : undefined;
-    if (ms === undefined || performance.now() + ms >= endsAt) throw error;
-    await pause(ms, signal);
+    if (ms === undefined || performance.now() + ms >= endsAt) throw this.#told(error);
+    await pause(ms, signal).catch((thrown: unknown) => {
+      throw this.#told(clientError(thrown));
+    });
     this.#tried.clear();
     return this.#routes.best(this.#tried);
+  }
+
+  /** The error as its caller gets it: whichever attempt it is of, an earlier one may have arrived. */
+  #told(error: A2AError): A2AError {
+    const { key, isSafe } = this.#call;
+    return this.#mayHaveArrived ? unknownArrival(error, { key, isRepeatable: isSafe }) : error;
   }
 }
 

@@ -4,6 +4,8 @@ import { newId } from "../core/ids.js";
 import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
 import type { SendOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
+import { isArrivalUnknown, unknownArrival } from "./cut.js";
+import { clientError } from "./errors.js";
 import { Lifetime } from "./lifetime.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
 import { ofSkill } from "./skill.js";
@@ -54,8 +56,10 @@ export async function send(
       }),
     );
   } catch (error) {
-    life.check();
-    throw error;
+    if (!life.isOver) throw error;
+    const over = life.failure();
+    const hasLeft = over.reason === "DEADLINE_EXCEEDED" || isArrivalUnknown(clientError(error));
+    throw hasLeft ? unknownArrival(over, { key, isRepeatable: core.idempotent }) : over;
   } finally {
     life.end();
   }
