@@ -98,8 +98,10 @@ function parsed(text: string, where: string): Record<string, unknown> {
 
 /** What not even a card before 1.0 can be, which had one `url`. */
 function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
-  if (typeof json.url !== "string" && typeof json.protocolVersion !== "string") {
-    const message = `${where} is no agent card: it has no supportedInterfaces.`;
+  if (typeof json.url !== "string") {
+    const what =
+      typeof json.protocolVersion === "string" ? "neither supportedInterfaces nor a url" : "no supportedInterfaces";
+    const message = `${where} is no agent card: it has ${what}.`;
     return new A2AError("INVALID_AGENT_RESPONSE", message);
   }
   const said = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
@@ -114,7 +116,7 @@ export function versionNotSupported(where: string, spoken: readonly string[], wa
   const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
   const ours = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)].join(", ");
   const rest = wanted === undefined ? `; this client speaks ${ours}` : `, not ${wanted} (version)`;
-  const message = `The agent of ${where} speaks ${shown}${rest}.`;
+  const message = `The agent of ${where.replace(/^The /, "the ")} speaks ${shown}${rest}.`;
   const metadata = {
     requestedVersion: wanted ?? PROTOCOL_VERSION,
     ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),

@@ -9,6 +9,7 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { invalid } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { PartInput } from "../task/part-input.js";
 import { jsonReader } from "../wire/json-reader.js";
@@ -44,6 +45,7 @@ export interface MessagePlace {
 export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
   if (isMessage(input)) return input;
   const fields: MessageFields = isFields(input) ? input : { parts: input };
+  checkParts(input, fields.parts);
   const message = create(MessageSchema);
   message.messageId = fields.messageId ?? newId();
   message.contextId = fields.contextId ?? place.contextId ?? "";
@@ -72,12 +74,30 @@ export function requestOf(message: Message, options: SendOptions, returnImmediat
 }
 
 function isMessage(input: MessageInput): input is Message {
-  return typeof input === "object" && "$typeName" in input;
+  return typeof input === "object" && input !== null && "$typeName" in input;
 }
 
 function isFields(input: Exclude<MessageInput, Message>): input is MessageFields {
-  return typeof input === "object" && !Array.isArray(input);
+  return typeof input === "object" && input !== null && !Array.isArray(input);
 }
+
+/** @throws A2AError with reason INVALID_PARAMS for what callers without types give that is no message */
+function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
+  if (typeof parts === "string") return;
+  if (!Array.isArray(parts)) {
+    const field = typeof input === "object" && input !== null ? "parts" : "";
+    const description =
+      "is neither a text nor a list of parts: a message is one of them, or an object with them as parts";
+    throw invalid([{ field, description }]);
+  }
+  const index = parts.findIndex((part) => !contents.some((name) => isSet(part, name)));
+  if (index < 0) return;
+  throw invalid([{ field: `parts[${index}]`, description: `has none of what parts have: ${contents.join(", ")}` }]);
+}
+
+const contents = ["text", "data", "raw", "url"];
+
+const isSet = (part: unknown, name: string): boolean => typeof part === "object" && part !== null && name in part;
 
 function partOf(input: PartInput): Part {
   const part = create(PartSchema);

@@ -235,6 +235,20 @@ describe.each(bindings)("connect() over %s", (binding) => {
 });
 
 describe("connect()", () => {
+  it.each([
+    [{ text: "x" }, "parts"],
+    [{ parts: { text: "x" } }, "parts"],
+    [[{ txt: "x" }], "parts[0]"],
+    [undefined, ""],
+    [7, ""],
+  ])("says what is wrong with %j as a message", async (message, field) => {
+    const client = await connect(cardOf([["JSONRPC", "http://127.0.0.1:1"]]));
+    expect(await failure(client.send(message as never))).toMatchObject({
+      reason: "INVALID_PARAMS",
+      violations: [{ field, description: expect.stringContaining("parts") }],
+    });
+  });
+
   it("reads again what failed for the moment, when the server says", async () => {
     let left = 2;
     const server = await serveCards((_, response) => {

@@ -43,6 +43,8 @@ export function checkEncrypted(url: string, { allowHttp = false }: SentOptions =
 export class ShownSecret {
   readonly #source: Secret;
   readonly #shown = new WeakMap<CredentialContext, string>();
+  /** What a call shows next, since the last one was refused. */
+  readonly #next = new WeakMap<CredentialContext, unknown>();
 
   constructor(source: Secret) {
     this.#source = source;
@@ -55,11 +57,16 @@ export class ShownSecret {
 
   /** Whether there is another one than the call has shown. */
   async another(context: CredentialContext): Promise<boolean> {
-    return typeof this.#source === "function" && (await this.#ask(context, true)) !== this.#shown.get(context);
+    if (typeof this.#source !== "function") return false;
+    const next = await this.#ask(context, true);
+    if (next === this.#shown.get(context)) return false;
+    this.#next.set(context, next);
+    return true;
   }
 
   async #given(context: CredentialContext): Promise<string> {
-    const secret = await this.#ask(context, false);
+    const secret = this.#next.has(context) ? this.#next.get(context) : await this.#ask(context, false);
+    this.#next.delete(context);
     // Its text is nothing that an error may have in it, whatever is wrong with it.
     if (typeof secret !== "string") throw new A2AError("UNAUTHENTICATED", "The function of a credential gave no text.");
     this.#shown.set(context, secret);
