@@ -53,6 +53,7 @@ describe.each([["port"], ["grpcPort"]] as const)("health and reflection, on the 
     ]);
     const { service } = (list as { listServicesResponse: { service: { name: string }[] } }).listServicesResponse;
     expect(service.map(({ name }) => name).toSorted()).toEqual([
+      "a2a.v1.A2AService",
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",
       "grpc.reflection.v1alpha.ServerReflection",

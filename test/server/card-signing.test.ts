@@ -1,4 +1,4 @@
-import { fromJson, toJson } from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type CardTrust, verifyCard } from "../../src/card/index.js";
@@ -68,8 +68,15 @@ describe("createServer() with cardSigning", () => {
     expect(new Set(texts).size).toBe(1);
     expect(new Set(answers.map(etagOf)).size).toBe(1);
     const result = await verifyCard(texts[0] ?? "", trust);
-    expect(result).toMatchObject({ verified: true, uncovered: [], signatures: [{ kid: "k1", valid: true }] });
-    expect(toJson(AgentCardSchema, server.card)).toMatchObject({ signatures: JSON.parse(texts[0] ?? "").signatures });
+    // One over all of it, and one over its members of 1.0.
+    const both = [
+      { kid: "k1", valid: true },
+      { kid: "k1", valid: true },
+    ];
+    expect(result).toMatchObject({ verified: true, uncovered: [], signatures: both });
+    // What a program gets is a card of its own: it has no members of other versions.
+    const given = JSON.stringify(toJson(AgentCardSchema, server.card));
+    expect(await verifyCard(given, trust)).toMatchObject({ verified: true, uncovered: [] });
   });
 
   it("answers 304 to readers that have it, and HEAD without a body", async () => {
@@ -207,7 +214,8 @@ describe("createServer() with cardSigning", () => {
     const { logger, text } = records();
     const plain = await serve({ agent: secured, authenticator, logger });
     expect(text()).toContain("the card of Secured has empty values");
-    expect(await verifyCard(await (await plain.get(CARD)).text(), trust)).toMatchObject({
+    const of10 = { "a2a-version": "1.0" };
+    expect(await verifyCard(await (await plain.get(CARD, of10)).text(), trust)).toMatchObject({
       signatures: [{ valid: true }],
     });
     const quiet = records();
@@ -219,7 +227,10 @@ describe("createServer() with cardSigning", () => {
     });
     expect(quiet.text()).not.toContain("empty values");
     const signatures = [{ valid: true }, { valid: false, fault: "without-empty" }];
-    expect(await verifyCard(await (await both.get(CARD)).text(), trust)).toMatchObject({ verified: true, signatures });
+    expect(await verifyCard(await (await both.get(CARD, of10)).text(), trust)).toMatchObject({
+      verified: true,
+      signatures,
+    });
   });
 });
 
@@ -238,7 +249,8 @@ describe("createA2A() with cardSigning", () => {
     const text = await (await get(CARD)).text();
     expect(await verifyCard(text, { jwks: await (await get(JWKS)).text() })).toMatchObject({ verified: true });
     await a2a.start();
-    expect(a2a.card()).toEqual(fromJson(AgentCardSchema, JSON.parse(text)));
+    const given = JSON.stringify(toJson(AgentCardSchema, a2a.card()));
+    expect(await verifyCard(given, { jwks: await (await get(JWKS)).text() })).toMatchObject({ verified: true });
   });
 
   it("cannot start with a key that is none, and says so in the log where a card is asked for", async () => {
