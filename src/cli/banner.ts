@@ -9,11 +9,17 @@ export interface Opened {
   readonly store: string;
   /** The card of the first agent, with its interfaces. */
   readonly card: AgentCard;
+  /** The version that its calls have to name; undefined: none. */
+  readonly version?: string | undefined;
+  /** The same over HTTP+JSON. */
+  readonly restVersion?: string | undefined;
 }
 
 /** The greeting: where the server listens, and first commands to call it. */
-export function greeting({ url, grpcAddress, store, card }: Opened): string {
+export function greeting(opened: Opened): string {
+  const { url, grpcAddress, store, card, restVersion } = opened;
   const grpc = grpcAddress ?? "none";
+  const headers = `${named(restVersion)}-H 'content-type: application/json'`;
   return `${card.name} ${card.version} is ready.
 
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
@@ -23,12 +29,12 @@ export function greeting({ url, grpcAddress, store, card }: Opened): string {
 ${credentials(card)}
 Try it:
 
-  ${firstCall(url, grpcAddress, card)}
+  ${firstCall(opened)}
 
-  curl ${quoteUrl(url, card, "message:send")} -H 'content-type: application/json' \\
+  curl ${quoteUrl(url, card, "message:send")} ${headers} \\
     -d ${request(card)}
 
-  curl -N ${quoteUrl(url, card, "message:stream")} -H 'content-type: application/json' \\
+  curl -N ${quoteUrl(url, card, "message:stream")} ${headers} \\
     -d ${request(card, "streaming")}
 `;
 }
@@ -44,13 +50,19 @@ function credentials({ securityRequirements }: AgentCard): string {
 }
 
 /** Over gRPC where it has a port, otherwise over Connect. */
-function firstCall(url: string, grpcAddress: string | undefined, card: AgentCard): string {
+function firstCall({ url, grpcAddress, card, version }: Opened): string {
   const method = `${A2AService.typeName}/SendMessage`;
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
   const body = request(card, "", tenant);
-  if (grpcAddress === undefined) return `curl ${url}/${method} -H 'content-type: application/json' \\\n    -d ${body}`;
+  if (grpcAddress === undefined) {
+    return `curl ${url}/${method} ${named(version)}-H 'content-type: application/json' \\\n    -d ${body}`;
+  }
   const plaintext = url.startsWith("https:") ? "" : "-plaintext ";
-  return `grpcurl ${plaintext}-d ${body} \\\n    ${grpcAddress} ${method}`;
+  return `grpcurl ${plaintext}${named(version)}-d ${body} \\\n    ${grpcAddress} ${method}`;
+}
+
+function named(version: string | undefined): string {
+  return version === undefined ? "" : `-H 'A2A-Version: ${version}' `;
 }
 
 /** In HTTP+JSON the tenant is part of the path. */

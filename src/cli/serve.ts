@@ -6,6 +6,7 @@ import type { Logger } from "../core/log.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { resolveOptions, type ServerOptions } from "../server/options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
+import { versionsToName } from "../server/versions-to-name.js";
 import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
@@ -100,7 +101,7 @@ async function serve(path: string, given: Given): Promise<void> {
     return close(running, logger, { code: RESTART_CODE, graceMs: 0 });
   });
   const tasks = options.store === undefined ? command.store : "the store of the module";
-  process.stdout.write(greeting({ url, grpcAddress, card, store: tasks }));
+  process.stdout.write(greeting({ url, grpcAddress, card, store: tasks, ...versionsToName(settings) }));
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {

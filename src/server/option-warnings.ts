@@ -2,13 +2,18 @@ import type { AgentRegistration } from "../card/agents.js";
 import { isLoopback } from "../http/hosts.js";
 import type { Settings } from "./options.js";
 import { tlsWarnings } from "./tls.js";
+import { takenTenants } from "./versions-to-name.js";
 
 /** What is allowed, but probably a mistake. */
 export function warningsOf(settings: Settings, listens: boolean): string[] {
   const { agents, service, host, publicUrl, trust, tls, push } = settings;
   const isPublic = listens && !isLoopback(host);
   const isWildcard = ["0.0.0.0", "::"].includes(host);
-  const warnings = [...(tls === undefined ? [] : tlsWarnings(tls)), ...risksOf(settings, listens)];
+  const warnings = [
+    ...(tls === undefined ? [] : tlsWarnings(tls)),
+    ...risksOf(settings, listens),
+    ...takenTenants(settings),
+  ];
   if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
     warnings.push(
       "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",

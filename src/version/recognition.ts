@@ -18,6 +18,16 @@ export function versionWithPath(path: string, versions: readonly ProtocolVersion
   return versions.find(({ paths = [] }) => paths.some((prefix) => path.startsWith(prefix)));
 }
 
+/** Tenants whose paths are those of another version, in calls that do not name the service's own, with that version. */
+export function tenantsLikePaths(versions: readonly ProtocolVersion[]): (readonly [tenant: string, version: string])[] {
+  return versions.flatMap(({ name, paths = [] }) =>
+    paths.flatMap((path) => {
+      const [, tenant] = /^\/([^/]+)\/$/.exec(path) ?? [];
+      return tenant === undefined ? [] : [[tenant, name] as const];
+    }),
+  );
+}
+
 /**
  * The error for a method that is not there. Where another version has it, the error says which, and what to do about it.
  *
@@ -47,8 +57,9 @@ function isNative(name: string, { native }: Versions): boolean {
 }
 
 /**
- * An error of a request over HTTP+JSON; where its path begins as those of a version that is switched off, and it names no version that is
- * spoken here, the error says which one is. What succeeds is not looked at: a tenant may be called `v1`.
+ * An error of a request over HTTP+JSON whose path begins as those of another version do. Where that one is switched off, and the request
+ * names no version that is spoken here, the error says which one is; where the request names the service's own version, and is no call
+ * of it, whose paths these are otherwise. What succeeds is not looked at: a tenant may be called `v1`.
  *
  * @param asked the version that the request names
  */
@@ -58,14 +69,28 @@ export function pathExplained(
   versions: Versions,
 ): A2AError {
   const { native, off, text } = versions;
-  if (![400, 404, 405].includes(error.row.http) || versionWithPath(path, off) === undefined) return error;
-  if (asked !== undefined && versions.named(asked) !== undefined) return error;
-  const { reason, metadata, violations, headers, cause } = error;
-  const message =
-    `${error.message} Paths below /${path.split("/")[1]} belong to an earlier version of A2A. ` +
+  if (![400, 404, 405].includes(error.row.http)) return error;
+  const [, segment = ""] = path.split("/");
+  const named = asked === undefined ? undefined : versions.named(asked);
+  if (named === native.name && error.reason === "INVALID_PARAMS") {
+    const owner = versionWithPath(path, versions.others)?.name;
+    const why =
+      `Paths below /${segment} are those of A2A ${owner} in calls that do not name ${named} (header A2A-Version); ` +
+      `this one is for the tenant "${segment}".`;
+    return owner === undefined ? error : withMore(error, why, text);
+  }
+  if (named !== undefined || versionWithPath(path, off) === undefined) return error;
+  const why =
+    `Paths below /${segment} belong to an earlier version of A2A. ` +
     `This server speaks A2A ${text} (header A2A-Version: ${native.name}), whose paths begin without it.`;
-  return new A2AError(reason, message, {
-    metadata: { ...metadata, supportedVersions: text },
+  return withMore(error, why, text);
+}
+
+/** The same error with one more sentence. */
+function withMore(error: A2AError, why: string, supportedVersions: string): A2AError {
+  const { reason, message, metadata, violations, headers, cause } = error;
+  return new A2AError(reason, `${message.replace(/[^.]$/, "$&.")} ${why}`, {
+    metadata: { ...metadata, supportedVersions },
     violations,
     headers: Object.fromEntries(headers),
     cause,

@@ -129,8 +129,30 @@ describe("parley serve", () => {
     expect(several.stdout()).toContain(`curl ${several.url}/billing/message:send`);
     expect(several.stdout()).toContain(`'{"tenant":"billing","message":`);
     expect(several.stdout()).toContain(`"It'\\''s me"`);
+    expect(several.stdout()).not.toContain("A2A-Version");
     const card = await fetch(`${several.url}/support/.well-known/agent-card.json`);
     expect(((await card.json()) as { name: string }).name).toBe("Support");
+  });
+});
+
+describe("the commands that parley serve prints", () => {
+  const header = "-H 'A2A-Version: 1.0'";
+
+  it("name the version where calls have to", async () => {
+    const { stdout } = await serve(["--store", "memory", "--strict-version"]);
+    expect(stdout().split(header)).toHaveLength(4);
+    const noGrpc = await ready(
+      parley(["serve", probe, "--port", "0", "--grpc-port", "off", "--store", "memory", "--strict-version"]),
+    );
+    expect(noGrpc.stdout().split(header)).toHaveLength(4);
+  });
+
+  it("name it over HTTP+JSON where the agent's paths are those of another version", async () => {
+    const { url, stdout } = await ready(parley(["serve", fixture("tenant-v1"), ...anyPort, "--store", "memory"]));
+    expect(stdout().split(header)).toHaveLength(3);
+    expect(stdout()).toContain(`curl ${url}/v1/message:send ${header} `);
+    const alone = ["--store", "memory", "--versions", "1.0"];
+    expect((await ready(parley(["serve", fixture("tenant-v1"), ...anyPort, ...alone]))).stdout()).not.toContain(header);
   });
 });
 

@@ -52,6 +52,23 @@ describe("a server", () => {
   });
 });
 
+describe("a tenant whose paths are those of an older version", () => {
+  const said = (options: Partial<ServerOptions>): string[] =>
+    warningsOf(options).filter((each) => each.includes("A2A-Version"));
+  const agents = { v1: agent, billing: agent };
+  const several = { agent: undefined, agents } as unknown as Partial<ServerOptions>;
+
+  it("is named at the start, with what its callers have to do", () => {
+    const warning =
+      "paths below /v1 are those of A2A 0.3: callers of the tenant v1 have to send A2A-Version: 1.0 over HTTP+JSON";
+    expect(said(several)).toEqual([warning]);
+    expect(said({ tenants: ["v1"] })).toEqual([warning]);
+    expect(said({})).toEqual([]);
+    expect(said({ tenants: ["v2"] })).toEqual([]);
+    expect(said({ ...several, versions: ["1.0"] })).toEqual([]);
+  });
+});
+
 describe("an embedded handler", () => {
   it.each([
     ["of which nothing is known", {}, []],

@@ -1,0 +1,28 @@
+import { tenantsLikePaths } from "../version/recognition.js";
+import type { Settings } from "./options.js";
+
+/** The versions that calls of the first agent have to name; undefined: none. */
+export interface VersionsToName {
+  readonly version: string | undefined;
+  /** The same over HTTP+JSON. */
+  readonly restVersion: string | undefined;
+}
+
+/** Calls name their version where those without one are refused, or are those of another version. */
+export function versionsToName({ versions, service, agents }: Settings): VersionsToName {
+  const { name } = versions.native;
+  const isTaken = tenantsLikePaths(versions.others).some(([tenant]) => tenant === agents.all[0]?.tenant);
+  const isStrict = service.strictVersion === true;
+  return { version: isStrict ? name : undefined, restVersion: isStrict || isTaken ? name : undefined };
+}
+
+/** Tenants that callers of HTTP+JSON miss where they do not name the version. One agent for any tenant has none in mind. */
+export function takenTenants({ agents, versions }: Settings): string[] {
+  if (agents.anyTenant) return [];
+  const taken = tenantsLikePaths(versions.others).filter(([tenant]) => agents.resolve(tenant) !== undefined);
+  return taken.map(
+    ([tenant, version]) =>
+      `paths below /${tenant} are those of A2A ${version}: callers of the tenant ${tenant} have to send A2A-Version: ` +
+      `${versions.native.name} over HTTP+JSON`,
+  );
+}
