@@ -3,14 +3,14 @@ import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/signer.js";
-import { type Conditions, cardText, createDocuments } from "../card/well-known.js";
+import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/well-known.js";
 import type { Logger } from "../core/log.js";
 import { forwardedHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import type { HttpResponse } from "../http/response.js";
 import { type CardShape, cardShapesOf } from "../version/card-shapes.js";
-import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
+import { parseVersion, VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -48,12 +48,20 @@ export function createCardRoute(
     if (typeof shape === "string" && signer === undefined) {
       return documents.now(key, () => cardText(cardIn(shape, shown)), conditions);
     }
-    return answered(
-      documents.later(key, () => textIn(shape, shown), conditions),
-      logger,
-      fault,
-    );
+    const answer = documents.later(key, () => textIn(shape, shown), conditions);
+    const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name, shown) : given);
+    return answered(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
   };
+}
+
+/** Says why a card is not there: whoever asks for one of this version has most likely read that it is spoken. */
+function why(given: DocumentAnswer, shape: string, { served }: Shown): HttpResponse {
+  const reason =
+    served.tenant === ""
+      ? "what it requires cannot be said in that version"
+      : "it needs a tenant, which calls of that version cannot name";
+  const version = parseVersion(shape) === undefined ? "an earlier version of A2A" : `A2A ${shape}`;
+  return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }
 
 /** The card that is asked for. */

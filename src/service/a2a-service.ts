@@ -35,7 +35,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...boundedInterceptors(options),
     version(strictVersion, versions, options.mismatches),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
-    tenant(agents),
+    tenant(agents, versions),
     ...authentication.last,
     extensions(limits, versions),
     validate(limits),

@@ -85,9 +85,11 @@ export class Versions {
     if (asked === undefined && made !== undefined) return made;
     const value = asked ?? "";
     const spoken = made ?? this.native.name;
+    const isUnnamed = value.trim() === "";
     const named = this.named(value);
     // Whoever spoke a version from before the header leaves it empty, if it is there at all.
-    if (value.trim() === "" && this.other(spoken)?.isUnnamed === true) return spoken;
+    if (isUnnamed && this.other(spoken)?.isUnnamed === true) return spoken;
+    if (isUnnamed) throw this.#unnamed(spoken);
     if (named === undefined) throw this.unsupported(value);
     if (named !== spoken && this.names.includes(spoken)) throw this.contradicted(value, spoken);
     return named;
@@ -103,6 +105,12 @@ export class Versions {
   contradicted(asked: string, spoken: string): A2AError {
     const shown = shownOf(asked);
     return this.#refused(shown, `The call names A2A version ${shown}, but this is how one of ${spoken} is made.`);
+  }
+
+  /** The error for a call of a version that has to be named, and is not. */
+  #unnamed(spoken: string): A2AError {
+    const why = `The call names no version, which stands for ${EMPTY_VERSION} (specification 3.6.2)`;
+    return this.#refused(EMPTY_VERSION, `${why}: send A2A-Version: ${spoken} with it.`);
   }
 
   #refused(requestedVersion: string, message: string): A2AError {

@@ -66,6 +66,11 @@ describe("a call over JSON-RPC", () => {
     expect(await outcome(strict, "SendMessage", "1.0", said1("hello"))).toBe("1.0");
     const rest = await strict.send({ path: "/message:send", body: said1("hello") });
     expect([rest.status, rest.json.error.status]).toEqual([400, "FAILED_PRECONDITION"]);
+    const why = "The call names no version, which stands for 0.3 (specification 3.6.2): send A2A-Version: 1.0 with it.";
+    expect(rest.json.error.message).toBe(why);
+    expect((await strict.rpc("SendMessage", said1("hello"))).json.error.message).toBe(why);
+    const alone = serve({ strictVersion: true, versions: ["1.0"] });
+    expect((await alone.rpc("SendMessage", said1("hello"))).json.error.message).toBe(why);
     expect((await strict.send({ path: "/v1/message:send", body: said("hello") })).status).toBe(200);
   });
 
@@ -81,6 +86,8 @@ describe("a call over JSON-RPC", () => {
     expect(await outcome(served, "message/send", "0.3", said("hello"))).toBe(-32009);
     const rest = await served.send({ path: "/v1/card" });
     expect(rest.json.error.message).toContain("Paths below /v1 belong to an earlier version of A2A.");
+    const sent = await served.send({ path: "/v1/message:send", body: { request: {} } });
+    expect(sent.json.error.message).toContain("message: is required. Paths below /v1 belong to");
     // Without 0.3 its methods are those of 0.2.
     const second = serve({ versions: ["1.0", "0.2"] });
     expect(await outcome(second, "message/send", undefined, said("hello"))).toBe("0.3");
@@ -174,11 +181,37 @@ describe("a call over HTTP+JSON", () => {
     expect(own.json.tasks).toHaveLength(1);
   });
 
+  it("below /v1 that names 1.0 and is no call of it is told how those of 0.3 are made", async () => {
+    const headers = { "a2a-version": "1.0" };
+    const sent = (served: Served) =>
+      served.send({ path: "/v1/message:send", headers, body: { request: { content: [{ text: "hello" }] } } });
+    const why =
+      "Invalid parameters: message: is required. Paths below /v1 are those of A2A 0.3 in calls that do not name 1.0 (header " +
+      'A2A-Version); this one is for the tenant "v1".';
+    const { status, json } = await sent(serve());
+    expect([status, json.error.message]).toEqual([400, why]);
+    expect(json.error.details[1].fieldViolations).toEqual([{ field: "message", description: "is required" }]);
+    const off = await sent(serve({ versions: ["1.0"] }));
+    expect(off.json.error.message).toMatch(/^Invalid parameters: message: is required$/);
+  });
+
   it("reaches the agent without a tenant in versions that have none, whatever it says", async () => {
     const served = serve({ agents: { one: agent, two: agent } } as never);
     const asked = await served.send({ path: "/v1/message:send?tenant=one", body: { ...said("hello"), tenant: "one" } });
     expect([asked.status, asked.json.code]).toEqual([400, -32602]);
     const rpc = await served.rpc("message/send", { ...said("hello"), tenant: "one" });
-    expect(rpc.json.error).toMatchObject({ code: -32602, message: expect.stringContaining("tenant") });
+    const why =
+      "tenant: is required, and calls of A2A 0.3 cannot name one: agents with tenants are served in 1.0 alone";
+    expect(rpc.json.error).toMatchObject({ code: -32602, message: expect.stringContaining(why) });
+    const native = await served.rpc("SendMessage", said1("hello"));
+    expect(native.json.error.message).toBe("Invalid parameters: tenant: is required: the chosen interface declares it");
+    for (const path of ["/.well-known/agent-card.json", "/one/.well-known/agent-card.json"]) {
+      const card = await served.send({ path, headers: { "a2a-version": "0.3" } });
+      expect([card.status, card.type, card.text]).toEqual([
+        404,
+        "text/plain; charset=utf-8",
+        "This agent has no card of A2A 0.3: it needs a tenant, which calls of that version cannot name.\n",
+      ]);
+    }
   });
 });

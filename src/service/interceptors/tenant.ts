@@ -1,22 +1,28 @@
 import type { AgentDirectory } from "../../card/agents.js";
 import { invalid } from "../../core/error.js";
+import type { Versions } from "../../version/versions.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
  * Finds the agent of the request's tenant. An unknown tenant is a validation error: tenants are declared in public
  * cards, so the error reveals nothing (section 4.4.6; the specification names no error).
  */
-export function tenant(agents: AgentDirectory): Interceptor {
+export function tenant(agents: AgentDirectory, versions: Versions): Interceptor {
   return (next) => (invocation) => {
     const { method, request, call } = invocation;
     const { tenant = "" } = request as { tenant?: string };
     const served = agents.resolve(tenant);
     if (served === undefined) {
-      const description =
-        tenant === "" ? "is required: the chosen interface declares it" : "is served by no agent here";
+      const description = tenant === "" ? missing(call.version, versions) : "is served by no agent here";
       throw invalid([{ field: "tenant", description }]);
     }
     call.tenant = tenant;
     return next({ method, request, call, served });
   };
+}
+
+function missing(version: string, versions: Versions): string {
+  return versions.isAsNative(version)
+    ? "is required: the chosen interface declares it"
+    : `is required, and calls of A2A ${version} cannot name one: agents with tenants are served in ${versions.native.name} alone`;
 }
