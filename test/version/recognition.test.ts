@@ -123,6 +123,24 @@ describe("a call over JSON-RPC", () => {
   });
 });
 
+describe("a message that is refused over JSON-RPC", () => {
+  const parts = [{ kind: "text", text: "hello" }];
+  const older = { id: "mine", message: { role: "agent", parts: [{ type: "text", text: "hello" }] } };
+  const mine = { message: { kind: "message", role: "agent", messageId: "m", parts } };
+
+  it.each([
+    ["message/send", mine, "message.role: must be user in a message to an agent"],
+    ["tasks/send", older, "message.role: must be user in a message to an agent"],
+    ["SendMessage", said1("x", { role: "ROLE_AGENT" }), "message.role: must be ROLE_USER in a message to an agent"],
+  ])("is so in the words of the version: %s", async (method, params, why) => {
+    const { error } = (await all.rpc(method, params)).json;
+    expect(error.message).toBe(`Invalid parameters: ${why}`);
+    if (method === "tasks/send") return;
+    const [field, description] = why.split(": ");
+    expect(error.data[1].fieldViolations).toEqual([{ field, description }]);
+  });
+});
+
 describe("a call over HTTP+JSON", () => {
   const send = (path: string, version?: string) =>
     all.send({

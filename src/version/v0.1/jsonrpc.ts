@@ -30,12 +30,13 @@ export const jsonRpc: JsonRpcDialect = {
   hasNoBatches: true,
 };
 
-/** The names of its parts, where they are others than in 1.0. */
+/** The names and words of its parts, where they are others than in 1.0. */
 const places: readonly (readonly [RegExp, string])[] = [
   [/\bmessage\.taskId\b/g, "id"],
   [/\bmessage\.contextId\b/g, "sessionId"],
   [/\bconfiguration\.taskPushNotificationConfig\b/g, "pushNotification"],
   [/\bconfiguration\.historyLength\b/g, "historyLength"],
+  [/\bROLE_USER\b/g, "user"],
 ];
 
 function textOf({ message }: A2AError): string {

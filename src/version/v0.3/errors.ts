@@ -1,4 +1,4 @@
-import type { A2AError, Reason } from "../../core/error.js";
+import { A2AError, type Reason } from "../../core/error.js";
 import { errorDetails } from "../../wire/error-details.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 
@@ -20,8 +20,20 @@ export function errorObject(error: A2AError, table: ErrorCodes = codes): object 
   return { code: table[error.reason] ?? error.row.jsonrpc, message: error.message, data: errorDetails(error) };
 }
 
+/** In the words of a caller over JSON-RPC. */
+const inWords = (text: string): string => text.replace(/\bROLE_USER\b/g, "user");
+
+/** An error of a request, in its caller's words. All others are as they were. */
+function reworded(error: A2AError): A2AError {
+  const { reason, message, metadata, violations } = error;
+  const said = inWords(message);
+  if (reason !== "INVALID_PARAMS" || said === message) return error;
+  const renamed = violations.map(({ field, description }) => ({ field, description: inWords(description) }));
+  return new A2AError(reason, said, { metadata, violations: renamed });
+}
+
 /** The response object of a call that failed. */
 export const errorIn =
   (table: ErrorCodes) =>
   (id: RequestId, error: A2AError): string =>
-    JSON.stringify({ jsonrpc: "2.0", id, error: errorObject(error, table) });
+    JSON.stringify({ jsonrpc: "2.0", id, error: errorObject(reworded(error), table) });
