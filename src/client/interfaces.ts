@@ -1,6 +1,6 @@
 import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
-import { type OlderVersion, olderVersions } from "../version/callable.js";
+import { type OlderVersion, olderVersions, otherGuess } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 import { parseVersion } from "../wire/service-params.js";
@@ -70,7 +70,7 @@ export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Cand
 }
 
 function withOther(candidate: Candidate): Candidate {
-  const version = candidate.version === "0.1" ? "0.2" : "0.1";
+  const version = otherGuess(candidate.version);
   const older = olderVersions.find(({ name }) => name === version);
   const declared = { ...candidate.declared, protocolVersion: version };
   return { ...candidate, other: { ...candidate, declared, version, older } };

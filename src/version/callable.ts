@@ -95,6 +95,9 @@ export const olderVersions: readonly OlderVersion[] = [
   },
 ];
 
+/** The other version that a card may be of that names none: the two cannot always be told. */
+export const otherGuess = (version: string): string => (version === "0.1" ? "0.2" : "0.1");
+
 /** Where cards are, besides the path of 1.0, in the order in which they are looked for. */
 export const olderCardPaths: readonly string[] = ["/.well-known/agent.json"];
 
