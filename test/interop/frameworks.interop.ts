@@ -95,14 +95,19 @@ const json = { "content-type": "application/json", "a2a-version": "1.0" };
 const post = (url: string, body: unknown, init: RequestInit = {}): Promise<Response> =>
   fetch(url, { method: "POST", headers: json, body: JSON.stringify(body), ...init });
 
+interface Card {
+  readonly name: string;
+  readonly supportedInterfaces: readonly { readonly url: string; readonly protocolVersion: string }[];
+}
+
 /** Asks an agent at a place of a host for all that it has, and its host for what is its own. */
 async function expectServed(url: string, path: string): Promise<void> {
   const base = url + path;
   for (const place of [url, base]) {
     const headers = { "A2A-Version": "1.0" };
-    const card = await (await fetch(`${place}/.well-known/agent-card.json`, { headers })).json();
+    const card = (await (await fetch(`${place}/.well-known/agent-card.json`, { headers })).json()) as Card;
     expect(card.name).toBe("Greeter");
-    const all = card.supportedInterfaces as { url: string; protocolVersion: string }[];
+    const all = card.supportedInterfaces;
     expect(all.filter(({ protocolVersion }) => protocolVersion === "1.0")).toHaveLength(3);
     expect(new Set(all.map(({ url }) => url))).toEqual(new Set([base]));
   }
