@@ -26,8 +26,8 @@ export interface ClientLimits {
   /** The same for sends, which wait until their task is over or pauses, in milliseconds. Default 10 minutes. */
   readonly sendTimeoutMs: number;
   /**
-   * How long it may take to have a connection, in milliseconds: look-up, TCP and TLS, and with gRPC the server's first word. A server
-   * without one was not reached. Node.js alone. Default 10 seconds.
+   * How long it may take to have a connection, in milliseconds: look-up, TCP and TLS, and with gRPC the server's first word.
+   * Node.js alone. Default 10 seconds.
    */
   readonly connectTimeoutMs: number;
   /** How often a call is attempted that may be repeated, all together; 1 is no repetition. Default 4. */

@@ -43,8 +43,7 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
   });
   const http = undiciClient(connections);
   const createConnection = (origin: URL) => reach(origin, { timeoutMs: connectTimeoutMs, secure });
-  // No stream begins before the server's SETTINGS allow it, so nothing is sent to one that never was there.
-  const http2Options = { ...secure, createConnection, peerMaxConcurrentStreams: 0 };
+  const http2Options = { ...secure, createConnection };
   const sessions = new Sessions((origin) => new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, http2Options));
   const http2 = http2Client(sessions);
   return {

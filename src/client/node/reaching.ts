@@ -1,5 +1,5 @@
 import { isIP, type Socket, connect as tcp } from "node:net";
-import { connect as tls } from "node:tls";
+import { TLSSocket, connect as tls } from "node:tls";
 
 /** How an HTTP/2 connection is made. */
 export interface Reaching {
@@ -10,8 +10,8 @@ export interface Reaching {
 }
 
 /**
- * The socket of an HTTP/2 connection, which fails as one that was never there when its server has said nothing in time: neither taken
- * the connection, nor agreed on TLS, nor sent the SETTINGS that are to come before anything else (RFC 9113, 3.4).
+ * The socket of an HTTP/2 connection, which fails when its server has said nothing in time: as one that was never there where it has not taken
+ * the connection, or not agreed on TLS; as one that was cut where it has not sent the SETTINGS that are to come first (RFC 9113, 3.4).
  */
 export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   const { protocol, hostname, port } = origin;
@@ -20,10 +20,21 @@ export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = protocol === "https:" ? tls({ ...secure, ...to, ...servername, ALPNProtocols: ["h2"] }) : tcp(to);
   const timer = setTimeout(() => {
-    if (socket.bytesRead === 0 || socket.connecting) socket.destroy(unreached());
+    if (socket.connecting || isAgreeing(socket)) socket.destroy(unreached());
+    else if (socket.bytesRead === 0) socket.destroy(silent());
   }, timeoutMs).unref();
   socket.once("close", () => clearTimeout(timer));
   return socket;
+}
+
+/** Whether TLS is not agreed on: nothing of a request was sent. */
+function isAgreeing(socket: Socket): boolean {
+  return socket instanceof TLSSocket && socket.getCipher()?.name === undefined;
+}
+
+/** The first requests may have been written, to a server that never read them or does so later. */
+function silent(): Error {
+  return Object.assign(new Error("no answer in time"), { code: "ECONNRESET" });
 }
 
 function unreached(): Error {

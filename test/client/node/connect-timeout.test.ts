@@ -65,9 +65,7 @@ const cardOf = (...interfaces: (readonly [binding: string, url: string])[]) =>
   });
 
 describe.each([
-  ["accepts and says nothing", "http", () => mute()],
   ["accepts and says nothing of TLS", "https", () => mute()],
-  ["agrees on TLS and says nothing", "https", () => mute(true)],
   ["accepts no connection", "http", full],
 ] as const)("a server of gRPC that %s", (_, scheme, begin) => {
   it("was not reached, and the next interface is called", async () => {
@@ -103,6 +101,24 @@ describe.each([
   }, 30_000);
 });
 
+describe.each([
+  ["accepts and says nothing", "http", () => mute()],
+  ["agrees on TLS and says nothing", "https", () => mute(true)],
+] as const)("a server of gRPC that %s", (_, scheme, begin) => {
+  it("may have what was sent to it: that is told, and what is read is read by the next interface", async () => {
+    const server = await serve();
+    const card = cardOf(["GRPC", `${scheme}://${await begin()}`], ["JSONRPC", server.url]);
+    const options = { limits: { ...limits, maxAttempts: 2 }, tls, allowHttp: true };
+    const sending = await connect(card, options);
+    const error = await failure(sending.send("say hi", { timeoutMs: 0 }));
+    expect(error).toMatchObject({ reason: "UNAVAILABLE", metadata: { arrival: "unknown" } });
+    expect(neverArrived(error)).toBe(false);
+    const reading = await connect(card, options);
+    await reading.listTasks({}, { timeoutMs: 0 });
+    expect(reading.interface.protocolBinding).toBe("JSONRPC");
+  }, 30_000);
+});
+
 describe("a server of gRPC that was reached", () => {
   it.each([
     ["in the clear", {}],
@@ -131,7 +147,7 @@ describe("a server of gRPC that was reached", () => {
     const proxy = await proxyTo(server.grpcPort as number);
     proxy.mode = "hang";
     const client = await connect(cardOf(["GRPC", `http://${proxy.host}`]), { limits });
-    expect(neverArrived(await failure(client.listTasks({})))).toBe(true);
+    expect(await failure(client.listTasks({}))).toMatchObject({ reason: "UNAVAILABLE" });
     proxy.mode = "pass";
     expect((await client.send("say hi")).text).toBe("hi");
   }, 30_000);
@@ -153,6 +169,6 @@ describe("a raw transport of gRPC", () => {
     const transport = createTransport("GRPC", await mute(), { limits: { connectTimeoutMs: 300 } });
     atEnd(() => transport.close());
     const error = await failure(createClient(A2AService, transport).listTasks({}));
-    expect(neverArrived(clientError(error))).toBe(true);
+    expect(clientError(error)).toMatchObject({ reason: "UNAVAILABLE" });
   }, 30_000);
 });
