@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
+import { CardCache } from "../../src/client/card-cache.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { type Connect, connectWith } from "../../src/client/connect.js";
 import type { CardSource } from "../../src/client/discovery.js";
@@ -53,9 +54,16 @@ const connectNode: Connect = connectWith(nodePlatform);
 /** Waits between attempts that cost a test no time. */
 export const quick = { retryMs: 1, maxRetryMs: 5 };
 
+/** Cards that were fetched in this test: the system gives the ports of those before to other servers. */
+let cards = new CardCache();
+afterEach(() => {
+  cards = new CardCache();
+});
+
 /** A client until the test ends. */
-export async function connect(agent: CardSource, { limits, ...options }: ClientOptions = {}): Promise<A2AClient> {
-  const client = await connectNode(agent, { ...options, limits: { ...quick, ...limits } });
+export async function connect(agent: CardSource, { limits, card, ...options }: ClientOptions = {}): Promise<A2AClient> {
+  const all = { ...options, limits: { ...quick, ...limits }, card: card ?? { cache: cards } };
+  const client = await connectNode(agent, all);
   atEnd(() => client.close());
   return client;
 }
