@@ -27,5 +27,6 @@ export default defineConfig({
     // Clients in other languages are installed before the first test of their file.
     hookTimeout: 600_000,
     testTimeout: 60_000,
+    retry: process.env.CI === undefined ? 0 : 1,
   },
 });
