@@ -29,7 +29,7 @@ export const WRITTEN_JSON_LEVELS = 100;
 export const STORED_LEVELS = 200;
 
 /**
- * Levels of JSON that Connect's own reader takes. The bound that counts is the codec's (REQUEST_LEVELS), which says where
- * the fault is; this one is far enough behind it, and near enough for the stack.
+ * Levels of JSON that Connect's own reader takes, and beyond which a large text is not parsed. The bound that counts is the codec's
+ * (REQUEST_LEVELS), which says where the fault is; this one is far enough behind it, and near enough for the stack.
  */
 export const UNCHECKED_JSON_LEVELS = 400;

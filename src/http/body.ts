@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { exceedsJson } from "../wire/count-values.js";
+import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
+import { excessOfJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
 import type { HttpRequest } from "./request.js";
 
@@ -24,10 +25,11 @@ export async function readJsonBody(request: HttpRequest, { limits, arrivals }: B
   return jsonBodyOf(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals), limits);
 }
 
-/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`. */
+/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`, INVALID_PARAMS for what nests too deep to be parsed. */
 export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
   if (body.length === 0) return "empty";
-  if (exceedsJson(body, maxRequestValues)) throw tooManyValues(maxRequestValues);
+  const excess = excessOfJson(body, maxRequestValues);
+  if (excess !== undefined) throw excess === "values" ? tooManyValues(maxRequestValues) : tooDeep();
   if (!isUtf8(body)) return "malformed";
   const bytes = bufferOf(body);
   // A byte order mark may be ignored instead of refused.
@@ -203,6 +205,10 @@ function tooSlow(): A2AError {
 }
 
 /** The error of a request beyond `maxRequestValues`. */
+function tooDeep(): A2AError {
+  return new A2AError("INVALID_PARAMS", `The request is nested more than ${UNCHECKED_JSON_LEVELS} levels deep.`);
+}
+
 export function tooManyValues(max: number): A2AError {
   return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`, {
     metadata: { limit: "maxRequestValues" },

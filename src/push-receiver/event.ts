@@ -1,7 +1,7 @@
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { olderNotification } from "../version/older-notification.js";
-import { exceedsJson } from "../wire/count-values.js";
+import { excessOfJson } from "../wire/count-values.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import type { PushOrder } from "./memory.js";
@@ -60,9 +60,9 @@ const read = jsonReader(StreamResponseSchema);
 
 /** @throws PushRefusal for what is no `StreamResponse` in JSON, and no notification of an older version. */
 export async function readBody(bytes: Uint8Array, maxValues: number): Promise<ReadBody> {
-  if (exceedsJson(bytes, maxValues)) {
-    throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);
-  }
+  const excess = excessOfJson(bytes, maxValues);
+  if (excess === "values") throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);
+  if (excess === "levels") throw new PushRefusal("malformed", "The notification is nested too deep.");
   const response = await responseOf(bytes);
   const { payload } = response;
   switch (payload.case) {

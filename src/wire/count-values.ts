@@ -1,23 +1,29 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { MESSAGE_LEVELS } from "../core/nesting.js";
+import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
 
 /** Requests of fewer bytes cannot hold enough values to be a burden. */
 const harmless = 64 * 1024;
 
 /**
- * Whether the bytes of a JSON text hold more than `max` values, without parsing them: a few bytes of input become
- * hundreds in memory, so this is known before. Counts what separates values outside of strings.
+ * Whether the bytes of a JSON text hold more than `max` values, or nest deeper than anything reads (UNCHECKED_JSON_LEVELS), without
+ * parsing them: a few bytes of input become hundreds in memory, and take a parser the longer the deeper they nest, so this is known
+ * before. Counts what separates values outside of strings.
  */
-export function exceedsJson(bytes: Uint8Array, max: number): boolean {
-  if (bytes.length < harmless) return false;
+export function excessOfJson(bytes: Uint8Array, max: number): "values" | "levels" | undefined {
+  if (bytes.length < harmless) return undefined;
   let count = 0;
+  let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === 0x22) at = stringEnd(bytes, at + 1);
-    else if ((byte === 0x2c || byte === 0x5b || byte === 0x7b) && ++count > max) return true; // , [ {
+    else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) {
+      // , [ {
+      if (++count > max) return "values";
+      if (byte !== 0x2c && ++depth > UNCHECKED_JSON_LEVELS) return "levels";
+    } else if (byte === 0x5d || byte === 0x7d) depth--; // ] }
   }
-  return false;
+  return undefined;
 }
 
 /** Index of the quote that ends a string, or the end of what there is. */

@@ -50,6 +50,29 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("nest
   });
 });
 
+// Beyond what any reader takes it is not even parsed: a parser's time grows with the depth.
+it.each([
+  ["jsonrpc", "/", 200],
+  ["rest", "/message:send", 400],
+  ["connect", "/lf.a2a.v1.A2AService/SendMessage", 400],
+])("nesting that no reader takes is refused over %s [SRV-SEC-04]", async (binding, path, status) => {
+  const { server, address } = await serve(setups.careless, memoryStore());
+  try {
+    const data = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const request = `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":${data}}]}}`;
+    const call = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${request}}`;
+    const response = await fetch(address.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", "a2a-version": "1.0" },
+      body: binding === "jsonrpc" ? call : request,
+    });
+    expect(response.status).toBe(status);
+    expect(await response.text()).toContain("The request is nested more than 400 levels deep.");
+  } finally {
+    await server.close();
+  }
+});
+
 /** The task of a message with data, or undefined where the data are refused, by the client's own codec or the server. */
 async function sent(driver: Driver, contextId: string, data: JsonValue): Promise<JsonObject | undefined> {
   const parts = [{ text: "quiet" }, { data }];

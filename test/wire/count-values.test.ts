@@ -1,24 +1,32 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { exceedsBinary, exceedsJson } from "../../src/wire/count-values.js";
+import { exceedsBinary, excessOfJson } from "../../src/wire/count-values.js";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe("exceedsJson()", () => {
+describe("excessOfJson()", () => {
   it("counts elements and members at every depth (SRV-SEC-04)", () => {
     const many = JSON.stringify({ a: Array.from({ length: 50_000 }, () => ({})) });
-    expect(exceedsJson(bytes(many), 1_000)).toBe(true);
-    expect(exceedsJson(bytes(many), 200_000)).toBe(false);
+    expect(excessOfJson(bytes(many), 1_000)).toBe("values");
+    expect(excessOfJson(bytes(many), 200_000)).toBeUndefined();
   });
 
   it("does not count what stands in strings", () => {
     const text = JSON.stringify({ text: '[{,\\"'.repeat(50_000) });
-    expect(exceedsJson(bytes(text), 10)).toBe(false);
+    expect(excessOfJson(bytes(text), 10)).toBeUndefined();
   });
 
   it("comes to an end for a string that does not", () => {
-    expect(exceedsJson(bytes(`"${"\\".repeat(100_001)}`), 10)).toBe(false);
+    expect(excessOfJson(bytes(`"${"\\".repeat(100_001)}`), 10)).toBeUndefined();
+  });
+
+  it("finds what nests too deep, wherever it does, and nothing in what is wide", () => {
+    const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${"}]".repeat(levels / 2)}`;
+    const wide = `[${Array(1_000).fill(nested(300)).join(",")}]`;
+    expect(excessOfJson(bytes(wide), 1_000_000)).toBeUndefined();
+    expect(excessOfJson(bytes(`[${wide},${nested(500)}]`), 1_000_000)).toBe("levels");
+    expect(excessOfJson(bytes(JSON.stringify({ text: "[".repeat(100_000) })), 1_000_000)).toBeUndefined();
   });
 });
 
