@@ -12,6 +12,13 @@ import { replyLane } from "./replies.js";
 /** The attack begins so many milliseconds before the client is measured, and ends after it. */
 const LEAD_MS = 300;
 
+/**
+ * An attack that leaves less is measured once more, for longer, and what is found then counts: the least of many ratios is less than any of
+ * them would be by itself, by what the machine did meanwhile.
+ */
+const AGAIN_BELOW = 0.9;
+const AGAIN_TIMES = 3;
+
 interface Round {
   readonly loaded: RateResult;
   /** CPU time of the server for one of the client's calls, with what the attack cost it, in microseconds. */
@@ -43,12 +50,15 @@ async function round(
   return { loaded, cpuMicros, attacked: await attacking };
 }
 
+const ratioOf = ({ figures }: Row): number => figures["x against a sink"] ?? Number.NaN;
+
 const perSecond = ({ loaded }: Round): number => (loaded.calls * 1_000) / loaded.ms;
 
-async function measure(arena: Arena, sink: TestServer, title: string): Promise<Row> {
+/** @param times how much longer than others it is measured */
+async function measure(arena: Arena, sink: TestServer, title: string, times = 1): Promise<Row> {
   const { quick, seconds } = arena.bench.options;
-  const rounds = quick ? 1 : 5;
-  const ms = (seconds * 1_000) / rounds;
+  const rounds = (quick ? 1 : 5) * times;
+  const ms = (seconds * 1_000 * times) / rounds;
   const [quiet, loud]: [Round[], Round[]] = [[], []];
   for (let at = 0; at < rounds; at++) {
     // Every other round backwards, so that none always follows the other.
@@ -91,7 +101,11 @@ export const attacked: Scenario = {
     const arena = { bench, attacker, server };
     const chosen = bench.options.quick ? attacks.filter((_, at) => at % 6 === 0) : attacks;
     for (const attack of chosen) rows.push(await measure(arena, sink, titleOf(attack)));
-    const ratios = rows.map(({ figures }) => figures["x against a sink"] ?? Number.NaN);
+    for (const [at, row] of rows.entries()) {
+      if (bench.options.quick || ratioOf(row) >= AGAIN_BELOW) continue;
+      rows[at] = { ...(await measure(arena, sink, row.name, AGAIN_TIMES)), note: "measured again" };
+    }
+    const ratios = rows.map(ratioOf);
     const worst = ratios.indexOf(Math.min(...ratios));
     const byCpu = rows[worst]?.figures["x by CPU"] ?? Number.NaN;
     return {
