@@ -48,17 +48,35 @@ interface Declared {
   readonly name: string;
   readonly interfaces: readonly SpokenOver[];
   readonly isUnnamed?: boolean;
+  readonly hasCardBeside?: boolean;
 }
 
-function interfacesIn({ name, interfaces, isUnnamed }: Declared, { url, grpc, tenant }: Endpoints): AgentInterface[] {
-  // Tenants came with the header: calls of versions before it cannot name one.
-  if (tenant !== "" && isUnnamed === true) return [];
+function interfacesIn(version: Declared, endpoints: Endpoints): AgentInterface[] {
+  // Tenants came with the header: messages of versions before it name none.
+  if (endpoints.tenant !== "" && version.isUnnamed === true) return interfacesByPath(version, endpoints);
+  const { name, interfaces } = version;
+  const { url, grpc, tenant } = endpoints;
   const at = (url: string, protocolBinding: string): AgentInterface =>
     create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: name, tenant });
   const spoken = httpBindings.filter(([, binding]) => interfaces.includes(binding));
   const overHttp = url === undefined ? [] : spoken.map(([binding]) => at(url, binding));
   if (grpc === undefined || !interfaces.includes("grpc")) return overHttp;
   return grpc.includes("://") ? [...overHttp, at(grpc, "GRPC")] : [at(grpc, "GRPC"), ...overHttp];
+}
+
+/**
+ * Those of a version whose messages have no tenant: the agent has a URL of its own. What is beside that one has to be the agent's as well,
+ * so it ends with a slash where clients look there. gRPC has no place for either.
+ */
+function interfacesByPath({ name, interfaces, hasCardBeside }: Declared, { url, tenant }: Endpoints): AgentInterface[] {
+  // Nobody sends such a segment: it stands for a way through other ones.
+  if (/^\.\.?$/.test(tenant)) return [];
+  const below = `/${encodeURIComponent(tenant)}${hasCardBeside === true ? "/" : ""}`;
+  const spoken = interfaces.filter((binding) => binding === "jsonRpc" || binding === "rest");
+  return interfacesIn(
+    { name, interfaces: spoken },
+    { url: url === undefined ? undefined : `${url}${below}`, grpc: undefined, tenant: "" },
+  );
 }
 
 /** The card as it is served: the server's interfaces first, those its author added after them. */

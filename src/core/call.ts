@@ -47,6 +47,8 @@ export interface CallStart {
    * binding has no such handler, or is not told.
    */
   readonly mount?: string | undefined;
+  /** The tenant that the URL of the call stands for, which its messages do not name. Undefined: its messages say all. */
+  readonly pathTenant?: string | undefined;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
   /** The same at less cost, where the binding has it; made from the signal otherwise. */
@@ -164,6 +166,11 @@ export class Call {
   /** See CallStart. */
   get mount(): string | undefined {
     return this.#start.mount;
+  }
+
+  /** See CallStart. */
+  get pathTenant(): string | undefined {
+    return this.#start.pathTenant;
   }
 
   /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */

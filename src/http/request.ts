@@ -12,6 +12,8 @@ export interface RequestTarget {
   readonly query: string;
   /** Path that the handler is mounted below, without a slash at the end; absent where it is not known. */
   readonly mount?: string;
+  /** The tenant whose URL the path is below, for calls whose version has none in its messages; it is no part of the path then. */
+  readonly tenant?: string;
   /** Headers of every answer: names and values alternate. */
   readonly headers: readonly string[];
 }
@@ -107,6 +109,10 @@ class HeaderCallStart implements CallStart {
 
   get mount(): string | undefined {
     return this.request.target.mount;
+  }
+
+  get pathTenant(): string | undefined {
+    return this.request.target.tenant;
   }
 
   get cancellation(): Cancellation {

@@ -1,5 +1,5 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
+import type { AgentRegistration } from "../card/agents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/signer.js";
@@ -10,12 +10,14 @@ import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import type { HttpResponse } from "../http/response.js";
 import { type CardShape, cardShapesOf } from "../version/card-shapes.js";
+import { decodeSegment } from "../wire/path-template.js";
 import { parseVersion, VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 import type { PublicKeys } from "./public-keys.js";
+import { publicTenants } from "./public-tenants.js";
 
 /**
  * The card of the first agent at the well-known paths, and that of each agent below its tenant (specification 8.2, 8.6), in the shape
@@ -26,40 +28,38 @@ export function createCardRoute(
   address: PublicAddress,
   signer: CardSigner | undefined,
 ): StaticRoute {
-  const { agents, basePath, logger, versions } = settings;
+  const { basePath, logger, versions } = settings;
   const documents = createDocuments("application/json", {
     maxAgeSeconds: settings.cardMaxAgeSeconds,
     since: new Date(),
     vary: [VERSION_HEADER, ...(settings.trust === undefined ? [] : forwardedHeaders)],
   });
   const paths = cardShapesOf(versions);
+  const cardBelow = cardsBelow(settings);
   const fault = signer === undefined ? "cards cannot be shown" : "cards cannot be signed";
   return (request) => {
     const { path, mount = basePath } = request.target;
     const shapes = paths.find((each) => path.endsWith(each.path));
-    const served = shapes && shownAt(agents, path, shapes.path);
-    if (shapes === undefined || served === undefined) return undefined;
+    const asked = shapes && cardBelow(path.slice(0, -shapes.path.length));
+    if (shapes === undefined || asked === undefined) return undefined;
     const shape = shapes.for(request.header(VERSION_PARAMETER) ?? versionFromQuery(request.target.query));
     const origin = originOf(request, mount);
     const { name } = typeof shape === "string" ? { name: shape } : shape;
-    const key = JSON.stringify([name, address.endpoints(served.tenant, origin)]);
+    const key = JSON.stringify([name, address.endpoints(asked.tenant, origin)]);
     const conditions = conditionsOf(request);
-    const shown: Shown = { served, address, origin, signer };
+    const shown: Shown = { ...asked, address, origin, signer };
     if (typeof shape === "string" && signer === undefined) {
       return documents.now(key, () => cardText(cardIn(shape, shown)), conditions);
     }
     const answer = documents.later(key, () => textIn(shape, shown), conditions);
-    const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name, shown) : given);
+    const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name) : given);
     return answered(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
   };
 }
 
 /** Says why a card is not there: whoever asks for one of this version has most likely read that it is spoken. */
-function why(given: DocumentAnswer, shape: string, { served }: Shown): HttpResponse {
-  const reason =
-    served.tenant === ""
-      ? "what it requires cannot be said in that version"
-      : "it needs a tenant, which calls of that version cannot name";
+function why(given: DocumentAnswer, shape: string): HttpResponse {
+  const reason = "what it requires cannot be said in that version";
   const version = parseVersion(shape) === undefined ? "an earlier version of A2A" : `A2A ${shape}`;
   return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }
@@ -67,14 +67,16 @@ function why(given: DocumentAnswer, shape: string, { served }: Shown): HttpRespo
 /** The card that is asked for. */
 interface Shown {
   readonly served: AgentRegistration;
+  /** The one that its interfaces name, or stand for. */
+  readonly tenant: string;
   readonly address: PublicAddress;
   readonly origin: RequestOrigin;
   readonly signer: CardSigner | undefined;
 }
 
-function cardIn(shape: "native" | "all", { served, address, origin }: Shown): AgentCard {
-  if (shape === "all") return cardAt(served, address, origin);
-  return withInterfaces(served.card, address.nativeInterfaces(served.tenant, origin));
+function cardIn(shape: "native" | "all", { served, tenant, address, origin }: Shown): AgentCard {
+  const interfaces = shape === "all" ? address.interfaces(tenant, origin) : address.nativeInterfaces(tenant, origin);
+  return withInterfaces(served.card, interfaces);
 }
 
 /** A card in a shape, signed where cards are; undefined where it cannot be said in it. */
@@ -130,14 +132,17 @@ export function cardAt(served: AgentRegistration, address: PublicAddress, origin
   return withInterfaces(served.card, address.interfaces(served.tenant, origin));
 }
 
-function shownAt({ all }: AgentDirectory, path: string, wellKnown: string): AgentRegistration | undefined {
-  if (path === wellKnown) return all[0];
-  try {
-    const tenant = decodeURIComponent(path.slice(1, -wellKnown.length));
-    return all.find((served) => served.tenant !== "" && served.tenant === tenant);
-  } catch {
-    return undefined;
-  }
+/** Says whose card is at a path, in front of what all paths of cards end with. */
+function cardsBelow(settings: Settings): (before: string) => Pick<Shown, "served" | "tenant"> | undefined {
+  const { agents } = settings;
+  const [first] = agents.all;
+  const isPublic = publicTenants(settings);
+  return (before) => {
+    if (before === "") return first && { served: first, tenant: first.tenant };
+    const tenant = decodeSegment(before.slice(1));
+    const served = tenant !== undefined && isPublic(tenant) ? agents.resolve(tenant) : undefined;
+    return served && { served, tenant: tenant as string };
+  };
 }
 
 /** The origin of a request, which decides the addresses that its answer names. */

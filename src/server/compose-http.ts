@@ -1,6 +1,7 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
-import type { BindingOptions } from "../binding/binding.js";
+import { type BelowTenants, belowTenants, optionsBelowTenants } from "../binding/below-tenants.js";
+import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
 import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
@@ -17,9 +18,11 @@ import { createPageRoute } from "./page-route.js";
 import type { Proxies } from "./proxies.js";
 import type { PublicAddress } from "./public-address.js";
 import type { publicKeysOf } from "./public-keys.js";
+import { publicTenants } from "./public-tenants.js";
 import type { PushModules } from "./push-modules.js";
 import { refusalAudit, withRefusals } from "./refusals.js";
 import { createResourceRoute } from "./resource-route.js";
+import { takenTenants } from "./versions-to-name.js";
 
 /** What differs between runtimes. */
 export interface RuntimeParts {
@@ -60,6 +63,7 @@ export function composeHttp(
   const connect = createConnectBinding(binding, { compressions: parts.compressions ?? [], more: parts.more });
   const rest = createRestBinding(binding);
   const jsonRpc = createJsonRpcBinding(binding);
+  const tenants = tenantsOf(settings, binding);
   const cards = [createCardRoute(settings, address, signer)];
   if (publicKeys !== undefined) cards.push(createKeysRoute(settings, publicKeys));
   const page = settings.page ? [createPageRoute(settings, address)] : [];
@@ -67,9 +71,13 @@ export function composeHttp(
     const answering = createDispatch({
       hosts: createHostCheck({ allowed: settings.allowedHosts }),
       routes: [...routes, ...cards, createResourceRoute(settings, address), ...page],
-      bindings: [connect, jsonRpc, rest],
+      bindings: [connect, jsonRpc, ...orderOf(settings, rest, tenants)],
       fallback: {
-        notFound: (request) => connect.unserved(request) ?? jsonRpc.unserved(request) ?? rest.notFound(request),
+        notFound: (request) =>
+          connect.unserved(request) ??
+          jsonRpc.unserved(request) ??
+          tenants?.unserved(request) ??
+          rest.notFound(request),
         refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
       },
       basePath: settings.basePath,
@@ -85,6 +93,24 @@ export function composeHttp(
     return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies) };
   };
   return { connect, dispatch };
+}
+
+/** URLs of tenants, where there are versions that have no other word for one. */
+function tenantsOf(settings: Settings, binding: BindingOptions): BelowTenants | undefined {
+  const { agents, versions } = settings;
+  if (agents.anyTenant || !versions.others.some(({ isUnnamed }) => isUnnamed)) return undefined;
+  const options = optionsBelowTenants(binding);
+  const below = { jsonRpc: createJsonRpcBinding(options), rest: createRestBinding(options) };
+  return belowTenants(below, publicTenants(settings));
+}
+
+/**
+ * URLs of tenants come last, so that calls of the server itself do not pay for them. A tenant whose path is that of a version comes before
+ * what takes all that is below it.
+ */
+function orderOf(settings: Settings, rest: HttpBinding, tenants: BelowTenants | undefined): readonly HttpBinding[] {
+  if (tenants === undefined) return [rest];
+  return takenTenants(settings).length > 0 ? [tenants, rest] : [rest, tenants];
 }
 
 /** What a server in the clear says where a trusted proxy says that its client uses TLS. */

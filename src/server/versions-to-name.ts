@@ -1,5 +1,6 @@
 import { tenantsLikePaths } from "../version/recognition.js";
 import type { Settings } from "./options.js";
+import { publicTenants } from "./public-tenants.js";
 
 /** The versions that calls of the first agent have to name; undefined: none. */
 export interface VersionsToName {
@@ -17,12 +18,14 @@ export function versionsToName({ versions, service, agents }: Settings): Version
 }
 
 /** Tenants that callers of HTTP+JSON miss where they do not name the version. One agent for any tenant has none in mind. */
-export function takenTenants({ agents, versions }: Settings): string[] {
+export function takenTenants(settings: Settings): string[] {
+  const { agents, versions } = settings;
   if (agents.anyTenant) return [];
+  const hasUrl = publicTenants(settings);
   const taken = tenantsLikePaths(versions.others).filter(([tenant]) => agents.resolve(tenant) !== undefined);
   return taken.map(
     ([tenant, version]) =>
       `paths below /${tenant} are those of A2A ${version}: callers of the tenant ${tenant} have to send A2A-Version: ` +
-      `${versions.native.name} over HTTP+JSON`,
+      `${versions.native.name} over HTTP+JSON${hasUrl(tenant) ? `, and those of ${version} call it below /${tenant}/${tenant}` : ""}`,
   );
 }

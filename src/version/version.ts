@@ -60,6 +60,8 @@ export interface ProtocolVersion {
   readonly connect?: DescService | LazyService;
   /** Whether it is the service's own version with a few fields more: cards and notifications are the same in both. */
   readonly extendsNative?: boolean;
+  /** Whether its clients look for the extended card beside the URL of the agent, not below it. */
+  readonly hasCardBeside?: boolean;
   /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
   readonly extensionsParameter?: string;
   /** Loads what its push notifications look like; without it there are none. */

@@ -102,7 +102,23 @@ describe("interfacesOf()", () => {
       ["https://example.org/a", "JSONRPC", "1.0", "t"],
       ["https://example.org/a", "HTTP+JSON", "1.0", "t"],
       ["https://example.org/a", "urn:parley:binding:connect:v1", "1.0", "t"],
+      // Versions whose messages have no tenant.
+      ["https://example.org/a/t", "JSONRPC", "0.3", ""],
+      ["https://example.org/a/t", "HTTP+JSON", "0.3", ""],
+      ["https://example.org/a/t/", "JSONRPC", "0.2", ""],
+      ["https://example.org/a/t", "JSONRPC", "0.1", ""],
     ]);
+  });
+
+  it("names no URL for a tenant that is no segment of a path, or where there is none", () => {
+    const versions = (url: string | undefined, tenant: string): string[] =>
+      interfacesOf({ url, grpc: "example.org:50051", tenant }).map((entry) => entry.protocolVersion);
+    for (const tenant of [".", ".."])
+      expect(new Set(versions("https://example.org", tenant))).toEqual(new Set(["1.0"]));
+    expect(versions(undefined, "t")).toEqual(["1.0"]);
+    expect(interfacesOf({ url: "https://a.example", grpc: undefined, tenant: "ä/b" }).at(-1)?.url).toBe(
+      "https://a.example/%C3%A4%2Fb",
+    );
   });
 
   it("leaves out what does not listen", () => {

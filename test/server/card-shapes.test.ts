@@ -152,17 +152,26 @@ describe("the card at agent-card.json", () => {
     expect((await get(served, EARLIER)).status).toBe(404);
   });
 
-  it("is that of 1.0 alone where requests need a tenant, which 0.3 cannot name", async () => {
+  it("names the URL of an agent that has a tenant, which 0.3 has no other word for", async () => {
     const served = serve({ agents: { sales: agent(), support: agent({ name: "Support" }) } });
-    for (const path of [CARD, `/support${CARD}`]) {
-      const { json } = await get(served, path);
-      expect(json).not.toHaveProperty("url");
-      expect(
-        json.supportedInterfaces.every((each: { protocolVersion: string }) => each.protocolVersion === "1.0"),
-      ).toBe(true);
-      expect((await get(served, path, version("0.3"))).status).toBe(404);
+    for (const [path, tenant] of [
+      [CARD, "sales"],
+      [`/support${CARD}`, "support"],
+    ]) {
+      const { json } = await get(served, path ?? "");
+      expect(json.url).toBe(`https://a.example/${tenant}`);
+      const named = json.supportedInterfaces.map((each: Record<string, string>) => [each.protocolVersion, each.tenant]);
+      expect(named.slice(0, 3)).toEqual(Array(3).fill(["1.0", tenant]));
+      expect(named.slice(3).every(([version, other]: string[]) => version !== "1.0" && (other ?? "") === "")).toBe(
+        true,
+      );
+      const { json: own } = await get(served, path ?? "", version("0.3"));
+      expect(own.additionalInterfaces).toEqual([
+        { url: `https://a.example/${tenant}`, transport: "JSONRPC" },
+        { url: `https://a.example/${tenant}`, transport: "HTTP+JSON" },
+      ]);
     }
-    expect((await get(served, `/support${EARLIER}`)).status).toBe(404);
+    expect((await get(served, `/support${EARLIER}`)).json.url).toBe("https://a.example/support");
   });
 });
 

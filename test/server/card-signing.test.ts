@@ -133,7 +133,9 @@ describe("createServer() with cardSigning", () => {
     const { get } = await serve({ agents: { sales: agent("Sales"), support: agent("Support") }, cardSigning });
     for (const path of [CARD, `/sales${CARD}`, `/support${CARD}`]) {
       const text = await (await get(path)).text();
-      const signatures = [{ kid: "k1" }, { kid: "k2", fault: "no-key" }];
+      // By each key one for readers of 1.0 and 0.3, and one for those of 1.0 alone.
+      const both = [{ kid: "k1" }, { kid: "k2", fault: "no-key" }];
+      const signatures = [...both, ...both];
       expect(await verifyCard(text, trust)).toMatchObject({ verified: true, signatures });
       expect(await verifyCard(text, { keys: [other.publicPem] })).toMatchObject({ verified: true });
       const moved = text.replaceAll("http://127.0.0.1", "http://evil.example");

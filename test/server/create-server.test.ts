@@ -83,7 +83,7 @@ const codeOf = (promise: Promise<unknown>): Promise<Code | undefined> =>
 
 interface Card {
   name: string;
-  supportedInterfaces: { url: string; protocolBinding: string; tenant?: string }[];
+  supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string; tenant?: string }[];
 }
 
 async function cardAt(url: string, headers: Record<string, string> = {}): Promise<Card> {
@@ -323,7 +323,8 @@ describe("the card", () => {
     expect((await cardAt(server.url)).name).toBe("A");
     const second = await cardAt(`${server.url}/b`);
     expect(second.name).toBe("B");
-    expect(second.supportedInterfaces.map(({ tenant }) => tenant)).toEqual(["b", "b", "b", "b"]);
+    const own = second.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === "1.0");
+    expect(own.map(({ tenant }) => tenant)).toEqual(["b", "b", "b", "b"]);
     expect((await cardAt(`${server.url}/a%20b`)).name).toBe("A");
     for (const tenant of ["c", "%", "b/b"]) {
       expect((await fetch(`${server.url}/${tenant}/.well-known/agent-card.json`)).status).toBe(404);

@@ -60,7 +60,8 @@ describe("a tenant whose paths are those of an older version", () => {
 
   it("is named at the start, with what its callers have to do", () => {
     const warning =
-      "paths below /v1 are those of A2A 0.3: callers of the tenant v1 have to send A2A-Version: 1.0 over HTTP+JSON";
+      "paths below /v1 are those of A2A 0.3: callers of the tenant v1 have to send A2A-Version: 1.0 over HTTP+JSON, " +
+      "and those of 0.3 call it below /v1/v1";
     expect(said(several)).toEqual([warning]);
     expect(said({ tenants: ["v1"] })).toEqual([warning]);
     expect(said({})).toEqual([]);

@@ -213,23 +213,19 @@ describe("a call over HTTP+JSON", () => {
     expect(off.json.error.message).toMatch(/^Invalid parameters: message: is required$/);
   });
 
-  it("reaches the agent without a tenant in versions that have none, whatever it says", async () => {
+  it("is for the agent of its URL in versions without tenants, whatever it says", async () => {
     const served = serve({ agents: { one: agent, two: agent } } as never);
     const asked = await served.send({ path: "/v1/message:send?tenant=one", body: { ...said("hello"), tenant: "one" } });
     expect([asked.status, asked.json.code]).toEqual([400, -32602]);
     const rpc = await served.rpc("message/send", { ...said("hello"), tenant: "one" });
     const why =
-      "tenant: is required, and calls of A2A 0.3 cannot name one: agents with tenants are served in 1.0 alone";
+      "tenant: is required, and messages of A2A 0.3 have none: over JSON-RPC and HTTP+JSON each agent has a URL of its own";
     expect(rpc.json.error).toMatchObject({ code: -32602, message: expect.stringContaining(why) });
     const native = await served.rpc("SendMessage", said1("hello"));
     expect(native.json.error.message).toBe("Invalid parameters: tenant: is required: the chosen interface declares it");
-    for (const path of ["/.well-known/agent-card.json", "/one/.well-known/agent-card.json"]) {
-      const card = await served.send({ path, headers: { "a2a-version": "0.3" } });
-      expect([card.status, card.type, card.text]).toEqual([
-        404,
-        "text/plain; charset=utf-8",
-        "This agent has no card of A2A 0.3: it needs a tenant, which calls of that version cannot name.\n",
-      ]);
-    }
+    const body = { ...said("hello"), tenant: "one" };
+    const { json } = await served.send({ path: "/two/v1/message:send?tenant=one", body });
+    const mine = await served.send({ path: `/two/tasks/${json.task.id}` });
+    expect(mine.json).toMatchObject({ id: json.task.id });
   });
 });

@@ -18,6 +18,7 @@ import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
+import { checkTenant } from "../below-tenants.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
@@ -128,7 +129,7 @@ export class Calls {
     const call = callOf(this.#request, BINDING, method.version);
     let hasCalled = false;
     try {
-      const request = method.read(params);
+      const request = this.#read(method, params);
       hasCalled = true;
       const answer = messageOf(await method.invoke({ method: method.desc, request, call }));
       if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
@@ -144,7 +145,7 @@ export class Calls {
   async #notify({ params }: RpcRequest, method: RpcMethod): Promise<void> {
     const call = callOf(this.#request, BINDING, method.version);
     try {
-      await method.invoke({ method: method.desc, request: method.read(params), call });
+      await method.invoke({ method: method.desc, request: this.#read(method, params), call });
       call.written?.();
     } catch (thrown) {
       const { reason, row, message } = this.#failure(thrown, method, call);
@@ -160,7 +161,7 @@ export class Calls {
     const prefix = onOneLine(resultPrefix(id));
     let hasCalled = false;
     try {
-      const request = method.read(params);
+      const request = this.#read(method, params);
       hasCalled = true;
       const answer = await method.invoke({ method: method.desc, request, call });
       return await eventsResponse(this.#request, {
@@ -179,6 +180,13 @@ export class Calls {
       const response = hasCalled ? failure : refused(failure, error, method.desc.name);
       return method.errsAsEvent === true && response.status === 200 ? singleEvent(response) : response;
     }
+  }
+
+  #read(method: RpcMethod, params: unknown): Message {
+    const request = method.read(params);
+    const { tenant } = this.#request.target;
+    if (tenant !== undefined) checkTenant(request, tenant);
+    return request;
   }
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {

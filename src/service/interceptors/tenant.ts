@@ -24,5 +24,5 @@ export function tenant(agents: AgentDirectory, versions: Versions): Interceptor 
 function missing(version: string, versions: Versions): string {
   return versions.isAsNative(version)
     ? "is required: the chosen interface declares it"
-    : `is required, and calls of A2A ${version} cannot name one: agents with tenants are served in ${versions.native.name} alone`;
+    : `is required, and messages of A2A ${version} have none: over JSON-RPC and HTTP+JSON each agent has a URL of its own, which its card names`;
 }

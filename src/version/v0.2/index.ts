@@ -16,6 +16,7 @@ export const v02: ProtocolVersion = {
   isUnnamed: true,
   methods,
   paths: [EXTENDED_CARD_PATH],
+  hasCardBeside: true,
   extensionsParameter: "x-a2a-extensions",
   push: async () => (await import("../v0.3/push.js")).push,
   load: async () => (await import("./dialects.js")).dialects,
