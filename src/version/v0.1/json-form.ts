@@ -13,15 +13,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
-import type {
-  EnumForm,
-  Fields,
-  FormTables,
-  MemberForm,
-  ObjectForm,
-  Settle,
-  VariantsForm,
-} from "../../wire/json-form.js";
+import type { EnumForm, Fields, FormTables, MemberForm, ObjectForm, Settle } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
@@ -29,62 +21,25 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import type { Violations } from "../../wire/violations.js";
 import { isLast } from "../last.js";
-import { authentication, dropEmptyAuthentication, needsContent } from "../v0.3/json-form.js";
-import { roleWords } from "../v0.3/words.js";
+import { dataForm } from "../v0.3/data-part.js";
+import { authentication, dropEmptyAuthentication, fileContent, fileNames, partForm } from "../v0.3/json-form.js";
+import { stateWords as laterWords, roleWords } from "../v0.3/words.js";
 import { indexOf } from "./artifact-index.js";
-import { readData, unwrapData, writeData, writeDataMetadata } from "./data-part.js";
 
 /** States of 0.1, which has neither `rejected` nor `auth-required`. */
 const stateWords: EnumForm = {
-  words: {
-    [TaskState.UNSPECIFIED]: "unknown",
-    [TaskState.SUBMITTED]: "submitted",
-    [TaskState.WORKING]: "working",
-    [TaskState.COMPLETED]: "completed",
-    [TaskState.FAILED]: "failed",
-    [TaskState.CANCELED]: "canceled",
-    [TaskState.INPUT_REQUIRED]: "input-required",
-    [TaskState.REJECTED]: "failed",
-    [TaskState.AUTH_REQUIRED]: "input-required",
-  },
-  otherwise: "unknown",
+  ...laterWords,
+  words: { ...laterWords.words, [TaskState.REJECTED]: "failed", [TaskState.AUTH_REQUIRED]: "input-required" },
 };
 
-const part: VariantsForm = {
-  oneof: "content",
-  by: "type",
-  // What 0.2 called it, in the messages of clients that were written for both.
-  wordOf: ({ type, kind }) => (type ?? kind) as string | undefined,
-  variants: {
-    text: { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] },
-    file: {
-      cases: ["raw", "url"],
-      members: [
-        {
-          group: "file",
-          isRequired: true,
-          members: [
-            { field: "filename", name: "name" },
-            { field: "mediaType", name: "mimeType" },
-            // Examples have `data`.
-            { field: "raw", name: "bytes", also: ["data"] },
-            { field: "url", name: "uri" },
-          ],
-          settle: needsContent("bytes", "uri"),
-        },
-        "metadata",
-      ],
-    },
-    data: {
-      cases: ["data"],
-      members: [
-        { field: "data", isRequired: true, write: writeData, read: readData },
-        { field: "metadata", isAlways: true, write: writeDataMetadata },
-      ],
-      settle: unwrapData,
-    },
-  },
-};
+/** The text of 0.1 has objects and lists. */
+const data = dataForm({
+  kinds: new Set(["structValue", "listValue"]),
+  fits: (json) => isJsonObject(json) || Array.isArray(json),
+  expectation: "must be an object or a list",
+});
+
+const part = partForm(["type", "kind"], [...fileNames, ...fileContent], data);
 
 /** A message has no id of its own, nor those of its task and context: they are beside it. Whose it is may be left out. */
 const settleMessage: Settle = (fields, _json, at) => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Fields } from "../../wire/json-form.js";
+import type { FieldForm, Fields } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { writeJsonValue } from "../../wire/json-text.js";
@@ -11,30 +11,52 @@ import { COMPAT } from "./values.js";
 const write = jsonWriter(ValueSchema);
 const read = collectingReader(ValueSchema);
 
-/** Whether data has to be wrapped. */
-export function isWrapped(data: Value): boolean {
-  return data.kind.case !== "structValue";
+/** What data a version has a place for. */
+export interface OwnData {
+  /** The kinds of a Value that it has; others are wrapped in an object. */
+  readonly kinds: ReadonlySet<Value["kind"]["case"]>;
+  /** The same of what is in a request. */
+  readonly fits: (json: unknown) => boolean;
+  /** What would have fitted: `must be an object`. */
+  readonly expectation: string;
 }
 
-/** JSON of the data of a part. */
-export function writeData(value: unknown): string {
-  const data = value as Value;
-  return isWrapped(data) ? `{"value":${write(data)}}` : write(data);
+/** How the data of a part and the metadata beside it are written and read. */
+export interface DataForm {
+  readonly writeData: (value: unknown) => string;
+  readonly writeMetadata: (value: unknown, message: Fields) => string | undefined;
+  readonly readData: (json: unknown, at: Violations) => Value | undefined;
+  /** The two members. */
+  readonly members: readonly FieldForm[];
 }
 
-/** JSON of the metadata of a part with data. */
-export function writeDataMetadata(value: unknown, message: Fields): string | undefined {
-  const { value: data } = message.content as { value?: Value };
-  const isFlagged = data !== undefined && isWrapped(data);
-  if (!isFlagged) return value === undefined ? undefined : writeJsonValue(value);
-  return writeJsonValue({ ...(value as object | undefined), [COMPAT]: true });
+/** Data in objects that say so where a version has no place for it otherwise. */
+export function dataForm({ kinds, fits, expectation }: OwnData): DataForm {
+  const isWrapped = ({ kind }: Value): boolean => !kinds.has(kind.case);
+  const writeData = (value: unknown): string => {
+    const data = value as Value;
+    return isWrapped(data) ? `{"value":${write(data)}}` : write(data);
+  };
+  const writeMetadata = (value: unknown, message: Fields): string | undefined => {
+    const { value: data } = message.content as { value?: Value };
+    if (data === undefined || !isWrapped(data)) return value === undefined ? undefined : writeJsonValue(value);
+    return writeJsonValue({ ...(value as object | undefined), [COMPAT]: true });
+  };
+  const readData = (json: unknown, at: Violations): Value | undefined =>
+    !at.isTolerant && !fits(json) ? at.add(expectation) : read(json, at);
+  const members: readonly FieldForm[] = [
+    { field: "data", isRequired: true, write: writeData, read: readData },
+    { field: "metadata", isAlways: true, write: writeMetadata },
+  ];
+  return { writeData, writeMetadata, readData, members };
 }
 
-/** Data of a part. Only an object may be in a request. */
-export function readData(json: unknown, at: Violations): Value | undefined {
-  if (!at.isTolerant && !isJsonObject(json)) return at.add("must be an object");
-  return read(json, at);
-}
+/** Data of 0.3, which has objects alone. */
+export const objectData: DataForm = dataForm({
+  kinds: new Set(["structValue"]),
+  fits: isJsonObject,
+  expectation: "must be an object",
+});
 
 /** Takes a value out of its object, and the flag out of the metadata that says so. Other objects with a `value` stay what they are. */
 export function unwrapData(message: Fields): void {

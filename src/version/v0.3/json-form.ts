@@ -6,9 +6,11 @@ import type {
   FieldForm,
   Fields,
   FormTables,
+  GroupForm,
   MemberForm,
   ObjectForm,
   Settle,
+  Variant,
   VariantsForm,
 } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -16,7 +18,7 @@ import { quote } from "../../wire/json-text.js";
 import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import type { Violations } from "../../wire/violations.js";
 import { isLast } from "../last.js";
-import { readData, unwrapData, writeData, writeDataMetadata } from "./data-part.js";
+import { type DataForm, objectData, unwrapData } from "./data-part.js";
 import { roleWords, stateWords } from "./words.js";
 
 /** `blocking`, which is the opposite of `returnImmediately`. Where it is left out, a call waits. */
@@ -66,7 +68,7 @@ export const pushConfigMembers: readonly MemberForm[] = [
 export const inlinePushConfig: ObjectForm = { members: pushConfigMembers, settle: dropEmptyAuthentication };
 
 /** A file without content, or with both kinds of it, is none. */
-export const needsContent =
+const needsContent =
   (...names: readonly [string, string]): Settle =>
   (message, json, at) => {
     const { content } = message as { content: { case?: string } };
@@ -74,40 +76,45 @@ export const needsContent =
     if (content.case === undefined && !isTried && !at.isTolerant) at.add(`needs ${names.join(" or ")}`);
   };
 
-const part: VariantsForm = {
-  oneof: "content",
-  by: "kind",
-  // Examples of 0.2 have the name that 0.1 has for it.
-  wordOf: ({ kind, type }) => (kind ?? type) as string | undefined,
-  variants: {
-    text: { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] },
-    file: {
-      cases: ["raw", "url"],
-      members: [
-        {
-          group: "file",
-          isRequired: true,
-          members: [
-            { field: "raw", name: "bytes", also: ["data"] },
-            { field: "url", name: "uri" },
-            { field: "filename", name: "name" },
-            { field: "mediaType", name: "mimeType" },
-          ],
-          settle: needsContent("bytes", "uri"),
-        },
-        "metadata",
-      ],
+/** A part with a text. */
+export const textVariant: Variant = { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] };
+
+/** A part with a file, by its content or by where it is. @param content names of the two */
+export function fileVariant(content: readonly [string, string], members: readonly MemberForm[]): Variant {
+  const file: GroupForm = { group: "file", isRequired: true, members, settle: needsContent(...content) };
+  return { cases: ["raw", "url"], members: [file, "metadata"] };
+}
+
+/** The content of a file, which examples call `data`, and where it is. */
+export const fileContent: readonly MemberForm[] = [
+  { field: "raw", name: "bytes", also: ["data"] },
+  { field: "url", name: "uri" },
+];
+
+export const fileNames: readonly MemberForm[] = [
+  { field: "filename", name: "name" },
+  { field: "mediaType", name: "mimeType" },
+];
+
+/** Parts that say what they are in a member; examples of the versions before and after have each other's name for it. */
+export function partForm(
+  [by, other]: readonly [string, string],
+  file: readonly MemberForm[],
+  { members }: DataForm,
+): VariantsForm {
+  return {
+    oneof: "content",
+    by,
+    wordOf: (json) => (json[by] ?? json[other]) as string | undefined,
+    variants: {
+      text: textVariant,
+      file: fileVariant(["bytes", "uri"], file),
+      data: { cases: ["data"], members, settle: unwrapData },
     },
-    data: {
-      cases: ["data"],
-      members: [
-        { field: "data", isRequired: true, write: writeData, read: readData },
-        { field: "metadata", isAlways: true, write: writeDataMetadata },
-      ],
-      settle: unwrapData,
-    },
-  },
-};
+  };
+}
+
+const part = partForm(["kind", "type"], [...fileContent, ...fileNames], objectData);
 
 /** Answers of agents say it is they who speak, although some leave it out. */
 export const settleRole: Settle = (message, _json, at) => {

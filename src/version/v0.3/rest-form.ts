@@ -14,18 +14,19 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import type { Violations } from "../../wire/violations.js";
-import { readData, unwrapData, writeData, writeDataMetadata } from "./data-part.js";
+import { objectData, unwrapData } from "./data-part.js";
 import {
   authentication,
   blocking,
   dropEmptyAuthentication,
+  fileVariant,
   inlinePushConfig,
   isFinal,
-  needsContent,
   schemaEnums,
   schemaTypes,
   settleMessageId,
   settleRole,
+  textVariant,
 } from "./json-form.js";
 import { configName } from "./names.js";
 import { parseResource, settleConfigIds } from "./resource-names.js";
@@ -57,6 +58,8 @@ const enums: NonNullable<FormTables["enums"]> = {
   },
 };
 
+const { readData, writeData, writeMetadata } = objectData;
+
 /** Data in the proto's dialect stands in a message of its own, `{"data":{"data":{…}}}`; in the schema's beside its kind. */
 const NESTED = "data without kind";
 
@@ -69,7 +72,7 @@ function wordOf(json: JsonObject): string | undefined {
 
 function dataVariant(read: NonNullable<FieldForm["read"]>, cases: readonly string[]): Variant {
   const data: FieldForm = { field: "data", isRequired: true, write: (value) => `{"data":${writeData(value)}}`, read };
-  const metadata: FieldForm = { field: "metadata", isAlways: true, write: writeDataMetadata };
+  const metadata: FieldForm = { field: "metadata", isAlways: true, write: writeMetadata };
   return { cases, members: [data, metadata], settle: unwrapData };
 }
 
@@ -80,24 +83,16 @@ const part: VariantsForm = {
   wordOf,
   expectation: "must be one of text, file, data",
   variants: {
-    text: { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] },
-    file: {
-      cases: ["raw", "url"],
-      members: [
-        {
-          group: "file",
-          isRequired: true,
-          members: [
-            { field: "url", name: "fileWithUri", also: ["uri"] },
-            { field: "raw", name: "fileWithBytes", also: ["bytes", "data"] },
-            { field: "mediaType", name: "mimeType" },
-            { field: "filename", name: "name" },
-          ],
-          settle: needsContent("fileWithUri", "fileWithBytes"),
-        },
-        "metadata",
+    text: textVariant,
+    file: fileVariant(
+      ["fileWithUri", "fileWithBytes"],
+      [
+        { field: "url", name: "fileWithUri", also: ["uri"] },
+        { field: "raw", name: "fileWithBytes", also: ["bytes", "data"] },
+        { field: "mediaType", name: "mimeType" },
+        { field: "filename", name: "name" },
       ],
-    },
+    ),
     // What has no kind is written, and read first.
     [NESTED]: dataVariant(readNested, ["data"]),
     data: dataVariant(readData, []),
