@@ -32,7 +32,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "a card describes agents; serving it is the server's part",
   },
   push: {
-    may: ["core", "wire", "task", "store", "engine", "card"],
+    may: ["core", "wire", "task", "store", "engine", "card", "version"],
     because: "notifications are cursors over the log; which calls ask for them is the service's business",
   },
   "push-receiver": {

@@ -1,6 +1,7 @@
 import type { Transport } from "@connectrpc/connect";
 import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { Reason } from "../core/error.js";
+import { withFirst } from "../core/with-first.js";
 import { isCut } from "./cut.js";
 import { clientError } from "./errors.js";
 import { isSend } from "./routes.js";
@@ -64,17 +65,5 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
 /** A stream whose first message has come. @throws what it threw instead */
 async function begun<M>(messages: AsyncIterable<M>): Promise<AsyncIterable<M>> {
   const inner = messages[Symbol.asyncIterator]();
-  let head: IteratorResult<M> | undefined = await inner.next();
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        const result = head ?? (await inner.next());
-        head = undefined;
-        return result;
-      },
-      async return(value?: unknown) {
-        return (await inner.return?.(value)) ?? { done: true as const, value: undefined };
-      },
-    }),
-  };
+  return withFirst(await inner.next(), inner);
 }

@@ -5,8 +5,8 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { PushDialect, PushDialectOf } from "../version/push.js";
 import type { EventFilter } from "./event-filter.js";
-import type { FormOf, PushForm } from "./form.js";
 import { asksForSignature, headersFor } from "./headers.js";
 import type { Host } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
@@ -40,7 +40,7 @@ export interface DeliveryParts {
   readonly wanted: EventFilter;
   /** The same of configurations of other versions of the protocol. */
   readonly wantedWithTask: EventFilter;
-  readonly formOf: FormOf;
+  readonly dialectOf: PushDialectOf;
   /** Notifications up to so many bytes never wait for room: all of them together are small as well. */
   readonly smallBytes: number;
   readonly outgoing: OutgoingBytes;
@@ -113,7 +113,7 @@ export class Delivery {
   readonly #target: Target;
   /** Undefined where notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
-  #form: PushForm | undefined;
+  #dialect: PushDialect | undefined;
   #headers: string[] | undefined;
   #claim: number;
   #position: number;
@@ -230,9 +230,9 @@ export class Delivery {
   async #sendTask(entry: LogEntry, tasks: TaskBodies): Promise<Ending | undefined> {
     const found = await tasks.at(entry);
     if (typeof found === "string") return { kind: "failed", failure: found, retryAfterMs: 0, gone: false };
-    const { form, task, bytes } = found;
-    this.#form = form;
-    const write = (): string => form.write(task);
+    const { dialect, task, bytes } = found;
+    this.#dialect = dialect;
+    const write = (): string => dialect.write(task);
     return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, write()) : this.#sendLarge(entry, bytes, write);
   }
 
@@ -317,8 +317,12 @@ export class Delivery {
   /** Names and values by turns, as they are written. A promise where a thread signs. */
   #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
     const { signer, headers: common, nativeHeaders } = this.#parts;
-    const form = this.#form;
-    this.#headers ??= [...(form === undefined ? nativeHeaders : []), ...common, ...headersFor(this.#config, form)];
+    const dialect = this.#dialect;
+    this.#headers ??= [
+      ...(dialect === undefined ? nativeHeaders : []),
+      ...common,
+      ...headersFor(this.#config, dialect),
+    ];
     const { generation } = entry;
     const headers = [...this.#headers, "parley-generation", `${generation}`];
     const { taskId, configId } = toldAs(this.key, entry);
@@ -329,7 +333,7 @@ export class Delivery {
       return headers;
     }
     const { url, token } = this.#config;
-    const asBearer = asksForSignature(this.#config, form);
+    const asBearer = asksForSignature(this.#config, dialect);
     const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token, asBearer });
     return signed instanceof Promise ? signed.then((more) => withHeaders(headers, more)) : withHeaders(headers, signed);
   }

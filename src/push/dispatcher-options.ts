@@ -3,7 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
-import type { FormOf } from "./form.js";
+import type { PushDialectOf } from "../version/push.js";
 import type { PushEvent } from "./options.js";
 import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
@@ -20,7 +20,7 @@ export interface DispatcherOptions {
   /** Reads what is stored of a configuration. @throws MissingKeyError, Error */
   readonly open: (key: PushConfigKey, bytes: Uint8Array) => OpenedConfig;
   /** How notifications of configurations of other versions look. Default: there are none. */
-  readonly formOf?: FormOf | undefined;
+  readonly dialectOf?: PushDialectOf | undefined;
   readonly signer?: PushSigner | undefined;
   readonly events?: readonly PushEvent[] | undefined;
   /** Headers of every notification. */

@@ -85,7 +85,7 @@ export class Dispatcher {
       limits,
       headers: Object.entries(headers).flat(),
       nativeHeaders: Object.entries(nativeHeaders).flat(),
-      formOf: options.formOf ?? (() => undefined),
+      dialectOf: options.dialectOf ?? (() => undefined),
       noteTrouble,
       audit,
       logger: options.logger,

@@ -3,9 +3,9 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { PushDialectOf } from "../version/push.js";
 import { Dispatcher } from "./dispatcher.js";
 import { FarTimes } from "./far-times.js";
-import type { FormOf } from "./form.js";
 import type { PushOptions } from "./options.js";
 import { ConfigVault } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
@@ -25,7 +25,7 @@ export interface DispatcherParts {
   /** See `DispatcherOptions`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly nativeHeaders: Readonly<Record<string, string>>;
-  readonly formOf: FormOf;
+  readonly dialectOf: PushDialectOf;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;

@@ -5,12 +5,12 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
-import type { FormOf, PushForm } from "./form.js";
+import type { PushDialect, PushDialectOf } from "../version/push.js";
 
 /** What tasks for notifications are found with. */
 export interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
-  readonly formOf: FormOf;
+  readonly dialectOf: PushDialectOf;
   readonly limits: Pick<Limits, "maxPushedTaskBytes">;
   /** A task up to so many bytes is kept from one notification to the next. */
   readonly smallBytes: number;
@@ -18,7 +18,7 @@ export interface TaskBodiesParts {
 
 /** A task that is to be sent. */
 export interface TaskBody {
-  readonly form: PushForm;
+  readonly dialect: PushDialect;
   readonly task: Task;
   /** About what it weighs as JSON. */
   readonly bytes: number;
@@ -48,24 +48,24 @@ export class TaskBodies {
 
   /** The task as of an entry, or, as a text, why there is none. */
   async at({ position }: LogEntry): Promise<TaskBody | string> {
-    const { formOf, pushes } = this.#parts;
-    const form = await formOf(this.#version);
-    if (form === undefined) return `notifications of version ${this.#version} of the protocol are not known here`;
-    if (this.#past?.position === position) return this.#shown(form, this.#past);
+    const { dialectOf, pushes } = this.#parts;
+    const dialect = await dialectOf(this.#version);
+    if (dialect === undefined) return `notifications of version ${this.#version} of the protocol are not known here`;
+    if (this.#past?.position === position) return this.#shown(dialect, this.#past);
     const { taskId, tenant, owner } = this.#claimed;
     const found = pushes.taskAt({ taskId, tenant, owner, position });
     const past = found instanceof Promise ? await found : found;
     if (past === undefined) return "the task is not there any more";
     if (!past.isLive && past.fold.size <= this.#parts.smallBytes) this.#past = past.fold;
-    return this.#shown(form, past.fold);
+    return this.#shown(dialect, past.fold);
   }
 
   /** What is too large for a notification is left out: the history last of all, never the status. */
-  #shown(form: PushForm, fold: TaskFold): TaskBody {
+  #shown(dialect: PushDialect, fold: TaskFold): TaskBody {
     const { maxPushedTaskBytes } = this.#parts.limits;
-    if (fold.size <= maxPushedTaskBytes) return { form, task: viewOf(fold), bytes: fold.size };
+    if (fold.size <= maxPushedTaskBytes) return { dialect, task: viewOf(fold), bytes: fold.size };
     const bytes = fold.sizeWithoutArtifacts;
     const view: View = bytes <= maxPushedTaskBytes ? { artifacts: false } : { artifacts: false, historyLength: 0 };
-    return { form, task: viewOf(fold, view), bytes };
+    return { dialect, task: viewOf(fold, view), bytes };
   }
 }

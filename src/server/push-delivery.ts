@@ -5,7 +5,7 @@ import type { FarTimes } from "../push/far-times.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
-import { pushForms } from "../version/push.js";
+import { pushDialects } from "../version/push.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
 import type { PushModules } from "./push-modules.js";
@@ -55,7 +55,7 @@ export class PushDelivery {
       signer,
       headers,
       nativeHeaders,
-      formOf: pushForms(this.#settings.versions),
+      dialectOf: pushDialects(this.#settings.versions),
       limits,
       logger,
       audit,

@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { AgentCard, SendMessageResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
@@ -62,8 +62,8 @@ function wantedHistory(request: Message): number | undefined {
 }
 
 /**
- * An answer with no more of the history than its request asked for: older versions do not agree on what the number means, and what none
- * means (legacy reference A.9).
+ * An answer with no more of the history than its request asked for: servers of older versions do not agree on what the number means, and
+ * what none means.
  */
 export function withHistoryOf<M extends Message>(request: Message, answer: M): M {
   const wanted = wantedHistory(request);
@@ -90,9 +90,6 @@ export function cardReader(convert: (card: CardJson) => CardJson | undefined): (
     return read(card);
   };
 }
-
-/** Name of a method among those of the service, as tables have it. */
-export type MethodName = DescMethod["localName"];
 
 /** Whether a method is one that answers with a card. */
 export const givesCard = ({ output }: { readonly output: DescMessage }): boolean =>

@@ -17,6 +17,11 @@ export function dialectsOf(version: ProtocolVersion): Dialects | Promise<Dialect
   return dialects;
 }
 
+/** The service as calls of a version have it. @param spoken the names of all versions that are served */
+export function translated({ translate }: Dialects, service: Serve, spoken: readonly string[]): Serve {
+  return translate?.(service, spoken) ?? service;
+}
+
 /** What a binding makes of versions, when calls first need them. */
 export class PerVersion<T extends object> {
   readonly #make: (dialects: Dialects, version: ProtocolVersion) => T;
@@ -43,7 +48,7 @@ export class PerVersion<T extends object> {
 
 /** What answers the calls of a version, whose translator is loaded with the first of them. */
 export function servedIn(version: ProtocolVersion, service: Serve, spoken: readonly string[]): Serve {
-  const serves = new PerVersion(({ translate }) => ({ serve: translate?.(service, spoken) ?? service }));
+  const serves = new PerVersion((dialects) => ({ serve: translated(dialects, service, spoken) }));
   return (asked) => {
     const made = serves.get(version);
     return made instanceof Promise ? made.then(({ serve }) => serve(asked)) : made.serve(asked);

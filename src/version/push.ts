@@ -1,7 +1,10 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Versions } from "./versions.js";
 
-/** How a version has push notifications: the task as of each event. */
+/**
+ * What the notifications of another version of the protocol look like: its task as of the event, where the service's own version
+ * sends the event.
+ */
 export interface PushDialect {
   readonly mediaType: string;
   /** The body. */
@@ -10,13 +13,14 @@ export interface PushDialect {
   readonly signedScheme?: string;
 }
 
+/** Finds the dialect of a version, by its name; a promise where that is loaded first, undefined for an unknown one. */
+export type PushDialectOf = (version: string) => PushDialect | undefined | Promise<PushDialect | undefined>;
+
 /**
  * Finds how versions beside the service's own have push notifications, those that are switched off too: what was asked for before
- * goes out as it was asked for. Undefined for an unknown version; a promise where it is loaded first.
+ * goes out as it was asked for.
  */
-export function pushForms(
-  versions: Versions,
-): (name: string) => PushDialect | undefined | Promise<PushDialect | undefined> {
+export function pushDialects(versions: Versions): PushDialectOf {
   const loaded = new Map<string, PushDialect>();
   return (name) => {
     const known = loaded.get(name);

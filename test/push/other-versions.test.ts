@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MessageSchema, PartSchema, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
-import type { PushForm } from "../../src/push/form.js";
 import { encryptStored } from "../../src/push/rotation.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import type { PushDialect } from "../../src/version/push.js";
 import { keyPair } from "../card/signing/keys.js";
 import { Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";
@@ -19,7 +19,7 @@ const textOf = (task: Task): string =>
   task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content.value)).join("");
 
 /** A version that shows of a task what its receivers need to tell it from that of another event. */
-const form: PushForm = {
+const form: PushDialect = {
   mediaType: "application/json",
   write: (task) =>
     JSON.stringify({
@@ -31,7 +31,7 @@ const form: PushForm = {
   signedScheme: "jwt",
 };
 
-const formOf = (version: string): Promise<PushForm | undefined> =>
+const dialectOf = (version: string): Promise<PushDialect | undefined> =>
   Promise.resolve(version === "0.9" ? form : undefined);
 
 const said = (text: string): Parameters<Log["append"]>[0][number] => {
@@ -43,7 +43,7 @@ async function world(options: Partial<RigOptions> = {}) {
   const store = memoryStore();
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
-  const rig = new Rig(store, { receivers: [receiver], formOf, ...options });
+  const rig = new Rig(store, { receivers: [receiver], dialectOf, ...options });
   const log = await Log.create(store, []);
   const bodies = (path: string): object[] => receiver.of(path).map(({ body }) => JSON.parse(body));
   return { store, receiver, rig, log, bodies };

@@ -42,7 +42,10 @@ export const quick: Limits = {
 /** How a rig differs from a process that is alone with its store. */
 export interface RigOptions
   extends Partial<
-    Pick<DispatcherOptions, "now" | "pollMs" | "events" | "signer" | "audit" | "formOf" | "headers" | "nativeHeaders">
+    Pick<
+      DispatcherOptions,
+      "now" | "pollMs" | "events" | "signer" | "audit" | "dialectOf" | "headers" | "nativeHeaders"
+    >
   > {
   readonly limits?: Partial<Limits>;
   readonly leaseMs?: number;

@@ -2,7 +2,7 @@ import type { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
-import { PerVersion } from "../../version/load.js";
+import { PerVersion, translated } from "../../version/load.js";
 import { methodNotFound, versionWithMethod } from "../../version/recognition.js";
 import type { ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
@@ -39,9 +39,9 @@ export class Methods {
     this.#versions = versions;
     this.#isAlone = others.length === 0;
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
-    this.#others = new PerVersion(({ jsonRpc = nothing(native.jsonRpc), translate }, { name }) => {
-      const serve = translate === undefined ? invoke : translate(invoke, versions.names);
-      return { methods: methodsIn(name, jsonRpc, serve), dialect: jsonRpc };
+    this.#others = new PerVersion((dialects, { name }) => {
+      const { jsonRpc = nothing(native.jsonRpc) } = dialects;
+      return { methods: methodsIn(name, jsonRpc, translated(dialects, invoke, versions.names)), dialect: jsonRpc };
     });
   }
 

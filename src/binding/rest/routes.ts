@@ -1,7 +1,7 @@
 import { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
-import { PerVersion } from "../../version/load.js";
+import { PerVersion, translated } from "../../version/load.js";
 import { versionWithPath } from "../../version/recognition.js";
 import type { Endpoint, RestDialect } from "../../version/rest.js";
 import type { ProtocolVersion } from "../../version/version.js";
@@ -44,9 +44,9 @@ export class Routes {
     this.#versions = versions;
     this.#isAlone = others.length === 0;
     this.#native = spokenIn(native.name, native.rest, invoke);
-    this.#others = new PerVersion(({ rest, translate }, { name }) => {
-      const dialect = rest ?? { ...native.rest, endpoints: [] };
-      return spokenIn(name, dialect, translate === undefined ? invoke : translate(invoke, versions.names));
+    this.#others = new PerVersion((dialects, { name }) => {
+      const { rest = { ...native.rest, endpoints: [] } } = dialects;
+      return spokenIn(name, rest, translated(dialects, invoke, versions.names));
     });
   }
 

@@ -19,7 +19,7 @@ import {
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
-import { carryMarks } from "../translate.js";
+import { again, carryMarks } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import type { Asked, Serve } from "../version.js";
 import { OlderEvents } from "./events.js";
@@ -108,18 +108,6 @@ export async function resumedIn(call: Call, taskId: string, service: Serve): Pro
 async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
   const request = create(GetTaskRequestSchema, { id, historyLength });
   return (await again(service, { method: methods.getTask, request, call })) as Task;
-}
-
-/** One more call of the service for the same call of a client: it is counted by itself. */
-async function again(service: Serve, asked: Asked): Promise<Answer> {
-  const { call } = asked;
-  const { share } = call;
-  call.share = undefined;
-  try {
-    return await service(asked);
-  } finally {
-    call.share = share;
-  }
 }
 
 /** A message that names its task. Its copy is changed here: the codec has made it for this call. */

@@ -6,7 +6,7 @@ import { taskFromV01 } from "./answers.js";
 const read = jsonReader(StreamResponseSchema);
 
 /**
- * Reads a notification of 0.1, which is the bare task (legacy reference, 3.7).
+ * Reads a notification of 0.1, which is the bare task.
  *
  * @throws A2AError with reason INVALID_PARAMS for anything else.
  */

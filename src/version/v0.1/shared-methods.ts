@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { StreamResponse, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
+import { mapEvents } from "../translate.js";
 import type { Serve } from "../version.js";
 import { resumedIn } from "./behaviour.js";
 import { OlderEvents } from "./events.js";
@@ -27,15 +28,8 @@ export const older = {
     events: AsyncIterable<StreamResponse>,
     { taskId, call, service }: Subscription,
     mark: (event: StreamResponse) => StreamResponse,
-  ): Promise<AsyncIterator<StreamResponse>> {
-    const told = new OlderEvents(events, { taskId, resumed: await resumedIn(call, taskId, service) });
-    return {
-      async next() {
-        const result = await told.next();
-        return result.done === true ? result : { done: false, value: mark(result.value) };
-      },
-      return: () => told.return(),
-    };
+  ): Promise<AsyncIterable<StreamResponse>> {
+    return mapEvents(new OlderEvents(events, { taskId, resumed: await resumedIn(call, taskId, service) }), mark);
   },
 };
 

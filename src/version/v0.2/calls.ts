@@ -5,7 +5,7 @@ import { olderCard } from "../older-card.js";
 import { rpcMethod } from "../v0.3/calls.js";
 import { texts } from "../v0.3/error-texts.js";
 
-/** The card for callers that are known, which is no method of JSON-RPC (legacy reference, 2.4). */
+/** The card for callers that are known: a GET beside JSON-RPC in this version. */
 function extendedCard(): OlderMethod {
   const read = cardReader(olderCard);
   return {

@@ -16,6 +16,7 @@ import type { Call } from "../../core/call.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { resumeParameters } from "../../wire/extension-names.js";
 import { EndedEvents } from "../ended-events.js";
+import { again } from "../translate.js";
 import type { Asked, Serve } from "../version.js";
 
 /**
@@ -78,12 +79,6 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
 /** Whether a call goes on behind an event that its client has. */
 export function resumes(call: Call): boolean {
   return (call.header("last-event-id") ?? "") !== "" || call.header(resumeParameters.after) !== undefined;
-}
-
-/** One more call of the service for the same call of a client: it is counted anew. */
-function again(service: Serve, asked: Asked): ReturnType<Serve> {
-  asked.call.share = undefined;
-  return service(asked);
 }
 
 /** The configuration that comes with a message, without an id, is the one of its task that is set without an id. */

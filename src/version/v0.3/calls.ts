@@ -9,7 +9,7 @@ import { schemaForm } from "./json-form.js";
 import { methods } from "./methods.js";
 import { restMethod, statuses } from "./rest-calls.js";
 
-/** The method of JSON-RPC for one of the service (legacy reference, 1.2). */
+/** The method of JSON-RPC for one of the service (specification of 0.3, section 7). */
 export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
   const name = Object.keys(methods).find((each) => methods[each] === desc.name);
   if (name === undefined) return undefined;

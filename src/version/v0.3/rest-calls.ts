@@ -27,7 +27,7 @@ const pushPlace = ({ taskId }: { readonly taskId: string }): string =>
 const onePushPlace = (request: GetTaskPushNotificationConfigRequest): string =>
   `${pushPlace(request)}/${segment(request.id)}`;
 
-/** The routes of HTTP+JSON (legacy reference, 1.5). */
+/** The routes of HTTP+JSON (specification of 0.3, section 3.5.3). */
 const routes: Readonly<Record<string, Route>> = {
   sendMessage: { verbs: ["POST"], place: () => "/v1/message:send", hasBody: true },
   sendStreamingMessage: { verbs: ["POST"], place: () => "/v1/message:stream", hasBody: true },
@@ -78,7 +78,7 @@ function bodyWriter(desc: DescMethod): (request: Message) => string {
   };
 }
 
-/** What a status of HTTP says where the body of an error has no code (legacy reference, 1.7). */
+/** What a status of HTTP says where the body of an error has no code. */
 export const statuses: ReadonlyMap<number, Reason> = new Map([
   [400, "INVALID_PARAMS"],
   [404, "TASK_NOT_FOUND"],

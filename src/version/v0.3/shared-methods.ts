@@ -6,6 +6,7 @@ import {
   type SubscribeToTaskRequest,
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { withFirst } from "../../core/with-first.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { versionOf } from "../../wire/task-version.js";
@@ -85,7 +86,7 @@ async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<As
 type Decide = (
   first: StreamResponse,
   all: AsyncIterable<StreamResponse>,
-) => Promise<AsyncIterator<StreamResponse> | undefined>;
+) => Promise<AsyncIterable<StreamResponse> | undefined>;
 
 /** A stream whose first event decides how all of it is told. */
 class ByFirst implements AsyncIterableIterator<StreamResponse> {
@@ -114,27 +115,9 @@ class ByFirst implements AsyncIterableIterator<StreamResponse> {
   async #first(): Promise<IteratorResult<StreamResponse>> {
     const first = await this.#events.next();
     if (first.done === true) return first;
-    this.#told = await this.#decide(first.value, withFirst(first, this.#events));
-    if (this.#told !== undefined) return this.#told.next();
-    this.#told = this.#events;
-    return first;
+    const all = withFirst(first, this.#events);
+    const told = (await this.#decide(first.value, all)) ?? all;
+    this.#told = told[Symbol.asyncIterator]();
+    return this.#told.next();
   }
-}
-
-/** The whole stream again, of which the first event was taken. */
-function withFirst(
-  first: IteratorResult<StreamResponse>,
-  rest: AsyncIterator<StreamResponse>,
-): AsyncIterable<StreamResponse> {
-  let isFirst = true;
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => {
-        if (!isFirst) return rest.next();
-        isFirst = false;
-        return Promise.resolve(first);
-      },
-      return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
-    }),
-  };
 }
