@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { CardJson as Json } from "../card-json.js";
 import { isSet } from "../card-json.js";
+import { COMPAT } from "../v0.3/values.js";
 
 /** A task and the session that it is in, as its caller knows them: what servers say of them is not always so. */
 export interface Place {
@@ -8,7 +9,7 @@ export interface Place {
   readonly contextId: string;
 }
 
-/** JSON of 0.1 as ProtoJSON of 1.0 (legacy reference, C.2 to C.5). `null` is what is not there. */
+/** JSON of 0.1 as ProtoJSON of 1.0. `null` is what is not there. */
 export function taskFromV01(task: Json, place: Place): Json {
   const contextId = textOr(task.sessionId, place.contextId);
   const at = { taskId: textOr(task.id, place.taskId), contextId };
@@ -146,12 +147,9 @@ function fileFromV01(given: unknown): Json {
   };
 }
 
-/** The sign of a value that an older version has no place for but in an object. */
-export const WRAPPED = "data_part_compat";
-
 function dataFromV01(data: unknown, { metadata }: { readonly metadata?: Json }): Json {
-  if (metadata?.[WRAPPED] !== true || !isJsonObject(data)) return { data: data ?? {}, ...(metadata && { metadata }) };
-  const { [WRAPPED]: _, ...rest } = metadata;
+  if (metadata?.[COMPAT] !== true || !isJsonObject(data)) return { data: data ?? {}, ...(metadata && { metadata }) };
+  const { [COMPAT]: _, ...rest } = metadata;
   return { data: data.value, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
 }
 

@@ -1,34 +1,41 @@
-import type { DescMethod, Message as ProtoMessage } from "@bufbuild/protobuf";
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import {
   type CancelTaskRequest,
+  CancelTaskRequestSchema,
   type GetTaskPushNotificationConfigRequest,
   type GetTaskRequest,
-  type Message,
-  MessageSchema,
+  GetTaskRequestSchema,
+  Role,
+  SendMessageConfigurationSchema,
   type SendMessageRequest,
   SendMessageRequestSchema,
   type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, type Reason } from "../../core/error.js";
+import { A2AError, invalid, type Reason } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { quote } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { OlderCalls, OlderMethod } from "../callable.js";
 import type { CardJson as Json } from "../card-json.js";
 import { ALL_HISTORY, JsonExchange, withHistoryOf } from "../json-exchange.js";
-import { eventFromV01, type Place, pushFromV01, taskFromV01, WRAPPED } from "./answers.js";
+import { eventFromV01, type Place, pushFromV01, taskFromV01 } from "./answers.js";
+import { v01Form } from "./json-form.js";
 
-const writeMessage = jsonWriter(MessageSchema);
-const writeRequest = jsonWriter(SendMessageRequestSchema);
+const writeSend = jsonWriter(SendMessageRequestSchema, v01Form);
+const writeGet = jsonWriter(GetTaskRequestSchema, v01Form);
+const writeCancel = jsonWriter(CancelTaskRequestSchema, v01Form);
+const writeConfig = jsonWriter(TaskPushNotificationConfigSchema, v01Form);
 
-/** One call: its params, and how its results are read as ProtoJSON of 1.0. */
+/** One call: its params in JSON, and how its results are read as ProtoJSON of 1.0. */
 interface Begun {
-  readonly params: Json;
+  readonly params: string;
   readonly up: (result: Json) => Json;
 }
 
-/** A method of 0.1 (legacy reference, 3.2) for one of the service. */
+/** A method of 0.1 for one of the service. */
 interface Row {
   readonly name: string;
   readonly begin: (request: never) => Begun;
@@ -57,104 +64,73 @@ const rows: Readonly<Record<string, Row>> = {
   },
   getTask: {
     name: "tasks/get",
-    begin: ({ id, historyLength = ALL_HISTORY }: GetTaskRequest) => ({
-      params: { id, historyLength },
-      up: (task) => taskFromV01(task, { taskId: id, contextId: "" }),
+    begin: (request: GetTaskRequest) => ({
+      params: writeGet({ ...request, historyLength: request.historyLength ?? ALL_HISTORY }),
+      up: (task) => taskFromV01(task, { taskId: request.id, contextId: "" }),
     }),
   },
   cancelTask: {
     name: "tasks/cancel",
-    begin: ({ id, metadata }: CancelTaskRequest) => ({
-      params: { id, ...(metadata && { metadata }) },
-      up: (task) => taskFromV01(task, { taskId: id, contextId: "" }),
+    begin: (request: CancelTaskRequest) => ({
+      params: writeCancel(request),
+      up: (task) => taskFromV01(task, { taskId: request.id, contextId: "" }),
     }),
   },
   subscribeToTask: {
     name: "tasks/resubscribe",
     begin: ({ id }: { readonly id: string }) => ({
-      params: { id },
+      params: ofTask(id),
       up: (event) => eventFromV01(event, { taskId: id, contextId: "" }, false),
     }),
   },
   createTaskPushNotificationConfig: {
     name: "tasks/pushNotification/set",
     begin: (request: TaskPushNotificationConfig) => ({
-      params: { id: request.taskId, pushNotificationConfig: pushConfig(request) },
+      params: configOf(request),
       up: (result) => pushFromV01(result, request.taskId) ?? {},
     }),
   },
   getTaskPushNotificationConfig: {
     name: "tasks/pushNotification/get",
     begin: ({ taskId, id }: GetTaskPushNotificationConfigRequest) => ({
-      params: { id: taskId },
+      params: ofTask(taskId),
       up: (result) => pushFromV01(result, taskId) ?? noConfig(id),
     }),
   },
   listTaskPushNotificationConfigs: {
     name: "tasks/pushNotification/get",
     begin: ({ taskId }: { readonly taskId: string }) => ({
-      params: { id: taskId },
+      params: ofTask(taskId),
       up: (result) => ({ configs: [pushFromV01(result, taskId)].filter((config) => config !== undefined) }),
     }),
   },
 };
 
+const ofTask = (id: string): string => `{"id":${quote(id)}}`;
+
+/** One without a URL takes the task's configuration away in 0.1, which was not asked for. */
+function configOf(request: TaskPushNotificationConfig): string {
+  if (request.url === "") throw invalid([{ field: "url", description: "is required" }]);
+  return writeConfig(request);
+}
+
 function noConfig(id: string): never {
   throw new A2AError("TASK_NOT_FOUND", "The task has no such push notification config.", { metadata: { id } });
 }
 
-/** The client makes the ids of tasks and sessions. */
-function sent(request: SendMessageRequest): { params: Json; place: Place } {
+/** The client makes the ids of tasks and sessions. Who says nothing of the history gets it. */
+function sent(request: SendMessageRequest): { params: string; place: Place } {
   const { message, configuration } = request;
   const place = { taskId: message?.taskId || newId(), contextId: message?.contextId || newId() };
-  const push = configuration?.taskPushNotificationConfig;
-  const { metadata } = JSON.parse(writeRequest(request)) as Json;
-  const params = {
-    id: place.taskId,
-    sessionId: place.contextId,
-    message: message === undefined ? undefined : messageToV01(message),
-    historyLength: configuration?.historyLength ?? ALL_HISTORY,
-    ...(push !== undefined && { pushNotification: pushConfig(push) }),
-    ...(isJsonObject(metadata) && { metadata }),
-  };
+  const { historyLength = ALL_HISTORY, taskPushNotificationConfig } = configuration ?? {};
+  // Who speaks is one of the two in 0.1.
+  const role = message?.role === Role.AGENT ? Role.AGENT : Role.USER;
+  const params = writeSend({
+    ...request,
+    message: message && { ...message, ...place, role },
+    configuration: create(SendMessageConfigurationSchema, { historyLength, taskPushNotificationConfig }),
+  });
   return { params, place };
-}
-
-function messageToV01(message: Message): Json {
-  const { role, parts, metadata } = JSON.parse(writeMessage(message)) as Json;
-  return {
-    role: role === "ROLE_AGENT" ? "agent" : "user",
-    parts: (Array.isArray(parts) ? parts : []).filter(isJsonObject).map(partToV01),
-    ...(isJsonObject(metadata) && { metadata }),
-  };
-}
-
-function partToV01({ text, raw, url, data, filename, mediaType, metadata }: Json): Json {
-  const more = metadata === undefined ? {} : { metadata };
-  if (text !== undefined) return { type: "text", text, ...more };
-  if (raw === undefined && url === undefined) {
-    if (typeof data === "object" && data !== null) return { type: "data", data, ...more };
-    return {
-      type: "data",
-      data: { value: data },
-      metadata: { ...(isJsonObject(metadata) && metadata), [WRAPPED]: true },
-    };
-  }
-  const content = raw === undefined ? { uri: url } : { bytes: raw };
-  const file = {
-    ...(filename !== undefined && { name: filename }),
-    ...(mediaType !== undefined && { mimeType: mediaType }),
-  };
-  return { type: "file", file: { ...file, ...content }, ...more };
-}
-
-function pushConfig({ url, token, authentication }: TaskPushNotificationConfig): Json {
-  const { scheme, credentials = "" } = authentication ?? {};
-  return {
-    url,
-    ...(token !== "" && { token }),
-    ...(scheme !== undefined && { authentication: { schemes: [scheme], ...(credentials !== "" && { credentials }) } }),
-  };
 }
 
 function methodOf(desc: DescMethod): OlderMethod | undefined {
@@ -164,9 +140,9 @@ function methodOf(desc: DescMethod): OlderMethod | undefined {
   return {
     name: row.name,
     verb: "POST",
-    begin: (request: ProtoMessage) => {
+    begin: (request: Message) => {
       const { params, up } = row.begin(request as never);
-      return new JsonExchange({ json: JSON.stringify(params) }, (result) => {
+      return new JsonExchange({ json: params }, (result) => {
         if (!isJsonObject(result)) throw new A2AError("INVALID_AGENT_RESPONSE", "The result is no JSON object.");
         return withHistoryOf(request, read(up(result)));
       });
@@ -174,7 +150,7 @@ function methodOf(desc: DescMethod): OlderMethod | undefined {
   };
 }
 
-/** Codes that mean something else since (legacy reference, 3.6). */
+/** Codes of errors in 0.1 that mean something else since. */
 const reasons: ReadonlyMap<unknown, Reason> = new Map<unknown, Reason>([
   [-32006, "UNSUPPORTED_OPERATION"],
   [-32007, "UNAUTHENTICATED"],

@@ -161,6 +161,8 @@ describe("an agent that speaks A2A 0.1 alone", () => {
     const changed = { taskId, url: `${url}other`, authentication: { scheme: "Bearer", credentials: "c" } };
     expect(await client.createTaskPushNotificationConfig(changed)).toMatchObject(changed);
     expect(await client.getTaskPushNotificationConfig({ taskId, id: taskId })).toMatchObject(changed);
+    // In 0.1 it would take the task's config away.
+    expect((await failure(client.createTaskPushNotificationConfig({ taskId }))).reason).toBe("INVALID_PARAMS");
     expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toHaveLength(1);
     const { taskId: other = "" } = await client.send("echo x");
     expect((await client.listTaskPushNotificationConfigs({ taskId: other })).configs).toEqual([]);
