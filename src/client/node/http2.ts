@@ -1,52 +1,8 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
-import { ConnectError } from "@connectrpc/connect";
-import type { Http2SessionManager } from "@connectrpc/connect-node";
-import { A2AError } from "../../core/error.js";
 import type { HttpClient } from "../platform.js";
 import { split } from "./http.js";
 import { Incoming } from "./incoming.js";
-
-/** Calls that one connection carries at once; servers allow a hundred at least, and let more of them wait. */
-const MAX_CALLS = 100;
-
-/** One connection, and the calls that are under way on it. */
-interface Session {
-  readonly manager: Http2SessionManager;
-  calls: number;
-}
-
-/** Connections to servers of HTTP/2: one for each, and another one when there are many calls. */
-export class Sessions {
-  readonly #connect: (origin: string) => Http2SessionManager;
-  readonly #servers = new Map<string, Session[]>();
-  #isClosed = false;
-
-  constructor(connect: (origin: string) => Http2SessionManager) {
-    this.#connect = connect;
-  }
-
-  /** One for a call, which counts itself there. @throws A2AError with reason UNAVAILABLE when all is closed */
-  to(origin: string): Session {
-    if (this.#isClosed) throw new A2AError("UNAVAILABLE", "The client is closed.");
-    let sessions = this.#servers.get(origin);
-    if (sessions === undefined) {
-      sessions = [];
-      this.#servers.set(origin, sessions);
-    }
-    let session = sessions.find(({ calls }) => calls < MAX_CALLS);
-    if (session === undefined) {
-      session = { manager: this.#connect(origin), calls: 0 };
-      sessions.push(session);
-    }
-    return session;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    for (const { manager } of [...this.#servers.values()].flat()) manager.abort();
-    this.#servers.clear();
-  }
-}
+import type { Session, Sessions } from "./sessions.js";
 
 /** Asks over HTTP/2. Answers have their trailers. */
 export function http2Client(sessions: Sessions): HttpClient {
@@ -56,7 +12,7 @@ export function http2Client(sessions: Sessions): HttpClient {
       const exchange = new Exchange(ask, resolve, reject);
       try {
         const [origin, path] = split(ask.url, origins);
-        exchange.begin(sessions.to(origin), path);
+        exchange.begin(sessions, origin, path);
       } catch (error) {
         exchange.fail(error);
       }
@@ -66,24 +22,24 @@ export function http2Client(sessions: Sessions): HttpClient {
 /** Where a stream has its exchange, so that listeners are the same for all. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
-type Stream = ClientHttp2Stream & { [exchangeKey]?: Exchange };
+type Stream = ClientHttp2Stream & { [exchangeKey]?: Exchange | undefined };
 
 /** One request and its answer, on a stream of HTTP/2. */
 class Exchange extends Incoming {
   #session: Session | undefined;
   #stream: Stream | undefined;
+  #path = "/";
   #fields: IncomingHttpHeaders = {};
   #trailing: IncomingHttpHeaders | undefined;
   #trailers: Headers | undefined;
   #isEnded = false;
 
-  begin(session: Session, path: string): void {
+  begin(sessions: Sessions, origin: string, path: string): void {
     this.listen();
-    this.#session = session;
-    session.calls++;
-    const fields: Record<string, string> = {};
-    for (const [name, value] of this.ask.headers) fields[name] = value;
-    session.manager.request(this.ask.method, path, fields, {}).then(this.#onStream, this.#onFailure);
+    this.#path = path;
+    const session = sessions.take(origin);
+    if (session.isReady) this.#request(session);
+    else sessions.ready(origin, session).then(this.#request, this.#onFailure);
   }
 
   fail(error: unknown): void {
@@ -91,8 +47,10 @@ class Exchange extends Incoming {
   }
 
   protected override end(failure: unknown): void {
-    if (this.#session !== undefined) this.#session.calls--;
+    this.#session?.release();
     this.#session = undefined;
+    // Node.js may keep a stream until the next large garbage collection, and with it what it refers to.
+    if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
     super.end(failure);
   }
 
@@ -106,19 +64,26 @@ class Exchange extends Incoming {
     return value === undefined ? undefined : first(value);
   }
 
-  /** There is no connection: what the socket said is the cause of what the library says. */
-  readonly #onFailure = (error: unknown): void =>
-    this.end(error instanceof ConnectError ? (error.cause ?? error) : error);
+  readonly #onFailure = (error: unknown): void => this.end(error);
 
-  readonly #onStream = (stream: Stream): void => {
-    this.#stream = stream;
-    stream[exchangeKey] = this;
-    // Also of one that nobody wants any more: an error without a listener ends the process.
-    stream.on("error", onError);
+  readonly #request = (session: Session): void => {
     if (this.isOver) {
-      this.abort();
+      session.release();
       return;
     }
+    this.#session = session;
+    const fields: Record<string, string> = { ":method": this.ask.method, ":path": this.#path };
+    for (const [name, value] of this.ask.headers) fields[name] = value;
+    let stream: Stream;
+    try {
+      stream = session.request(fields);
+    } catch (error) {
+      this.end(error);
+      return;
+    }
+    this.#stream = stream;
+    stream[exchangeKey] = this;
+    stream.on("error", onError);
     stream.on("response", onResponse);
     stream.on("data", onData);
     stream.on("trailers", onTrailers);

@@ -1,4 +1,3 @@
-import { Http2SessionManager } from "@connectrpc/connect-node";
 import buildConnector from "undici/lib/core/connect.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
@@ -7,8 +6,9 @@ import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
 import { Connections } from "./connections.js";
 import { grpcUrl } from "./grpc-url.js";
 import { undiciClient } from "./http.js";
-import { http2Client, Sessions } from "./http2.js";
+import { http2Client } from "./http2.js";
 import { reach } from "./reaching.js";
+import { Sessions } from "./sessions.js";
 
 /** How long one address of several is tried before the next one, in milliseconds. */
 const ATTEMPT_MS = 1_000;
@@ -18,9 +18,6 @@ const IDLE_MS = 4_000;
 
 /** The headers of one answer, in bytes. */
 const MAX_HEADERS = 64 * 1024;
-
-/** A connection of gRPC is asked whether it is alive when nothing came for so long while calls are open, in milliseconds. */
-const PING_MS = 30_000;
 
 /** What Node.js is: connections of undici for all that is HTTP/1.1, one connection of HTTP/2 to each server of gRPC. */
 export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOptions = {}): Platform {
@@ -42,9 +39,7 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
     bodyTimeout: 0,
   });
   const http = undiciClient(connections);
-  const createConnection = (origin: URL) => reach(origin, { timeoutMs: connectTimeoutMs, secure });
-  const http2Options = { ...secure, createConnection };
-  const sessions = new Sessions((origin) => new Http2SessionManager(origin, { pingIntervalMs: PING_MS }, http2Options));
+  const sessions = new Sessions((origin) => reach(origin, { timeoutMs: connectTimeoutMs, secure }));
   const http2 = http2Client(sessions);
   return {
     http,

@@ -1,8 +1,8 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
 import type { Limits } from "../../core/limits.js";
+import { StreamTables } from "../../core/stream-tables.js";
 import { type OpenStreams, watchStreams } from "./slow-streams.js";
-import { renewStreamTables } from "./stream-tables.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 export interface Http2Options {
@@ -48,7 +48,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     // A connection always emits "close"; a session that was destroyed may not.
     socket.once("close", () => sessions.delete(session));
     closeWhenGone(session, socket, options);
-    renewStreamTables(session);
+    const tables = new StreamTables(session);
+    session.on("stream", () => tables.began());
     const open = watchStreams(session, options.limits);
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);

@@ -1,6 +1,3 @@
-import type { ServerHttp2Session } from "node:http2";
-import { types } from "node:util";
-
 /** The tables of a session are renewed after this many new streams, or after twice as many as are open if that is more. */
 const RENEW_AFTER = 64;
 
@@ -11,33 +8,52 @@ interface State {
 }
 
 /**
- * Lets the ended streams of a session be garbage-collected early. Node keeps the open ones in a Map and a Set, whose inner
- * tables are replaced often as streams come and go, and each table refers to the next one (`core/transient.ts` says why).
+ * Lets the ended streams of a session of `node:http2` be garbage-collected early. Node keeps the open ones in a Map and a Set, whose
+ * inner tables are replaced often as streams come and go, and each table refers to the next one (`transient.ts` says why).
  * A full collection makes the table of that moment old; from then on all later tables, with every other stream of the
  * connection, stay until the next full collection, which again leaves an old table behind. This was about a seventh of a
- * call's CPU time for bare grpc-js. No old table refers to a new Map and Set, so they are replaced from time to time.
+ * call's CPU time for bare grpc-js, and more for a client. No old table refers to a new Map and Set, so they are replaced from time
+ * to time.
  *
  * Where another version of Node keeps its streams elsewhere, nothing happens.
  */
-export function renewStreamTables(session: ServerHttp2Session): void {
-  const state = stateOf(session);
-  if (state === undefined) return;
-  let left = RENEW_AFTER;
-  session.on("stream", () => {
-    if (--left > 0) return;
+export class StreamTables {
+  readonly #state: State | undefined;
+  #left = RENEW_AFTER;
+
+  /** @param session of `node:http2`, of either side */
+  constructor(session: object) {
+    this.#state = stateOf(session);
+  }
+
+  /** There is one stream more. */
+  began(): void {
+    if (--this.#left > 0) return;
+    const state = this.#state;
+    if (state === undefined) return;
     state.streams = copyOf(state.streams);
     state.pendingStreams = copyOf(state.pendingStreams);
-    left = Math.max(RENEW_AFTER, 2 * state.streams.size);
-  });
+    this.#left = Math.max(RENEW_AFTER, 2 * state.streams.size);
+  }
 }
 
-function stateOf(session: ServerHttp2Session): State | undefined {
+function stateOf(session: object): State | undefined {
   for (const symbol of Object.getOwnPropertySymbols(session)) {
     if (symbol.description !== "state") continue;
     const { streams, pendingStreams } = Object(Reflect.get(session, symbol)) as Partial<State>;
-    if (types.isMap(streams) && types.isSet(pendingStreams)) return Reflect.get(session, symbol) as State;
+    if (isOf(Map, streams) && isOf(Set, pendingStreams)) return Reflect.get(session, symbol) as State;
   }
   return undefined;
+}
+
+/** Also of one whose prototype is cut off from ours, as those of Node's own are. */
+function isOf(kind: typeof Map | typeof Set, value: unknown): boolean {
+  try {
+    Reflect.get(kind.prototype, "size", value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A copy of the same class: one of Node's own, which programs cannot change. */

@@ -1,0 +1,211 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
+import type { Socket } from "node:net";
+import { A2AError } from "../../core/error.js";
+import { StreamTables } from "../../core/stream-tables.js";
+
+/** Calls that one connection carries at once; servers allow a hundred at least, and let more of them wait. */
+const MAX_CALLS = 100;
+
+/** When connections are looked after, in milliseconds. */
+export interface SessionTimes {
+  /** How often it is seen whether anything came. */
+  readonly lookMs: number;
+  /** Who was silent for so long is asked for a sign of life: while calls are under way, and before the next one. */
+  readonly silenceMs: number;
+  /** How long the sign of life may take; then the connection is given up. */
+  readonly pingMs: number;
+  /** A connection without calls is closed after so long. */
+  readonly idleMs: number;
+}
+
+const usualTimes: SessionTimes = { lookMs: 10_000, silenceMs: 30_000, pingMs: 15_000, idleMs: 15 * 60_000 };
+
+/** Connections to servers of HTTP/2: one for each, and another one when there are many calls, or when it has ended. */
+export class Sessions {
+  readonly #reach: (origin: URL) => Socket;
+  readonly #times: SessionTimes;
+  readonly #servers = new Map<string, Session[]>();
+  #isClosed = false;
+
+  /** @param reach makes the socket of a connection */
+  constructor(reach: (origin: URL) => Socket, times: SessionTimes = usualTimes) {
+    this.#reach = reach;
+    this.#times = times;
+  }
+
+  /** A connection for a call, which is counted there until it is released. @throws A2AError with reason UNAVAILABLE when all is closed */
+  take(origin: string): Session {
+    if (this.#isClosed) throw closed();
+    const sessions = this.#of(origin);
+    let session = sessions.find((each) => each.hasRoom);
+    if (session === undefined) {
+      session = new Session(origin, this.#reach, this.#times);
+      sessions.push(session);
+      this.#forgetAtEnd(origin, session);
+    }
+    session.take();
+    return session;
+  }
+
+  /**
+   * A connection that can be used at once: the given one when it is made, or has given a sign of life, otherwise another one.
+   * @throws what the socket failed with
+   */
+  async ready(origin: string, taken: Session): Promise<Session> {
+    for (let session = taken; ; session = this.take(origin)) {
+      try {
+        if ((await session.isAlive()) && session.isOpen) return session;
+      } catch (error) {
+        session.release();
+        throw error;
+      }
+      session.release();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const session of [...this.#servers.values()].flat()) session.destroy(closed());
+  }
+
+  #of(origin: string): Session[] {
+    let sessions = this.#servers.get(origin);
+    if (sessions === undefined) {
+      sessions = [];
+      this.#servers.set(origin, sessions);
+    }
+    return sessions;
+  }
+
+  #forgetAtEnd(origin: string, session: Session): void {
+    session.http2.once("close", () => {
+      const sessions = this.#of(origin).filter((each) => each !== session);
+      if (sessions.length > 0) this.#servers.set(origin, sessions);
+      else this.#servers.delete(origin);
+    });
+  }
+}
+
+function closed(): A2AError {
+  return new A2AError("UNAVAILABLE", "The client is closed.");
+}
+
+/** One connection of HTTP/2, and how it does. */
+export class Session {
+  readonly http2: ClientHttp2Session;
+  readonly #socket: Socket;
+  readonly #times: SessionTimes;
+  readonly #tables: StreamTables;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #calls = 0;
+  /** Undefined as soon as there is a connection. */
+  #connecting: Promise<boolean> | undefined;
+  #asking: Promise<boolean> | undefined;
+  #bytes = 0;
+  // Times of day: a machine that slept finds that its connections are old.
+  #heardAt = Date.now();
+  #usedAt = Date.now();
+
+  constructor(origin: string, reach: (origin: URL) => Socket, times: SessionTimes) {
+    const socket = reach(new URL(origin));
+    const http2 = connect(origin, { createConnection: () => socket });
+    this.http2 = http2;
+    this.#socket = socket;
+    this.#times = times;
+    this.#tables = new StreamTables(http2);
+    this.#connecting = new Promise((resolve, reject) => {
+      http2.once("connect", () => {
+        this.#connecting = undefined;
+        this.#heardAt = Date.now();
+        if (this.#calls === 0) http2.unref();
+        resolve(true);
+      });
+      // What fails later is told to the streams.
+      http2.on("error", reject);
+      http2.once("close", () => reject(cut("the connection was closed at once")));
+    });
+    // Nobody may wait for it any more.
+    this.#connecting.catch(() => {});
+    // A server that wants no more calls and has none under way: Node.js leaves the connection open.
+    http2.once("goaway", () => {
+      if (this.#calls === 0) http2.destroy();
+    });
+    this.#timer = setInterval(() => this.#look(), times.lookMs).unref();
+    http2.once("close", () => clearInterval(this.#timer));
+  }
+
+  /** Whether it takes one more call. */
+  get hasRoom(): boolean {
+    return this.#calls < MAX_CALLS && this.isOpen;
+  }
+
+  get isOpen(): boolean {
+    return !this.http2.closed && !this.http2.destroyed;
+  }
+
+  /** Whether a request can be written now. */
+  get isReady(): boolean {
+    return this.#connecting === undefined && this.#asking === undefined && !this.#isSilent();
+  }
+
+  take(): void {
+    // A connection without calls does not keep the process.
+    if (this.#calls++ === 0 && this.#connecting === undefined) this.http2.ref();
+  }
+
+  release(): void {
+    if (--this.#calls > 0) return;
+    this.#usedAt = Date.now();
+    if (this.#connecting === undefined) this.http2.unref();
+  }
+
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+    this.#tables.began();
+    return this.http2.request(headers);
+  }
+
+  /** Waits until it is connected, and for a sign of life of one that was silent; false: it is gone. @throws what the socket failed with */
+  isAlive(): Promise<boolean> {
+    if (this.#connecting !== undefined) return this.#connecting;
+    return this.#isSilent() ? this.#ask() : Promise.resolve(this.isOpen);
+  }
+
+  destroy(reason: Error): void {
+    this.http2.destroy(reason);
+  }
+
+  #isSilent(): boolean {
+    return Date.now() - this.#heardAt > this.#times.silenceMs;
+  }
+
+  #look(): void {
+    const { bytesRead } = this.#socket;
+    const now = Date.now();
+    if (bytesRead !== this.#bytes) this.#heardAt = now;
+    this.#bytes = bytesRead;
+    if (this.#connecting !== undefined) return;
+    if (this.#calls === 0) {
+      if (now - this.#usedAt > this.#times.idleMs) this.http2.close();
+    } else if (this.#isSilent()) void this.#ask();
+  }
+
+  /** Asks for a sign of life; who gives none is given up. */
+  #ask(): Promise<boolean> {
+    this.#asking ??= new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => this.destroy(cut("no sign of life in time")), this.#times.pingMs);
+      // Also called, with an error, when the connection ends.
+      this.http2.ping((error) => {
+        clearTimeout(timer);
+        this.#asking = undefined;
+        if (error === null) this.#heardAt = Date.now();
+        resolve(error === null);
+      });
+    });
+    return this.#asking;
+  }
+}
+
+/** The error of a server that was there: what was sent to it may have arrived. */
+function cut(how: string): Error {
+  return Object.assign(new Error(how), { code: "ECONNRESET" });
+}

@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { http2Client } from "../../../src/client/node/http2.js";
+import { reach } from "../../../src/client/node/reaching.js";
+import { Sessions, type SessionTimes } from "../../../src/client/node/sessions.js";
+import type { HttpClient } from "../../../src/client/platform.js";
+import { atEnd } from "../world.js";
+
+/** A server of HTTP/2 behind a wire of which each connection can be silenced, as a broken router does. */
+interface Wired {
+  readonly origin: string;
+  readonly server: Http2Server;
+  readonly sessions: readonly ServerHttp2Session[];
+  /** Connections that were made. */
+  readonly connections: number;
+  /** Nothing comes through any more on the connections that there are. */
+  silence(): void;
+}
+
+async function portOf(server: { listen(port: number, host: string): unknown; address(): unknown }): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server as Http2Server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** Answers `/now` at once, `/later` after a second, and `/never` not at all. */
+async function wired(): Promise<Wired> {
+  const server = createServer();
+  const sessions: ServerHttp2Session[] = [];
+  server.on("session", (session) => sessions.push(session.on("error", () => {})));
+  server.on("stream", async (stream, { ":path": path }) => {
+    stream.on("error", () => {});
+    if (path === "/never") return;
+    if (path === "/later") await sleep(1_000);
+    if (!stream.destroyed) stream.respond({ ":status": 200 });
+    stream.end("here");
+  });
+  const port = await portOf(server);
+  const sockets = new Set<Socket>();
+  const made = { connections: 0 };
+  const wire = createTcpServer((socket) => {
+    made.connections += 1;
+    const upstream = connectTcp(port, "127.0.0.1");
+    for (const each of [socket, upstream]) sockets.add(each.on("error", () => {}));
+    socket.on("close", () => upstream.destroy());
+    upstream.on("close", () => socket.destroy());
+    socket.pipe(upstream).pipe(socket);
+  });
+  const origin = `http://127.0.0.1:${await portOf(wire)}`;
+  atEnd(() => {
+    for (const socket of sockets) socket.destroy();
+    wire.close();
+    server.close();
+  });
+  return {
+    origin,
+    server,
+    sessions,
+    get connections() {
+      return made.connections;
+    },
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+      sockets.clear();
+    },
+  };
+}
+
+const quick: SessionTimes = { lookMs: 10, silenceMs: 100, pingMs: 1_000, idleMs: 60_000 };
+
+function clientOf(times: Partial<SessionTimes> = {}): HttpClient {
+  const sessions = new Sessions((origin) => reach(origin, { timeoutMs: 5_000, secure: {} }), { ...quick, ...times });
+  atEnd(() => sessions.close());
+  return http2Client(sessions);
+}
+
+async function ask(http: HttpClient, url: string): Promise<string> {
+  const answer = await http({ url, method: "POST", headers: new Headers() });
+  return answer.text(1_000);
+}
+
+describe("a connection of HTTP/2", () => {
+  it("is given up when it is silent while a call is under way, and no ping is answered", async () => {
+    const { origin, silence } = await wired();
+    const http = clientOf();
+    await ask(http, `${origin}/now`);
+    const waiting = expect(ask(http, `${origin}/never`)).rejects.toMatchObject({
+      reason: "UNAVAILABLE",
+      cause: { code: "ECONNRESET" },
+    });
+    silence();
+    await waiting;
+  }, 30_000);
+
+  it("lasts when the server is silent about a call, but answers pings", async () => {
+    const one = await wired();
+    const http = clientOf({ pingMs: 20_000 });
+    expect(await ask(http, `${one.origin}/later`)).toBe("here");
+    expect(one.connections).toBe(1);
+  }, 30_000);
+
+  it("is asked for a sign of life before a call when it was silent for long, and replaced when it gives none", async () => {
+    const one = await wired();
+    const http = clientOf();
+    await ask(http, `${one.origin}/now`);
+    await sleep(3 * quick.silenceMs);
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    expect(one.connections).toBe(1);
+    one.silence();
+    await sleep(3 * quick.silenceMs);
+    const answers = [1, 2, 3].map(() => ask(http, `${one.origin}/now`));
+    expect(await Promise.all(answers)).toEqual(["here", "here", "here"]);
+    expect(one.connections).toBe(2);
+  }, 30_000);
+
+  it("ends when nobody has used it for long, and another one is made then", async () => {
+    const one = await wired();
+    const http = clientOf({ idleMs: 50 });
+    await ask(http, `${one.origin}/now`);
+    await once(one.sessions[0] as ServerHttp2Session, "close");
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    expect(one.connections).toBe(2);
+  }, 30_000);
+
+  it("gets no more calls when its server wants none (GOAWAY), and ends those that it has", async () => {
+    const one = await wired();
+    const http = clientOf();
+    const later = ask(http, `${one.origin}/later`);
+    await once(one.server, "stream");
+    const [session] = one.sessions as [ServerHttp2Session];
+    const closed = once(session, "close");
+    session.close();
+    let said = "";
+    // Before the client has heard of it its calls are refused.
+    while (one.connections === 1) said = await ask(http, `${one.origin}/now`).catch(() => "");
+    expect(said).toBe("here");
+    expect(await later).toBe("here");
+    await closed;
+    (one.sessions[1] as ServerHttp2Session).close();
+    await once(one.sessions[1] as ServerHttp2Session, "close");
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    expect(one.connections).toBe(3);
+  }, 30_000);
+
+  it("does not keep the process while no call is under way", async () => {
+    const { origin } = await wired();
+    const sockets: Socket[] = [];
+    const sessions = new Sessions((to) => {
+      const socket = reach(to, { timeoutMs: 5_000, secure: {} });
+      sockets.push(socket);
+      return socket;
+    });
+    atEnd(() => sessions.close());
+    const http = http2Client(sessions);
+    // biome-ignore lint/suspicious/noExplicitAny: types of Node.js leave it out
+    const isKept = () => (sockets[0] as any)._handle.hasRef() as boolean;
+    await ask(http, `${origin}/now`);
+    expect(isKept()).toBe(false);
+    const later = ask(http, `${origin}/later`);
+    expect(isKept()).toBe(true);
+    await later;
+    expect(isKept()).toBe(false);
+  }, 30_000);
+});
