@@ -233,3 +233,29 @@ const jsonRpc01: Speaker = {
 
 /** Every version over every binding that it has. */
 export const speakers: readonly Speaker[] = [jsonRpc1, rest1, grpc1, jsonRpc3, rest3, grpc3, jsonRpc2, jsonRpc01];
+
+/** Where a request names the tenant that it is for: 1.0 in its message, or its path of HTTP+JSON; earlier versions in the URL. */
+function forTenant(request: Request, { version, binding }: Speaker, tenant: string): Request {
+  const { body, path: to } = request;
+  if (version !== "1.0" || binding === "HTTP+JSON") return { ...request, path: `/${tenant}${to === "/" ? "" : to}` };
+  if (binding === "GRPC") return { ...request, body: { ...(body as Json), tenant } };
+  const { params, ...rest } = body as Json;
+  return { ...request, body: { ...rest, params: { ...(params as Json), tenant } } };
+}
+
+/** The same for the agent of a tenant. */
+export function inTenant(speaker: Speaker, tenant: string): Speaker {
+  const moved = Object.entries(speaker).map(([name, member]) => [
+    name,
+    typeof member === "function"
+      ? (...given: unknown[]) => forTenant((member as (...given: unknown[]) => Request)(...given), speaker, tenant)
+      : member,
+  ]);
+  return { ...(Object.fromEntries(moved) as unknown as Speaker), name: `${speaker.name}, in ${tenant}` };
+}
+
+/** Every way to the agent of a tenant: gRPC of earlier versions has no place for one. */
+export const speakersIn = (tenant: string): readonly Speaker[] =>
+  speakers
+    .filter(({ version, binding }) => version === "1.0" || binding !== "GRPC")
+    .map((speaker) => inTenant(speaker, tenant));
