@@ -96,7 +96,10 @@ function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[]
     .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
     .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
     .flatMap((binding) => {
-      const url = binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl);
+      // What is beside such a URL is not what is beside one without the slash at its end.
+      const keepsSlash = older !== undefined && binding === "JSONRPC";
+      const url =
+        binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl, keepsSlash);
       return url === undefined ? [] : [{ declared, binding, url, version, older }];
     });
 }
@@ -130,12 +133,12 @@ function bindingsNamed(name: string): readonly Binding[] {
 }
 
 /** An absolute URL; one without a host is taken for one of the card's. */
-function httpUrl(given: string, cardUrl: string | undefined): string | undefined {
+function httpUrl(given: string, cardUrl: string | undefined, keepsSlash = false): string | undefined {
   if (!URL.canParse(given, cardUrl)) return undefined;
   const { protocol, origin, pathname, search, username, password } = new URL(given, cardUrl);
   // What is in a URL is shown in logs, and no credentials belong into a card (specification 13.3).
   if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
-  return origin + pathname.replace(/\/+$/, "") + search;
+  return origin + (keepsSlash && pathname !== "/" ? pathname : pathname.replace(/\/+$/, "")) + search;
 }
 
 /** `host:port`, with or without a scheme of gRPC's; encrypted unless it says otherwise, is of this machine, or its card was not either. */
