@@ -12,6 +12,7 @@ import { builtinModules } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { lean } from "./lean.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = join(root, "dist");
@@ -32,42 +33,6 @@ const builtins = {
     );
     onLoad({ filter: /./, namespace: "builtin" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-    }));
-  },
-};
-
-/**
- * What a browser need not load. Descriptors are in base64, which no compression makes smaller than the text that it stands for, so they
- * are written as that; the file of options that only generators read is left out; the library's JSON gives way to that of wire/,
- * which is all that is used of JSON here; and what is fast, or knows sockets, to what is small (`*-web.ts`).
- */
-const lean = {
-  name: "lean",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/(?:library-json|binary-writer|socket-failure)\.js$/ }, ({ resolveDir, path }) => ({
-      path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
-    }));
-    onLoad({ filter: /[\\/]gen[\\/].*_pb\.ts$/ }, ({ path }) => ({
-      loader: "ts",
-      contents: readFileSync(path, "utf8")
-        .replace(/\bfile_google_api_client, /g, "")
-        .replace(/^import \{ file_google_api_client \} from .*$/gm, "")
-        .replace(/\bfileDesc\("([\w+/=]+)"/g, (_, base64) => {
-          const text = JSON.stringify(Buffer.from(base64, "base64").toString("latin1"));
-          return `fileDesc(/* @__PURE__ */ btoa(${text})`;
-        }),
-    }));
-    // As the compiler writes them, enums that nobody uses cannot be left out.
-    onLoad({ filter: /[\\/]descriptor_pb\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replace(
-        /export var (\w+);\s*\(function \(\1\) \{([\s\S]*?)\}\)\(\1 \|\| \(\1 = \{\}\)\);/g,
-        "export var $1 = /* @__PURE__ */ (function ($1) {$2 return $1; })({});",
-      ),
-    }));
-    onLoad({ filter: /@bufbuild[\\/]protobuf[\\/].*[\\/](?:to|from)-json\.js$/ }, ({ path }) => ({
-      contents: [...readFileSync(path, "utf8").matchAll(/^export function (\w+)/gm)]
-        .map(([, name]) => `export function ${name}() { throw new Error("This build has no ${name}."); }`)
-        .join("\n"),
     }));
   },
 };

@@ -1,5 +1,4 @@
 import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Credentials } from "./credential.js";
 import { type Choice, chooseCredentials } from "./credentials/choose.js";
@@ -7,6 +6,7 @@ import { ShownCredentials } from "./credentials/shown.js";
 import { clientError } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
 import type { HttpClient } from "./platform.js";
+import { requestMessages } from "./request-messages.js";
 import { skillKey } from "./skill.js";
 
 /** What the credentials of calls depend on. */
@@ -85,7 +85,7 @@ function withParameter(url: string, name: string, value: string): URL {
 async function repeatable(request: StreamRequest): Promise<() => StreamRequest> {
   const messages: (typeof request.message extends AsyncIterable<infer M> ? M : never)[] = [];
   for await (const message of request.message) messages.push(message);
-  return () => ({ ...request, message: createAsyncIterable(messages) });
+  return () => ({ ...request, message: requestMessages(messages) });
 }
 
 /** Some bindings say first in the stream that a call is refused: what came instead goes on in its place. */

@@ -1,7 +1,7 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { requestMessages } from "./request-messages.js";
 import { share } from "./shared-signal.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
@@ -45,7 +45,7 @@ async function* events(
   if (signal?.aborted === true) stop();
   signal?.addEventListener("abort", stop, { once: true });
   try {
-    const asked = createAsyncIterable([input]);
+    const asked = requestMessages([input]);
     const response = await transport.stream(method, call.signal, timeoutMs, headers, asked, contextValues);
     onHeader?.(response.header);
     yield* response.message;

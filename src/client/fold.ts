@@ -1,4 +1,4 @@
-import { equals, type JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type Artifact,
   type Message,
@@ -6,7 +6,6 @@ import {
   type StreamResponse,
   type Task,
   type TaskArtifactUpdateEvent,
-  TaskSchema,
   TaskState,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -15,6 +14,7 @@ import { TaskFold, viewTask } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 import { RESUME_EXTENSION } from "../wire/extension-names.js";
 import { MAX_FOLDED_BYTES } from "./call-options.js";
+import { isSameMessage } from "./same-message.js";
 import { artifactText, messageText } from "./text.js";
 import type { Update } from "./update.js";
 
@@ -102,7 +102,7 @@ export class ClientFold {
     withoutCurrent(next);
     this.generation = generationIn(task.metadata);
     this.hasGap = false;
-    if (known !== undefined && equals(TaskSchema, known, next)) return undefined;
+    if (known !== undefined && isSameMessage(known, next)) return undefined;
     const text = newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
     this.#fold = new TaskFold(next);
     this.#checkSize();

@@ -1,7 +1,6 @@
-import { create, equals } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type Part,
-  PartSchema,
   type SendMessageRequest,
   type StreamResponse,
   StreamResponseSchema,
@@ -21,6 +20,7 @@ import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Lifetime } from "./lifetime.js";
 import { Retries } from "./retries.js";
+import { isSameMessage } from "./same-message.js";
 import { type OfSkill, ofSkill } from "./skill.js";
 import type { Update } from "./update.js";
 
@@ -335,7 +335,6 @@ function holds({ artifacts }: Task, { payload }: StreamResponse): boolean {
   if (!append) return true;
   const last = known.parts.slice(-artifact.parts.length);
   return (
-    last.length === artifact.parts.length &&
-    artifact.parts.every((part, i) => equals(PartSchema, part, last[i] as Part))
+    last.length === artifact.parts.length && artifact.parts.every((part, i) => isSameMessage(part, last[i] as Part))
   );
 }

@@ -1,9 +1,9 @@
 import type { Transport } from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import type { Reason } from "../core/error.js";
 import { withFirst } from "../core/with-first.js";
 import { isCut } from "./cut.js";
 import { clientError } from "./errors.js";
+import { requestMessages } from "./request-messages.js";
 import { isSend } from "./routes.js";
 
 /** What servers say that do not know the name of a method: nothing was done. Early ones took such a request for none at all. */
@@ -54,7 +54,7 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
       const messages: (typeof input extends AsyncIterable<infer M> ? M : never)[] = [];
       for await (const message of input) messages.push(message);
       return either(async (transport) => {
-        const asked = createAsyncIterable(messages);
+        const asked = requestMessages(messages);
         const response = await transport.stream(method, signal, timeoutMs, header, asked, contextValues);
         return { ...response, message: await begun(response.message) };
       });

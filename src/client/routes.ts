@@ -6,7 +6,6 @@ import type {
   MessageInitShape,
 } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
-import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason } from "../core/error.js";
 import { newId } from "../core/ids.js";
@@ -17,6 +16,7 @@ import { unknownArrival } from "./cut.js";
 import { clientError, neverArrived } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
+import { requestMessages } from "./request-messages.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
 
 /** An interface whose calls fail rests for at most so many times its first rest. */
@@ -135,7 +135,7 @@ export class Routes implements Transport {
     let route = this.#first();
     for (;;) {
       try {
-        const asked = createAsyncIterable(messages);
+        const asked = requestMessages(messages);
         const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
         route.worked();
         return { ...response, message: withErrors(response.message) };

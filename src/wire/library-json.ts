@@ -2,7 +2,7 @@ import { type DescMessage, fromJson, type JsonObject, type JsonValue, type Messa
 import { type Struct, StructSchema } from "@bufbuild/protobuf/wkt";
 
 // What is left to the JSON of protobuf-es. It is a third of that library: what is built for browsers has `library-json-web.ts` in the
-// place of this file (`tools/build.mjs`).
+// place of this file (`tools/lean.mjs`).
 
 /** A JSON object as a Struct. @throws for what is no JSON */
 export function structOf(json: unknown): Struct {

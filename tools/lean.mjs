@@ -1,0 +1,150 @@
+// What a browser need not load: a plugin of esbuild for the builds in dist/web, which have protobuf-es and what they use of Connect
+// inside. Nothing that is left out is ever reached there, or it is not found when the build is made. A package that has not what is
+// replaced here any more ends the build, so that a new release of it is looked at.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+
+export const lean = {
+  name: "lean",
+  setup({ onResolve, onLoad }) {
+    const edit = (filter, change) =>
+      onLoad({ filter }, ({ path }) => ({ loader: "ts", contents: change(readFileSync(path, "utf8"), path) }));
+
+    // What is fast, or knows sockets, gives way to what is small, and the library's JSON to that of wire/, which is all that is used
+    // of JSON here.
+    onResolve({ filter: /\/(?:library-json|binary-writer|socket-failure)\.js$/ }, ({ resolveDir, path }) => ({
+      path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
+    }));
+    edit(/@bufbuild[\\/]protobuf[\\/].*[\\/](?:to|from)-json\.js$/, (source) =>
+      [...source.matchAll(/^export function (\w+)/gm)].map(([, name]) => missing(name)).join("\n"),
+    );
+
+    edit(/@bufbuild[\\/]protobuf[\\/].*[\\/](?:descriptors|binary-encoding)\.js$/, withEnums);
+    edit(/[\\/]descriptor_pb\.js$/, (source, path) =>
+      replaced(path, withEnums(source, path), [
+        [/(?<=\/\*@__PURE__\*\/ boot\()\{.*\}(?=\);)/g, (json) => JSON.stringify(readDescriptors(JSON.parse(json)))],
+      ]),
+    );
+    edit(/[\\/](?:gen|wkt)[\\/].*_pb\.[jt]s$/, (source) =>
+      withText(source)
+        // The file of options that only generators read.
+        .replace(/\bfile_google_api_client, /g, "")
+        .replace(/^import \{ file_google_api_client \} from .*$/gm, ""),
+    );
+    edit(/[\\/]codegenv2[\\/]file\.js$/, (source, path) =>
+      replaced(path, source, [
+        [/^import \{ base64Decode \} from .*$/gm, ""],
+        ["base64Decode(b64)", "Uint8Array.from(b64, (byte) => byte.charCodeAt(0))"],
+      ]),
+    );
+
+    // No proto here has defaults of its own.
+    edit(/[\\/]protobuf[\\/].*[\\/]registry\.js$/, (source, path) =>
+      replaced(path, source, [
+        [/^import \{ parseTextFormatEnumValue, .*$/gm, ""],
+        [/unsafeIsSetExplicit\(proto, "defaultValue"\)\s*\? parseTextFormat\w+\(.*\)\s*: undefined/g, "undefined"],
+      ]),
+    );
+    // Extensions are read, never set, and the message that one is read into needs no reflection for that.
+    edit(/[\\/]protobuf[\\/].*[\\/]extensions\.js$/, (source, path) =>
+      replaced(path, source, [
+        [/^import \{ reflect \} from .*$/gm, `import { unsafeLocal } from "./reflect/unsafe.js";`],
+        ["reflect(desc, container)", "({ [unsafeLocal]: container })"],
+        [/^import \{ writeField \} from .*$/gm, ""],
+        [/^export function setExtension\([\s\S]*?^\}$/gm, missing("setExtension")],
+      ]),
+    );
+    edit(/[\\/]wkt[\\/]any\.js$/, (source, path) =>
+      replaced(path, source, [
+        [/^import \{ toBinary \} from .*$/gm, ""],
+        [/^export function anyPack\([\s\S]*?^\}$/gm, missing("anyPack")],
+      ]),
+    );
+  },
+};
+
+/** Replaces what a source has to have. */
+function replaced(path, source, replacements) {
+  let text = source;
+  for (const [from, to] of replacements) {
+    const next = text.replaceAll(from, to);
+    if (next === text) throw new Error(`${path} has no ${from} any more.`);
+    text = next;
+  }
+  return text;
+}
+
+/** What stands for a function that nobody calls. */
+function missing(name) {
+  return `export function ${name}() { throw new Error("This build has no ${name}."); }`;
+}
+
+/** Enums as TypeScript has them, so that esbuild puts their values where their names stand, and leaves them out. */
+function withEnums(source, path) {
+  const compiled = /^export var (\w+);\s*\(function \(\1\) \{([\s\S]*?)^\}\)\(\1 \|\| \(\1 = \{\}\)\);/gm;
+  const written = (_, name, body) => {
+    const values = [...body.matchAll(/\["(\w+)"\] = (-?\d+)\]/g)].map(([, member, value]) => `${member} = ${value}`);
+    return `export enum ${name} { ${values.join(", ")} }`;
+  };
+  return replaced(path, source, [[compiled, written]]);
+}
+
+/**
+ * The fields of google/protobuf/descriptor.proto that nothing reads where programs run: what only compilers ask for, and the features of
+ * editions, as all protos here are of proto3. What a descriptor has of them is among its unknown fields.
+ */
+const unread = new Set([
+  ...["public_dependency", "weak_dependency", "option_dependency", "source_code_info"],
+  ...["extension_range", "reserved_range", "reserved_name", "visibility"],
+]);
+const readOptions = new Set(["deprecated", "map_entry", "packed", "jstype", "idempotency_level"]);
+
+/** What descriptors are read with, without those fields and what only they have. Each message keeps its place. */
+function readDescriptors({ messageType, enumType, ...file }) {
+  const fieldsOf = ({ name, field = [] }) =>
+    field.filter((field) => (name.endsWith("Options") ? readOptions.has(field.name) : !unread.has(field.name)));
+  const used = new Set(["google.protobuf.FileDescriptorProto"]);
+  for (const name of used) {
+    const message = messageType.find((type) => `google.protobuf.${type.name}` === name);
+    for (const { typeName } of message === undefined ? [] : fieldsOf(message)) used.add(typeName?.slice(1));
+  }
+  return {
+    ...file,
+    messageType: messageType.map((message) => {
+      const { name, enumType = [] } = message;
+      if (!used.has(`google.protobuf.${name}`)) return { name };
+      const enums = enumType.filter((type) => used.has(`google.protobuf.${name}.${type.name}`));
+      return { name, field: fieldsOf(message).map(withoutZero), enumType: enums };
+    }),
+    enumType: enumType.filter(({ name }) => used.has(`google.protobuf.${name}`)),
+  };
+}
+
+/** What `boot` fills in need not be said, nor a default that is the first value of its enum, or false. */
+function withoutZero({ label, defaultValue, ...field }) {
+  if (!["false", "JS_NORMAL", "IDEMPOTENCY_UNKNOWN", undefined].includes(defaultValue))
+    throw new Error(`The default ${defaultValue} of ${field.name} is not zero.`);
+  return label === 1 ? field : { ...field, label };
+}
+
+/** `google.api.method_signature`, which only generators read. */
+const METHOD_SIGNATURE = 1051;
+
+/**
+ * A generated file of a proto, with its descriptor as the text that it is, one character a byte: no compression makes base64 smaller than
+ * that. Options of files are for generators. A file of another syntax could not be read, and cannot be used here.
+ */
+function withText(source) {
+  return source.replace(/\bfileDesc\("([\w+/=]+)"/g, (_, base64) => {
+    const file = fromBinary(FileDescriptorProtoSchema, Buffer.from(base64, "base64"));
+    if (file.syntax !== "proto3") return `(() => { throw new Error("This build has no ${file.name}."); })(""`;
+    delete file.options;
+    for (const { options } of file.service.flatMap(({ method }) => method)) {
+      if (options?.$unknown) options.$unknown = options.$unknown.filter(({ no }) => no !== METHOD_SIGNATURE);
+    }
+    const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, file));
+    return `fileDesc(${JSON.stringify(bytes.toString("latin1"))}`;
+  });
+}
