@@ -13,9 +13,15 @@ export function versionWithMethod(name: string, versions: readonly ProtocolVersi
   return versions.find(({ methods = {} }) => Object.hasOwn(methods, name));
 }
 
+const noPaths: readonly string[] = [];
+
 /** The first version whose paths begin as this one does. */
 export function versionWithPath(path: string, versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
-  return versions.find(({ paths = [] }) => paths.some((prefix) => path.startsWith(prefix)));
+  // Asked of every request: without closures.
+  for (const version of versions) {
+    for (const prefix of version.paths ?? noPaths) if (path.startsWith(prefix)) return version;
+  }
+  return undefined;
 }
 
 /** Tenants whose paths are those of another version, in calls that do not name the service's own, with that version. */

@@ -38,17 +38,23 @@ export function createRestBinding(options: BindingOptions): RestBinding {
     if (error.metadata.supportedVersions !== undefined) mismatched(request, error, options);
     return { ...errorResponse(request, error, dialect), refusals: refusalsOf(error) };
   };
-  const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> | HttpResponse =>
-    "route" in chosen ? serve({ request, ...chosen, options }) : refuse(request, chosen.refused, chosen.dialect);
+  const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> => {
+    if ("refused" in chosen) return Promise.resolve(refuse(request, chosen.refused, chosen.dialect));
+    const { route, values } = chosen;
+    return serve({ request, route, values, options });
+  };
+  const answerLater = async (request: HttpRequest, choosing: Promise<RestChoice>): Promise<HttpResponse> => {
+    try {
+      return await answer(request, await choosing);
+    } catch (thrown) {
+      return refuse(request, failureOf(thrown, { client: request, logger: options.logger, binding: BINDING }));
+    }
+  };
   return {
     match: (verb, path) => routes.match(verb, path),
-    handle: async (request, matched) => {
-      try {
-        const chosen = routes.choose(request, matched);
-        return await answer(request, chosen instanceof Promise ? await chosen : chosen);
-      } catch (thrown) {
-        return refuse(request, failureOf(thrown, { client: request, logger: options.logger, binding: BINDING }));
-      }
+    handle: (request, matched) => {
+      const chosen = routes.choose(request, matched);
+      return chosen instanceof Promise ? answerLater(request, chosen) : answer(request, chosen);
     },
     notFound: (request) => refuse(request, pathNotFound()),
     refuse,
@@ -63,38 +69,53 @@ interface Serving {
 }
 
 async function serve(serving: Serving): Promise<HttpResponse> {
-  const { request, route, options } = serving;
-  const { limits, logger } = options;
+  const { request, route } = serving;
   const call = callOf(request, BINDING, route.version);
-  const failed = (thrown: unknown): A2AError =>
-    failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
   let hasCalled = false;
   try {
     const message = await read(serving);
     hasCalled = true;
     const answer = await route.invoke({ method: route.method, request: message, call });
-    if (!route.isStream) {
-      const message = messageOf(answer);
-      const type = answerType(request.header("accept"), route.dialect.mediaType);
-      const headers = [...headersOfRead, ...call.responseHeaders];
-      if (!route.hasBody && hasAlready(request, call)) return { status: 304, headers };
-      const { status = 200 } = route;
-      if (status === 204) return { status, headers };
-      const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call, failed);
-      return { status, type, headers, body };
-    }
-    const data = (message: Message): string => cachedText(message, route.write, route.form);
-    const failure = (thrown: unknown): string => route.dialect.error(failed(thrown));
-    const format = { data, pieces: route.pieces, failure };
-    return await eventsResponse(request, { call, messages: messagesOf(answer), format, limits });
+    if (!route.isStream) return whole(serving, messageOf(answer), call);
+    return await stream(serving, messagesOf(answer), call);
   } catch (thrown) {
-    const known = failed(thrown);
-    const error = explained(request, known, options);
-    // What the service refuses for its version is in the log already.
-    if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
-    const response = errorResponse(request, error, route.dialect, call);
-    return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
+    return failed(serving, thrown, call, hasCalled);
   }
+}
+
+/** An answer that is one message. */
+function whole(serving: Serving, message: Message, call: Call): HttpResponse {
+  const { request, route } = serving;
+  const type = answerType(request.header("accept"), route.dialect.mediaType);
+  const headers = call.responseHeaders.size === 0 ? headersOfRead : [...headersOfRead, ...call.responseHeaders];
+  if (!route.hasBody && hasAlready(request, call)) return { status: 304, headers };
+  const { status = 200 } = route;
+  if (status === 204) return { status, headers };
+  const body = weightOf(message) === undefined ? route.write(message) : large(serving, message, call);
+  return { status, type, headers, body };
+}
+
+function stream(serving: Serving, messages: AsyncIterable<Message>, call: Call): Promise<HttpResponse> {
+  const { request, route, options } = serving;
+  const data = (message: Message): string => cachedText(message, route.write, route.form);
+  const failure = (thrown: unknown): string => route.dialect.error(errorOf(serving, thrown, call));
+  const format = { data, pieces: route.pieces, failure };
+  return eventsResponse(request, { call, messages, format, limits: options.limits });
+}
+
+function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolean): HttpResponse {
+  const { request, route, options } = serving;
+  const known = errorOf(serving, thrown, call);
+  const error = explained(request, known, options);
+  // What the service refuses for its version is in the log already.
+  if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
+  const response = errorResponse(request, error, route.dialect, call);
+  return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
+}
+
+function errorOf({ request, route, options }: Serving, thrown: unknown, call: Call): A2AError {
+  const { logger } = options;
+  return failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
 }
 
 /** An error as its reader understands it, where its request is one of a version that is switched off. */
@@ -119,13 +140,10 @@ function refusalsOf(error: A2AError, method?: string): readonly Refusal[] {
   return [refusalOf(BINDING, error, method)];
 }
 
-function large(
-  { route, options }: Serving,
-  message: Message,
-  call: Call,
-  failed: (thrown: unknown) => void,
-): PiecesBody {
+function large(serving: Serving, message: Message, call: Call): PiecesBody {
+  const { route, options } = serving;
   const pieces = route.pieces(message);
+  const failed = (thrown: unknown): void => void errorOf(serving, thrown, call);
   return new PiecesBody({ pieces, stalledMs: options.limits.stalledReaderMs, written: call.written, failed });
 }
 

@@ -64,7 +64,10 @@ export class Routes {
   choose(request: HttpRequest, match: RestMatch): RestChoice | Promise<RestChoice> {
     const isPlain = !("other" in match);
     if (isPlain && this.#isAlone) return this.#chosen(match, this.#native);
-    const asked = serviceParameter(request, VERSION_PARAMETER)?.trim();
+    const value = serviceParameter(request, VERSION_PARAMETER);
+    // Nearly all calls are one of these.
+    if ("route" in match && (value === undefined || value === match.route.version)) return match;
+    const asked = value?.trim();
     const native = isPlain ? match : match.native;
     if (asked === undefined || asked === "") {
       return isPlain ? this.#chosen(native, this.#native) : this.#in(match.other, request, undefined);
