@@ -9,7 +9,7 @@ import { forwardedHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import type { HttpResponse } from "../http/response.js";
-import { type CardShape, cardShapesOf } from "../version/card-shapes.js";
+import { type CardShape, cardShapesOf, type ShapesAt } from "../version/card-shapes.js";
 import { decodeSegment } from "../wire/path-template.js";
 import { parseVersion, VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import { JWKS_PATH } from "../wire/webhook.js";
@@ -37,11 +37,8 @@ export function createCardRoute(
   const paths = cardShapesOf(versions);
   const cardBelow = cardsBelow(settings);
   const fault = signer === undefined ? "cards cannot be shown" : "cards cannot be signed";
-  return (request) => {
-    const { path, mount = basePath } = request.target;
-    const shapes = paths.find((each) => path.endsWith(each.path));
-    const asked = shapes && cardBelow(path.slice(0, -shapes.path.length));
-    if (shapes === undefined || asked === undefined) return undefined;
+  const shownTo = (request: HttpRequest, asked: AskedCard, shapes: ShapesAt): ReturnType<StaticRoute> => {
+    const { mount = basePath } = request.target;
     const shape = shapes.for(request.header(VERSION_PARAMETER) ?? versionFromQuery(request.target.query));
     const origin = originOf(request, mount);
     const { name } = typeof shape === "string" ? { name: shape } : shape;
@@ -55,6 +52,15 @@ export function createCardRoute(
     const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name) : given);
     return answered(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
   };
+  // Every request is looked at here first.
+  return (request) => {
+    const { path } = request.target;
+    for (const shapes of paths) {
+      const asked = path.endsWith(shapes.path) ? cardBelow(path.slice(0, -shapes.path.length)) : undefined;
+      if (asked !== undefined) return shownTo(request, asked, shapes);
+    }
+    return undefined;
+  };
 }
 
 /** Says why a card is not there: whoever asks for one of this version has most likely read that it is spoken. */
@@ -64,11 +70,15 @@ function why(given: DocumentAnswer, shape: string): HttpResponse {
   return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }
 
-/** The card that is asked for. */
-interface Shown {
+/** Whose card is asked for. */
+interface AskedCard {
   readonly served: AgentRegistration;
   /** The one that its interfaces name, or stand for. */
   readonly tenant: string;
+}
+
+/** The card that is asked for. */
+interface Shown extends AskedCard {
   readonly address: PublicAddress;
   readonly origin: RequestOrigin;
   readonly signer: CardSigner | undefined;
@@ -133,7 +143,7 @@ export function cardAt(served: AgentRegistration, address: PublicAddress, origin
 }
 
 /** Says whose card is at a path, in front of what all paths of cards end with. */
-function cardsBelow(settings: Settings): (before: string) => Pick<Shown, "served" | "tenant"> | undefined {
+function cardsBelow(settings: Settings): (before: string) => AskedCard | undefined {
   const { agents } = settings;
   const [first] = agents.all;
   const isPublic = publicTenants(settings);

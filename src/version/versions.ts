@@ -82,7 +82,7 @@ export class Versions {
    * version has it than it says.
    */
   versionOf(asked: string | undefined, made: string | undefined): string {
-    if (asked === undefined && made !== undefined) return made;
+    if (made !== undefined && (asked === undefined || asked === made)) return made;
     const value = asked ?? "";
     const spoken = made ?? this.native.name;
     const isUnnamed = value.trim() === "";

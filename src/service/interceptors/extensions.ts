@@ -1,3 +1,5 @@
+import type { AgentExtension } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Versions } from "../../version/versions.js";
@@ -13,33 +15,43 @@ const maxHeaderLength = 8_192;
  * is no fall-back to another version of an extension. Versions that have another name for the parameter are read and answered by both.
  */
 export function extensions(limits: Limits, versions: Versions): Interceptor {
+  const native = versions.native.name;
   return (next) => (invocation) => {
     const { call, served } = invocation;
-    const alias = versions.other(call.version)?.extensionsParameter;
+    const alias = call.version === native ? undefined : versions.other(call.version)?.extensionsParameter;
     const header = joined(call.header(EXTENSIONS_PARAMETER), alias === undefined ? undefined : call.header(alias));
-    const declared = served?.card.capabilities?.extensions ?? [];
+    const declared = served?.card.capabilities?.extensions ?? none;
     const requestedUris = header === undefined ? noExtensions : requested(header, limits.maxExtensions);
-    const missing = declared.find((extension) => extension.required && !requestedUris.has(extension.uri));
-    if (missing !== undefined) {
-      throw new A2AError("EXTENSION_SUPPORT_REQUIRED", `The agent requires the extension ${missing.uri}.`, {
-        metadata: { extension: missing.uri },
-      });
+    for (const { required, uri } of declared) {
+      if (required && !requestedUris.has(uri)) throw missing(uri);
     }
-    if (requestedUris.size > 0) {
-      const active = declared.map(({ uri }) => uri).filter((uri) => requestedUris.has(uri));
-      call.extensions = new Set(active);
-      if (active.length > 0) {
-        call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
-        if (alias !== undefined) call.responseHeaders.set(alias, active.join(","));
-      }
-    }
+    if (requestedUris.size > 0) activate(call, activeOf(declared, requestedUris), alias);
     return next(invocation);
   };
+}
+
+function activeOf(declared: readonly AgentExtension[], requestedUris: ReadonlySet<string>): readonly string[] {
+  return declared.map(({ uri }) => uri).filter((uri) => requestedUris.has(uri));
+}
+
+function activate(call: Call, active: readonly string[], alias: string | undefined): void {
+  call.extensions = new Set(active);
+  if (active.length === 0) return;
+  call.responseHeaders.set(EXTENSIONS_PARAMETER, active.join(","));
+  if (alias !== undefined) call.responseHeaders.set(alias, active.join(","));
+}
+
+function missing(uri: string): A2AError {
+  return new A2AError("EXTENSION_SUPPORT_REQUIRED", `The agent requires the extension ${uri}.`, {
+    metadata: { extension: uri },
+  });
 }
 
 function joined(value: string | undefined, other: string | undefined): string | undefined {
   return value === undefined || other === undefined ? (value ?? other) : `${value},${other}`;
 }
+
+const none: readonly AgentExtension[] = [];
 
 const noExtensions: ReadonlySet<string> = new Set();
 
