@@ -124,12 +124,18 @@ export class Sender {
   }
 
   /** See `Engine.send`. */
-  async send(command: SendCommand): Promise<SendResult> {
-    this.#checkOpen();
-    const { idempotency, tenant, caller } = command;
-    if (idempotency === undefined) return this.#send(command);
-    const key = JSON.stringify([tenant, caller.owner, idempotency.key]);
-    return this.#keyed.once(key, command, async () => {
+  send(command: SendCommand): Promise<SendResult> {
+    // Most messages need not wait here, and async functions would have them wait for one promise each.
+    try {
+      this.#checkOpen();
+      return command.idempotency === undefined ? this.#send(command) : this.#sendOnce(command, command.idempotency.key);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
+    return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
       const known = await this.#remembered(command);
       return known === undefined
         ? this.#send(command)
@@ -137,15 +143,19 @@ export class Sender {
     });
   }
 
-  async #send(command: SendCommand): Promise<SendResult> {
-    if (command.admit !== undefined) {
-      await command.admit();
+  #send(command: SendCommand): Promise<SendResult> {
+    if (command.admit === undefined) return this.#sendAdmitted(command);
+    return command.admit().then(() => {
       this.#checkOpen();
-    }
+      return this.#sendAdmitted(command);
+    });
+  }
+
+  #sendAdmitted(command: SendCommand): Promise<SendResult> {
     const message = command.request.message ?? create(MessageSchema);
     if (message.taskId === "") return this.#sendNew(command, message);
     const task = command.namesTask === true ? this.#sendNamed(command, message) : this.#followUp(command, message);
-    return { kind: "task", task: await task };
+    return task.then(taskResult);
   }
 
   /** A message to a task that its client has named. */
@@ -182,24 +192,25 @@ export class Sender {
   }
 
   /** @param keptAs id of the task where its client has named it */
-  async #sendNew(command: SendCommand, message: Message, keptAs?: string): Promise<SendResult> {
-    const kind = command.served.agent.responds ?? "task";
+  #sendNew(command: SendCommand, message: Message, keptAs?: string): Promise<SendResult> {
     if (command.ifGeneration !== undefined) {
       throw invalid([
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
       ]);
     }
-    if (command.served.agent.accept !== undefined) {
-      // An agent is not asked about what could not be taken.
-      const { slots } = this.#source.executions;
-      slots.checkRoom(slots.of(command.tenant, command.caller.owner));
-      await this.#ask(command, message);
-    }
+    if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, keptAs);
+    // An agent is not asked about what could not be taken.
+    const { slots } = this.#source.executions;
+    slots.checkRoom(slots.of(command.tenant, command.caller.owner));
+    return this.#ask(command, message).then(() => this.#sendAccepted(command, message, keptAs));
+  }
+
+  #sendAccepted(command: SendCommand, message: Message, keptAs: string | undefined): Promise<SendResult> {
+    const kind = command.served.agent.responds ?? "task";
     const taskId = keptAs !== undefined ? message.taskId : kind === "message" ? "" : newId();
     const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, keptAs);
-    return kind === "task"
-      ? { kind: "task", task: await this.#create(command, turn) }
-      : this.#begin(command, turn, kind === "message");
+    if (kind !== "task") return this.#begin(command, turn, kind === "message");
+    return this.#create(command, turn).then(taskResult);
   }
 
   /** Runs an agent that answers directly, or decides by its first event. It takes a place as an execution does. */
@@ -440,6 +451,10 @@ export class Sender {
     // A retry waits for what its first attempt waited for.
     return tasks.handle(log, known.position, accepted);
   }
+}
+
+function taskResult(task: TaskHandle): SendResult {
+  return { kind: "task", task };
 }
 
 function scopeOf({ tenant, caller }: SendCommand): Scope {
