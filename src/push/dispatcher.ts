@@ -261,8 +261,9 @@ export class Dispatcher {
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
-    else if (outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     const said = await this.#settlements.settle({ key, holder, claim, position, outcome });
+    // Before it is stored nobody finds it, and who looked for it then would look again only after a long time.
+    if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     this.#noteEnd();
     return said;
   }

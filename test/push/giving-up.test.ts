@@ -308,6 +308,21 @@ describe("a store", () => {
     },
   );
 
+  it("that stores a failure later than its next try is due holds that try back no longer", async () => {
+    receiver.answer = refuse(500);
+    const { store: hanging, hang, go } = hangingStore(store, ["settleDelivery"]);
+    hang();
+    const one = await rig({}, hanging).start();
+    await Log.create(store, [receiver.url("/a")]);
+    one.news();
+    await expect.poll(() => receiver.hits.length, patience).toBe(1);
+    // The next try would be due by now: it is in no store yet, and nothing looks for it again for half a minute.
+    await sleep(200);
+    receiver.answer = accept;
+    go();
+    await expect.poll(() => receiver.hits.length, patience).toBe(2);
+  });
+
   it.each(["settleDelivery", "claimDeliveries", "savePushPosition", "nextDelivery"] as const)(
     "whose %s fails, also when it was done all the same, keeps no configuration from being delivered",
     async (name) => {
