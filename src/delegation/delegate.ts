@@ -16,6 +16,7 @@ import { type AgentEvent, authRequired, type MessageContent } from "../agent/eve
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
+import { begunBefore } from "./begun-before.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { originOf, type Relayed, type RelayPlace, relayedOf } from "./marks.js";
 import { sendNames } from "./names.js";
@@ -178,7 +179,7 @@ class Course {
   async #updates(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
     const { have, place } = this.#parts;
     const { last } = have;
-    if (have.taskId === "") return this.#send(client, await this.#firstMessage());
+    if (have.taskId === "") return this.#begin(client);
     if (last === undefined || last.mark.turn === place.turn || !isInterrupted(last.mark.state))
       return this.#follow(client);
     // Our task waited for its user: this turn has the answer, and our task is at work again.
@@ -191,6 +192,23 @@ class Course {
     if (isSent || wentOn) return this.#follow(client);
     const { answer = this.#job.turn.request.message } = this.#job.options;
     return this.#send(client, { ...inputOf(answer), taskId: task.id, contextId: task.contextId });
+  }
+
+  /** Sends what begins the sub-task, unless that was done before a crash and there is one. */
+  async #begin(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
+    const { turn, options } = this.#job;
+    const { place, have, stop } = this.#parts;
+    if (turn.request.attempt > 1) {
+      const { messageId } = await sendNames(turn.request, place);
+      const sought = { messageId, contextId: options.contextId };
+      const begun = await this.#patiently(() => begunBefore(client, sought, this.#calling())).catch(noList);
+      stop.check();
+      if (begun !== undefined) {
+        have.taskId = begun.id;
+        return client.goOn(begun.id, 0, this.#calling());
+      }
+    }
+    return this.#send(client, await this.#firstMessage());
   }
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
@@ -295,6 +313,11 @@ class Course {
     const said = this.#task?.status?.message;
     return said && contentOf(said);
   }
+}
+
+/** An agent that does not list its tasks has no way to say what it has begun; whatever else is wrong the send will say as well. */
+function noList(error: unknown): undefined {
+  if (!(error instanceof A2AError)) throw error;
 }
 
 function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {

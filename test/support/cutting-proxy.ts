@@ -30,6 +30,8 @@ export class CuttingProxy {
   /** Bytes of answers that got through. */
   bytes = 0;
   targetPort: number;
+  /** Requests arrive, and nothing of their answers comes back. */
+  isMute = false;
   readonly #options: CuttingOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -98,6 +100,7 @@ export class CuttingProxy {
     });
     server.on("drain", () => client.resume());
     server.on("data", (bytes) => {
+      if (this.isMute) return;
       const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
       left -= through.length;
       this.bytes += through.length;

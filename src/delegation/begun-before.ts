@@ -1,0 +1,34 @@
+import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { IDEMPOTENCY_EXTENSION } from "../wire/extension-names.js";
+import type { RemoteCallOptions, SubTaskClient } from "./client.js";
+
+/** Tasks in one answer; what servers give at most (specification 3.1.4). */
+const PAGE = 100;
+
+/** Answers that are looked through: an agent with more tasks that are newer than a lost one has it forgotten. */
+const PAGES = 3;
+
+/** Messages of each task, the newest ones: what began a task a while ago is among them. */
+const MESSAGES = 50;
+
+/**
+ * The sub-task that a message has begun of which no answer came, before this process lived: where the other agent keeps no idempotency
+ * keys, its newest tasks are looked through for the message. Undefined where there is none, or where it cannot be found out.
+ * @throws A2AError
+ */
+export async function begunBefore(
+  client: SubTaskClient,
+  { messageId, contextId = "" }: { readonly messageId: string; readonly contextId?: string | undefined },
+  calling: RemoteCallOptions,
+): Promise<Task | undefined> {
+  if (client.card.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION)) return undefined;
+  let pageToken = "";
+  for (let page = 0; page < PAGES; page++) {
+    const request = { contextId, pageToken, pageSize: PAGE, historyLength: MESSAGES };
+    const { tasks, nextPageToken } = await client.listTasks(request, calling);
+    const begun = tasks.find(({ history }) => history.some((message) => message.messageId === messageId));
+    if (begun !== undefined || nextPageToken === "") return begun;
+    pageToken = nextPageToken;
+  }
+  return undefined;
+}
