@@ -14,7 +14,7 @@ import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
 import { notifiedTasks } from "./notified.js";
 import { type ClientOptions, checkOptions, listed } from "./options.js";
-import { parameters } from "./parameters.js";
+import { CallParameters } from "./parameters.js";
 import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
 import { Routes } from "./routes.js";
@@ -83,6 +83,7 @@ function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AC
   const transport = (candidate: Candidate): Transport =>
     transportOf(platform, candidate.binding, {
       url: candidate.url,
+      parameters: parametersOf(candidate, options),
       interceptors: interceptorsOf(platform, card, candidate, options),
       maxAnswerBytes: limits.maxAnswerBytes,
       older: candidate.older,
@@ -133,22 +134,24 @@ function spokenBy(platform: Platform): ReadonlySet<Binding> {
   ]);
 }
 
-function interceptorsOf(
-  { http }: Platform,
-  card: AgentCard,
-  candidate: Candidate,
-  { credentials, tls, tenant, extensions = [], interceptors = [] }: ClientOptions,
-): Interceptor[] {
-  const { declared, older } = candidate;
-  const own = parameters({
-    version: older === undefined ? candidate.version : undefined,
+function parametersOf({ version, declared, older }: Candidate, { tenant, extensions = [] }: ClientOptions) {
+  return new CallParameters({
+    version: older === undefined ? version : undefined,
     header: older === undefined ? EXTENSIONS_PARAMETER : older.extensions,
     tenant: tenant ?? declared.tenant,
     extensions,
   });
+}
+
+function interceptorsOf(
+  { http }: Platform,
+  card: AgentCard,
+  candidate: Candidate,
+  { credentials, tls, interceptors = [] }: ClientOptions,
+): Interceptor[] {
   const certificate = tls?.cert !== undefined;
   const secrets = authentication(candidate, { card, credentials, certificate, http });
-  return [own, ...interceptors, ...(secrets === undefined ? [] : [secrets])];
+  return [...interceptors, ...(secrets === undefined ? [] : [secrets])];
 }
 
 /** The card for callers that are known (specification 3.1.11), where the agent says that it has one. */

@@ -1,6 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../wire/service-params.js";
+import type { RequestHeaders } from "./transport/request-headers.js";
 
 /** What every call of an interface carries. */
 export interface Parameters {
@@ -14,33 +15,53 @@ export interface Parameters {
   readonly extensions: readonly string[];
 }
 
-/** Puts the version, the extensions and the tenant onto each call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1); what a call says itself stands. */
-export function parameters({ version, header: name, tenant, extensions }: Parameters): Interceptor {
-  const own = extensions.join(",");
+/** Puts the version, the extensions and the tenant onto a call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1); what a call says itself stands. */
+export class CallParameters {
+  readonly #version: string | undefined;
+  readonly #name: string | undefined;
+  readonly #tenant: string;
+  readonly #extensions: string;
+
+  constructor({ version, header, tenant, extensions }: Parameters) {
+    this.#version = version;
+    this.#name = header?.toLowerCase();
+    this.#tenant = tenant;
+    this.#extensions = extensions.join(",");
+  }
+
+  addTo(headers: RequestHeaders): void {
+    if (this.#version !== undefined && !headers.has(VERSION_PARAMETER)) headers.set(VERSION_PARAMETER, this.#version);
+    const added = headers.get(EXTENSIONS_PARAMETER) ?? undefined;
+    const own = this.#extensions;
+    if (added === undefined && own === "") return;
+    if (this.#name !== EXTENSIONS_PARAMETER) headers.delete(EXTENSIONS_PARAMETER);
+    if (this.#name === undefined) return;
+    const all = added === undefined ? own : own === "" ? added : parseExtensions(`${own},${added}`).join(",");
+    headers.set(this.#name, all);
+  }
+
+  /** A copy where the tenant is missing: the request is its caller's. */
+  withTenant<M extends Message>(desc: DescMessage, message: M): M {
+    if (this.#tenant === "" || desc.field.tenant === undefined) return message;
+    if ((message as { tenant?: string }).tenant !== "") return message;
+    return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { tenant: this.#tenant });
+  }
+}
+
+/** The same for transports whose parameters come last, behind their caller's interceptors. */
+export function parametersLast(parameters: CallParameters): Interceptor {
   return (next) => (request) => {
-    const { header } = request;
-    if (version !== undefined && !header.has(VERSION_PARAMETER)) header.set(VERSION_PARAMETER, version);
-    const added = header.get(EXTENSIONS_PARAMETER);
-    if (name !== EXTENSIONS_PARAMETER) header.delete(EXTENSIONS_PARAMETER);
-    if (name !== undefined) {
-      if (added !== null && own !== "") header.set(name, parseExtensions(`${own},${added}`).join(","));
-      else if (own !== "") header.set(name, own);
-      else if (added !== null) header.set(name, added);
-    }
-    if (tenant === "" || !hasTenant(request.method.input)) return next(request);
-    if (!request.stream) return next({ ...request, message: withTenant(request.message, tenant) });
-    return next({ ...request, message: withTenants(request.message, tenant) });
+    parameters.addTo(request.header);
+    const { input } = request.method;
+    if (!request.stream) return next({ ...request, message: parameters.withTenant(input, request.message) });
+    return next({ ...request, message: withTenants(parameters, input, request.message) });
   };
 }
 
-const hasTenant = (input: DescMessage): boolean => input.field.tenant !== undefined;
-
-/** A copy: the request is its caller's. */
-function withTenant<M extends Message>(message: M, tenant: string): M {
-  if ((message as { tenant?: string }).tenant !== "") return message;
-  return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { tenant });
-}
-
-async function* withTenants<M extends Message>(messages: AsyncIterable<M>, tenant: string): AsyncIterable<M> {
-  for await (const message of messages) yield withTenant(message, tenant);
+async function* withTenants<M extends Message>(
+  parameters: CallParameters,
+  desc: DescMessage,
+  messages: AsyncIterable<M>,
+): AsyncIterable<M> {
+  for await (const message of messages) yield parameters.withTenant(desc, message);
 }

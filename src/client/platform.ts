@@ -1,18 +1,22 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import type { OlderMessages, OlderVersion } from "../version/callable.js";
+import type { CallParameters } from "./parameters.js";
+import type { Stop } from "./stop.js";
 
 /** One HTTP request, as the transports over HTTP, the card and the tokens need it. */
 export interface HttpAsk {
   readonly url: string;
   /** In upper case. */
   readonly method: string;
-  readonly headers: Headers;
+  /** Names and values, such as those of Headers. */
+  readonly headers: Iterable<[name: string, value: string]>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  readonly signal?: AbortSignal;
+  /** Ends it: an AbortSignal, or as much of one as is needed. */
+  readonly signal?: Stop;
 }
 
-/** Its answer. Exactly one of `text`, `chunks` and `cancel` is called. */
+/** Its answer. Exactly one of `text`, `chunks`, `read` and `cancel` is called. */
 export interface HttpAnswer {
   readonly status: number;
   /** The value of `Content-Type`, or empty. */
@@ -23,6 +27,8 @@ export interface HttpAnswer {
   text(maxBytes: number): Promise<string>;
   /** The body as it arrives. Leaving the loop closes the connection. */
   chunks(): AsyncIterable<Uint8Array>;
+  /** The body as it arrives, and then its end. What `take` throws closes the connection, and is thrown. */
+  read(take: (chunk: Uint8Array) => void): Promise<void>;
   /** Nobody wants the body. */
   cancel(): void;
   /** Behind the body, where the client has them: that of gRPC. Made when they are first asked for. */
@@ -38,6 +44,8 @@ export type HttpClient = (ask: HttpAsk) => Promise<HttpAnswer>;
 export interface TransportSettings {
   /** The URL of the interface, as the card names it. */
   readonly url: string;
+  /** What is put onto each call before an interceptor sees it. */
+  readonly parameters?: CallParameters | undefined;
   /** The outermost first. */
   readonly interceptors: readonly Interceptor[];
   /** The largest answer, or event of a stream, in bytes. */

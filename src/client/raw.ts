@@ -2,10 +2,10 @@ import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
 import { type OlderVersion, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
-import { parseVersion, VERSION_PARAMETER } from "../wire/service-params.js";
+import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
 import type { Binding } from "./interfaces.js";
 import { clientLimits } from "./limits.js";
-import { parameters } from "./parameters.js";
+import { CallParameters, parametersLast } from "./parameters.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
 import { lateTransport } from "./transport/late.js";
@@ -65,12 +65,16 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
     const { interceptors = [], maxAnswerBytes = clientLimits(options.limits).maxAnswerBytes } = options;
     const older = olderVersion(options.version ?? PROTOCOL_VERSION, binding);
     const platform = platformOf(options);
-    const last =
-      older === undefined
-        ? versioned
-        : parameters({ version: undefined, header: older.extensions, tenant: "", extensions: [] });
-    const settings = { url, interceptors: [...interceptors, last], maxAnswerBytes, older };
-    const transport = transportOf(platform, binding, settings);
+    const parameters = new CallParameters({
+      version: older === undefined ? PROTOCOL_VERSION : undefined,
+      header: older === undefined ? EXTENSIONS_PARAMETER : older.extensions,
+      tenant: "",
+      extensions: [],
+    });
+    const own = interceptors.length === 0 ? { parameters } : {};
+    // What interceptors do comes first.
+    const all = interceptors.length === 0 ? [] : [...interceptors, parametersLast(parameters)];
+    const transport = transportOf(platform, binding, { url, ...own, interceptors: all, maxAnswerBytes, older });
     return {
       unary: (...call) => transport.unary(...call),
       stream: (...call) => transport.stream(...call),
@@ -78,11 +82,6 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
     };
   };
 }
-
-const versioned: Interceptor = (next) => (request) => {
-  if (!request.header.has(VERSION_PARAMETER)) request.header.set(VERSION_PARAMETER, PROTOCOL_VERSION);
-  return next(request);
-};
 
 function olderVersion(given: string, binding: Binding): OlderVersion | undefined {
   const version = parseVersion(given) ?? given;

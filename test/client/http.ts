@@ -5,10 +5,10 @@ import { A2AError } from "../../src/core/error.js";
 export const fetchHttp: HttpClient = async ({ url, method, headers, body, signal }) => {
   const response = await fetch(url, {
     method,
-    headers,
+    headers: [...headers],
     redirect: "manual",
     ...(body === undefined ? {} : { body }),
-    ...(signal === undefined ? {} : { signal }),
+    ...(signal === undefined ? {} : { signal: signal as AbortSignal }),
   }).catch((cause) => {
     throw new A2AError("UNAVAILABLE", "No answer.", { cause });
   });
@@ -29,6 +29,9 @@ export const fetchHttp: HttpClient = async ({ url, method, headers, body, signal
       return text;
     },
     chunks: () => response.body as AsyncIterable<Uint8Array>,
+    read: async (take) => {
+      for await (const chunk of response.body ?? []) take(chunk);
+    },
     cancel: () => void response.body?.cancel().catch(() => {}),
   };
   return answer;

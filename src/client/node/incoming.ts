@@ -19,6 +19,13 @@ interface PieceReader {
   reject(error: unknown): void;
 }
 
+/** Who takes each piece as it comes. */
+interface Taker {
+  take(chunk: Uint8Array): void;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 /** One answer as it comes in, whatever carries it: it is read as fast as somebody wants it. */
 export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> {
   status = 0;
@@ -34,6 +41,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   #failure: unknown;
   #whole: WholeReader | undefined;
   #next: PieceReader | undefined;
+  #taker: Taker | undefined;
   /** Nothing more comes. */
   protected isOver = false;
 
@@ -53,8 +61,8 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   protected listen(): void {
     const { signal } = this.ask;
     if (signal === undefined || isNever(signal)) return;
-    signal.throwIfAborted();
-    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) throw signal.reason;
+    signal.addEventListener("abort", this.#onAbort);
   }
 
   protected answered(status: number, contentType: string, encoding: string): void {
@@ -124,6 +132,14 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     return Promise.resolve({ done: true, value: undefined });
   }
 
+  read(take: (chunk: Uint8Array) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#taker = { take, resolve, reject };
+      this.#advance();
+      this.#resume();
+    });
+  }
+
   cancel(): void {
     this.#waiting = [];
     this.#bytes = 0;
@@ -148,8 +164,26 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 
   /** Gives its reader what there is for it. */
   #advance(): void {
-    if (this.#whole !== undefined) this.#advanceWhole(this.#whole);
+    if (this.#taker !== undefined) this.#advanceTaker(this.#taker);
+    else if (this.#whole !== undefined) this.#advanceWhole(this.#whole);
     else if (this.#next !== undefined) this.#advanceNext(this.#next);
+  }
+
+  #advanceTaker({ take, resolve, reject }: Taker): void {
+    try {
+      for (const chunk of this.#waiting) take(plain(chunk));
+    } catch (error) {
+      this.#taker = undefined;
+      this.cancel();
+      reject(error);
+      return;
+    }
+    this.#waiting = [];
+    this.#bytes = 0;
+    if (!this.isOver) return;
+    this.#taker = undefined;
+    if (this.#failure !== undefined) reject(this.#failure);
+    else resolve();
   }
 
   #advanceWhole({ maxBytes, resolve, reject }: WholeReader): void {
@@ -169,11 +203,15 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     if (chunk !== undefined) {
       this.#bytes -= chunk.byteLength;
       if (this.#bytes < MAX_WAITING) this.#resume();
-      // Not a Buffer, which messages would keep for fields of bytes.
-      resolve({ done: false, value: new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) });
+      resolve({ done: false, value: plain(chunk) });
     } else if (this.#failure !== undefined) reject(this.#failure);
     else resolve({ done: true, value: undefined });
   }
+}
+
+/** Not a Buffer, which messages would keep for fields of bytes. */
+function plain({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 function textOf(chunks: readonly Uint8Array[], bytes: number): string {

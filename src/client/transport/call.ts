@@ -4,8 +4,10 @@ import {
   type DescMethod,
   type DescMethodStreaming,
   type DescMethodUnary,
+  type DescService,
   type Message,
   type MessageInitShape,
+  type MessageShape,
 } from "@bufbuild/protobuf";
 import {
   ConnectError,
@@ -20,8 +22,20 @@ import {
 } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { clientError, connectErrorOf } from "../errors.js";
-import type { HttpAnswer } from "../platform.js";
+import type { CallParameters } from "../parameters.js";
+import type { HttpAnswer, TransportSettings } from "../platform.js";
+import type { Stop } from "../stop.js";
 import { Life } from "./life.js";
+import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
+
+/** A call as it goes over a wire: a request of Connect, or as much of one as is needed where no interceptor sees it. */
+export interface Asked {
+  readonly service: DescService;
+  readonly method: DescMethod;
+  readonly url: string;
+  readonly header: RequestHeaders;
+  readonly signal: Stop;
+}
 
 /** How one method goes over a wire. */
 export interface Spoken {
@@ -30,33 +44,32 @@ export interface Spoken {
   /** What interceptors see; what they make of it is called. */
   readonly url: string;
   /** Sets the headers that the wire asks for. @param timeoutMs undefined: there is no deadline */
-  prepare(headers: Headers, timeoutMs: number | undefined): void;
+  prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
   /** One answer. @throws A2AError, and what the platform throws */
-  ask(request: UnaryRequest): Promise<UnaryResponse>;
+  ask(asked: Asked, message: Message): Promise<UnaryResponse>;
   /** A stream of them: each is read when it is asked for, and `return` ends it. */
-  open(request: StreamRequest, message: Message): Promise<StreamResponse>;
+  open(asked: Asked, message: Message): Promise<StreamResponse>;
 }
 
 /** The methods of a binding; undefined for one that it has no form for. May throw an A2AError that says so. */
 export type SpokenMethods = (method: DescMethod) => Spoken | undefined;
 
-/** Whatever Headers can be made of, in the runtime at hand. */
-type GivenHeaders = ConstructorParameters<typeof Headers>[0];
-
 /**
- * A transport of Connect: interceptors, deadlines, headers, cancellation. What it throws are ConnectErrors, each with the A2AError as
- * its `cause`. Interceptors are put together once, not for each call.
+ * A transport of Connect: parameters, interceptors, deadlines, headers, cancellation. What it throws are ConnectErrors, each with the
+ * A2AError as its `cause`. Interceptors are put together once, not for each call; without them there is no request that they could see.
  */
 export class CallTransport implements Transport {
   readonly #methods: SpokenMethods;
-  readonly #next: ReturnType<Interceptor>;
+  readonly #parameters: CallParameters | undefined;
+  readonly #intercepted: ReturnType<Interceptor> | undefined;
 
-  /** @param interceptors the outermost first */
-  constructor(interceptors: readonly Interceptor[], methods: SpokenMethods) {
+  constructor({ parameters, interceptors }: TransportSettings, methods: SpokenMethods) {
     this.#methods = methods;
+    this.#parameters = parameters;
+    if (interceptors.length === 0) return;
     let next: ReturnType<Interceptor> = (request) => this.#send(request);
     for (const interceptor of interceptors.toReversed()) next = interceptor(next);
-    this.#next = next;
+    this.#intercepted = next;
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
@@ -64,23 +77,23 @@ export class CallTransport implements Transport {
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
     header: GivenHeaders,
-    message: MessageInitShape<I>,
+    input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
     const spoken = this.#spoken(method);
     const life = new Life(signal, timeoutMs);
     try {
-      const response = await this.#next({
-        stream: false,
-        service: method.parent,
-        method,
-        requestMethod: spoken.verb,
-        url: spoken.url,
-        header: headersOf(header, spoken, timeoutMs),
-        contextValues: contextValues ?? createContextValues(),
-        signal: life.signal,
-        message: create(method.input, message),
-      });
+      const asked = this.#asked(method, spoken, { life, header, timeoutMs });
+      const message = this.#message(method.input, input);
+      const response =
+        this.#intercepted === undefined
+          ? await spoken.ask(asked, message)
+          : await this.#intercepted({
+              ...requestOf(asked, spoken, life, contextValues),
+              stream: false,
+              method,
+              message,
+            });
       // An interceptor answers a call as it was asked.
       return response as UnaryResponse<I, O>;
     } catch (error) {
@@ -101,17 +114,16 @@ export class CallTransport implements Transport {
     const spoken = this.#spoken(method);
     const life = new Life(signal, timeoutMs);
     try {
-      const response = await this.#next({
-        stream: true,
-        service: method.parent,
-        method,
-        requestMethod: spoken.verb,
-        url: spoken.url,
-        header: headersOf(header, spoken, timeoutMs),
-        contextValues: contextValues ?? createContextValues(),
-        signal: life.signal,
-        message: created(method.input, input),
-      });
+      const asked = this.#asked(method, spoken, { life, header, timeoutMs });
+      const response =
+        this.#intercepted === undefined
+          ? await spoken.open(asked, this.#message(method.input, await onlyOne(input)))
+          : await this.#intercepted({
+              ...requestOf(asked, spoken, life, contextValues),
+              stream: true,
+              method,
+              message: this.#messages(method.input, input),
+            });
       return {
         ...(response as StreamResponse<I, O>),
         message: life.during((response as StreamResponse<I, O>).message),
@@ -122,10 +134,29 @@ export class CallTransport implements Transport {
     }
   }
 
+  #asked(method: DescMethod, spoken: Spoken, { life, header: given, timeoutMs }: Given): Asked {
+    const header = headerMap(given);
+    spoken.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
+    this.#parameters?.addTo(header);
+    return { service: method.parent, method, url: spoken.url, header, signal: life };
+  }
+
+  #message<I extends DescMessage>(desc: I, init: MessageInitShape<I>): MessageShape<I> {
+    const message = create(desc, init);
+    return this.#parameters?.withTenant(desc, message) ?? message;
+  }
+
+  async *#messages<I extends DescMessage>(
+    desc: I,
+    input: AsyncIterable<MessageInitShape<I>>,
+  ): AsyncGenerator<MessageShape<I>> {
+    for await (const init of input) yield this.#message(desc, init);
+  }
+
   async #send(request: UnaryRequest | StreamRequest): Promise<UnaryResponse | StreamResponse> {
     const spoken = this.#spoken(request.method);
     try {
-      if (!request.stream) return await spoken.ask(request);
+      if (!request.stream) return await spoken.ask(request, request.message);
       return await spoken.open(request, await onlyOne(request.message));
     } catch (error) {
       throw connectErrorFor(error);
@@ -149,21 +180,27 @@ export function connectErrorFor(error: unknown): ConnectError {
   return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
 }
 
-function headersOf(given: GivenHeaders, spoken: Spoken, timeoutMs: number | undefined): Headers {
-  const headers = new Headers(given);
-  spoken.prepare(headers, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
-  return headers;
+/** What a caller says of a call. */
+interface Given {
+  readonly life: Life;
+  readonly header: GivenHeaders;
+  readonly timeoutMs: number | undefined;
 }
 
-async function* created<I extends DescMessage>(
-  desc: I,
-  input: AsyncIterable<MessageInitShape<I>>,
-): AsyncGenerator<Message> {
-  for await (const message of input) yield create(desc, message);
+/** What interceptors see of either kind of request. */
+function requestOf({ service, url, header }: Asked, { verb }: Spoken, life: Life, values: ContextValues | undefined) {
+  return {
+    service,
+    requestMethod: verb,
+    url,
+    header: new Headers([...header]),
+    contextValues: values ?? createContextValues(),
+    signal: life.signal,
+  };
 }
 
 /** A stream is asked for with one message. */
-async function onlyOne(messages: AsyncIterable<Message>): Promise<Message> {
+async function onlyOne<M>(messages: AsyncIterable<M>): Promise<M> {
   for await (const message of messages) return message;
   throw new A2AError("INVALID_REQUEST", "The call has no request.");
 }
@@ -178,13 +215,14 @@ export class Answered implements UnaryResponse {
   #trailer: Headers | undefined;
 
   constructor(
-    { service, method }: UnaryRequest,
+    { service, method }: Asked,
     from: Pick<HttpAnswer, "headers" | "trailers">,
     message: Message,
     trailer?: Headers,
   ) {
     this.service = service;
-    this.method = method;
+    // Whoever asks for one answer asks a method that has one.
+    this.method = method as UnaryResponse["method"];
     this.message = message;
     this.#from = from;
     this.#trailer = trailer;

@@ -1,19 +1,20 @@
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
-import type { StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { badAnswer, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, CallTransport, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, type Spoken } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { Frame } from "./frames.js";
+import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
 
 /** The Connect protocol, in binary (connectrpc.com/docs/protocol). */
 export function connectTransport(settings: TransportSettings, http: HttpClient): Transport {
   const spoken = new Map<DescMethod, Spoken>();
-  return new CallTransport(settings.interceptors, (desc) => {
+  return new CallTransport(settings, (desc) => {
     let method = spoken.get(desc);
     if (method === undefined) {
       if (desc.methodKind === "unary") method = new ConnectMethod(desc, settings, http);
@@ -26,9 +27,9 @@ export function connectTransport(settings: TransportSettings, http: HttpClient):
 
 const UNARY_TYPE = "application/proto";
 
-function prepare(headers: Headers, timeoutMs: number | undefined): void {
-  headers.set("Connect-Protocol-Version", "1");
-  if (timeoutMs !== undefined) headers.set("Connect-Timeout-Ms", `${Math.ceil(timeoutMs)}`);
+function prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
+  headers.set("connect-protocol-version", "1");
+  if (timeoutMs !== undefined) headers.set("connect-timeout-ms", `${Math.ceil(timeoutMs)}`);
 }
 
 /** A method with one answer, which is the whole body. */
@@ -48,8 +49,8 @@ class ConnectMethod implements Spoken {
     this.#http = http;
   }
 
-  prepare(headers: Headers, timeoutMs: number | undefined): void {
-    headers.set("Content-Type", UNARY_TYPE);
+  prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
+    headers.set("content-type", UNARY_TYPE);
     prepare(headers, timeoutMs);
   }
 
@@ -57,10 +58,10 @@ class ConnectMethod implements Spoken {
     return Promise.reject(new A2AError("METHOD_NOT_FOUND", `${this.#desc.name} has one answer.`));
   }
 
-  async ask(request: UnaryRequest): Promise<UnaryResponse> {
-    const { url, header, signal } = request;
+  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+    const { url, header, signal } = asked;
     // It has memory of its own, which is never shared with other threads.
-    const body = this.#write(request.message) as Uint8Array<ArrayBuffer>;
+    const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
     if (!isSuccess(answer.status) || !answer.contentType.startsWith(UNARY_TYPE)) {
       const text = await answer.text(this.#maxBytes);
@@ -68,7 +69,7 @@ class ConnectMethod implements Spoken {
     }
     const bytes = await allOf(answer, this.#maxBytes);
     try {
-      return new Answered(request, answer, fromBinary(this.#desc.output, bytes));
+      return new Answered(asked, answer, fromBinary(this.#desc.output, bytes));
     } catch (cause) {
       throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
     }
@@ -76,16 +77,15 @@ class ConnectMethod implements Spoken {
 }
 
 async function allOf(answer: HttpAnswer, maxBytes: number): Promise<Uint8Array> {
-  let all: Uint8Array | undefined;
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of answer.chunks()) {
+  await answer.read((part) => {
     size += part.byteLength;
     if (size > maxBytes) throw badAnswer(`The answer has more than ${maxBytes} bytes.`);
     parts.push(part);
-    all = part;
-  }
-  if (parts.length === 1 && all !== undefined) return all;
+  });
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return first;
   const whole = new Uint8Array(size);
   let at = 0;
   for (const part of parts) {

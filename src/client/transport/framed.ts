@@ -1,18 +1,19 @@
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
-import type { StreamRequest, StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import type { OlderMessages } from "../../version/callable.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { badAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
-import { Answered, CallTransport, connectErrorFor, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, connectErrorFor, type Spoken } from "./call.js";
 import { type Frame, Frames } from "./frames.js";
+import type { RequestHeaders } from "./request-headers.js";
 
 /** How a protocol that sends messages in envelopes differs from others. */
 export interface FramedProtocol {
   /** The media type of a request, and how that of an answer begins. */
   readonly contentType: string;
-  prepare(headers: Headers, timeoutMs: number | undefined): void;
+  prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
   /** What the headers say alone. @throws A2AError where they are an error */
   checkHead(answer: HttpAnswer): void;
   /** Whether an envelope is the end of the answer. */
@@ -30,7 +31,7 @@ export interface FramedProtocol {
 /** The transport of such a protocol, in binary. */
 export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
   const spoken = new Map<string, Spoken>();
-  return new CallTransport(settings.interceptors, (desc) => {
+  return new CallTransport(settings, (desc) => {
     const path = pathOf(desc);
     let method = spoken.get(path);
     if (method === undefined && desc.methodKind !== "client_streaming" && desc.methodKind !== "bidi_streaming") {
@@ -85,45 +86,36 @@ export class FramedMethod implements Spoken {
     this.#protocol = protocol;
   }
 
-  prepare(headers: Headers, timeoutMs: number | undefined): void {
-    headers.set("Content-Type", this.#protocol.contentType);
+  prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
+    headers.set("content-type", this.#protocol.contentType);
     this.#protocol.prepare(headers, timeoutMs);
   }
 
-  async ask(request: UnaryRequest): Promise<UnaryResponse> {
-    const answer = await this.#send(request, request.message);
-    try {
-      return await this.#only(request, answer);
-    } catch (error) {
-      answer.cancel();
-      throw error;
-    }
-  }
-
   /** The one message of an answer, which is read to its end, so that the connection can be used again. */
-  async #only(request: UnaryRequest, answer: HttpAnswer): Promise<UnaryResponse> {
+  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+    const answer = await this.#send(asked, message);
     const frames = new Frames(this.#settings.maxAnswerBytes);
-    const chunks = answer.chunks()[Symbol.asyncIterator]();
-    let message: Message | undefined;
+    let received: Message | undefined;
     let end: Frame | undefined;
-    for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
-      frames.push(chunk.value);
+    await answer.read((chunk) => {
+      frames.push(chunk);
       for (let frame = frames.take(); frame !== undefined; frame = frames.take()) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
         if (this.#protocol.isEnd(frame)) end = frame;
-        else if (message === undefined) message = this.#inService(this.#read(frame), request.message);
+        else if (received === undefined) received = this.#inService(this.#read(frame), message);
         else throw badAnswer("There is more than one message in the answer.");
       }
-    }
+    });
     if (frames.isCut) throw cutOff();
     const trailer = this.#protocol.ended(end, answer);
-    if (message === undefined) throw badAnswer("There is no message in the answer.");
-    return new Answered(request, answer, message, trailer);
+    if (received === undefined) throw badAnswer("There is no message in the answer.");
+    return new Answered(asked, answer, received, trailer);
   }
 
-  async open(request: StreamRequest, message: Message): Promise<StreamResponse> {
-    const answer = await this.#send(request, message);
-    const { service, method } = request;
+  async open(asked: Asked, message: Message): Promise<StreamResponse> {
+    const answer = await this.#send(asked, message);
+    const { service } = asked;
+    const method = asked.method as StreamResponse["method"];
     const trailer = new Headers();
     return { stream: true, service, method, header: answer.headers, trailer, message: this.#messages(answer, trailer) };
   }
@@ -160,7 +152,7 @@ export class FramedMethod implements Spoken {
     return this.#older === undefined ? message : this.#older.up(message, request);
   }
 
-  async #send({ url, header, signal }: UnaryRequest | StreamRequest, message: Message): Promise<HttpAnswer> {
+  async #send({ url, header, signal }: Asked, message: Message): Promise<HttpAnswer> {
     // It has memory of its own, which is never shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     const answer = await this.#http({ url, method: "POST", headers: header, body, signal });

@@ -3,6 +3,7 @@ import { badAnswer } from "../answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { cutOff, type FramedProtocol, framedTransport } from "./framed.js";
 import type { Frame } from "./frames.js";
+import type { RequestHeaders } from "./request-headers.js";
 import { errorInTrailers } from "./wire-errors.js";
 
 /** gRPC-Web, in binary: trailers are an envelope of the body. */
@@ -31,7 +32,7 @@ function checkHead(answer: HttpAnswer): void {
 const grpcWeb: FramedProtocol = {
   contentType: "application/grpc-web+proto",
   prepare: (headers, timeoutMs) => {
-    headers.set("X-Grpc-Web", "1");
+    headers.set("x-grpc-web", "1");
     setTimeoutOf(headers, timeoutMs);
   },
   checkHead,
@@ -43,7 +44,7 @@ const grpcWeb: FramedProtocol = {
 const grpc: FramedProtocol = {
   contentType: "application/grpc+proto",
   prepare: (headers, timeoutMs) => {
-    headers.set("Te", "trailers");
+    headers.set("te", "trailers");
     setTimeoutOf(headers, timeoutMs);
   },
   checkHead,
@@ -64,10 +65,10 @@ function judged(trailers: Headers | undefined, answer: HttpAnswer): Headers {
 /** The longest time that 8 digits can say in milliseconds; seconds have room for the rest. */
 const MOST_MS = 99_999_999;
 
-function setTimeoutOf(headers: Headers, timeoutMs: number | undefined): void {
+function setTimeoutOf(headers: RequestHeaders, timeoutMs: number | undefined): void {
   if (timeoutMs === undefined) return;
   const ms = Math.ceil(timeoutMs);
-  headers.set("Grpc-Timeout", ms <= MOST_MS ? `${ms}m` : `${Math.min(MOST_MS, Math.ceil(ms / 1000))}S`);
+  headers.set("grpc-timeout", ms <= MOST_MS ? `${ms}m` : `${Math.min(MOST_MS, Math.ceil(ms / 1000))}S`);
 }
 
 /** Trailers as gRPC-Web writes them: lines of a name and a value. */

@@ -1,5 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { StreamRequest, StreamResponse, Transport, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import type { A2AError } from "../../core/error.js";
 import type { OlderExchange } from "../../version/callable.js";
 import { markGeneration } from "../../wire/generation.js";
@@ -7,7 +7,8 @@ import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
 import { clientError } from "../errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, CallTransport, connectErrorFor, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, connectErrorFor, type Spoken } from "./call.js";
+import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */
 export interface Written {
@@ -41,7 +42,7 @@ export type JsonMethods = (method: DescMethod) => JsonMethod | undefined;
  */
 export function jsonTransport(settings: TransportSettings, http: HttpClient, methods: JsonMethods): Transport {
   const spoken = new Map<string, Spoken | undefined>();
-  return new CallTransport(settings.interceptors, (desc) => {
+  return new CallTransport(settings, (desc) => {
     const known = spoken.get(desc.name);
     if (known !== undefined) return known;
     const method = methods(desc);
@@ -69,37 +70,38 @@ class SpokenJson implements Spoken {
     this.#http = http;
   }
 
-  prepare(headers: Headers): void {
-    headers.set("Accept", this.#accept);
+  prepare(headers: RequestHeaders): void {
+    headers.set("accept", this.#accept);
     // What servers of every release take: some know no other type.
-    if (this.#method.hasBody) headers.set("Content-Type", "application/json");
+    if (this.#method.hasBody) headers.set("content-type", "application/json");
   }
 
-  async ask(request: UnaryRequest): Promise<UnaryResponse> {
-    const written = this.#method.write(request.message, request.url);
-    const answer = await this.#send(this.verb, written, request);
+  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+    const written = this.#method.write(message, asked.url);
+    const answer = await this.#send(this.verb, written, asked);
     // An endless answer to a question that has one.
     if (isStream(answer)) {
       answer.cancel();
       throw errorOfHead(answer, "…");
     }
     const text = await answer.text(this.#maxBytes);
-    return new Answered(request, answer, this.#method.read(text, written, answer));
+    return new Answered(asked, answer, this.#method.read(text, written, answer));
   }
 
-  async open(request: StreamRequest, message: Message): Promise<StreamResponse> {
+  async open(asked: Asked, message: Message): Promise<StreamResponse> {
     for (let method: JsonMethod | undefined = this.#method; ; method = method.otherwise) {
-      if (method.hasBody) request.header.set("Content-Type", "application/json");
-      const written = method.write(message, request.url);
-      const answer = await this.#send(method.verb, written, request);
-      if (isSuccess(answer.status) && isStream(answer)) return this.#opened(request, method, written, answer);
+      if (method.hasBody) asked.header.set("content-type", "application/json");
+      const written = method.write(message, asked.url);
+      const answer = await this.#send(method.verb, written, asked);
+      if (isSuccess(answer.status) && isStream(answer)) return this.#opened(asked, method, written, answer);
       const error = await this.#refusal(method, written, answer);
       if (method.otherwise === undefined || !isUnknownWay(error)) throw error;
     }
   }
 
-  #opened(request: StreamRequest, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
-    const { service, method } = request;
+  #opened(asked: Asked, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
+    const { service } = asked;
+    const method = asked.method as StreamResponse["method"];
     const message = events(spoken, written, answer, this.#maxBytes);
     return { stream: true, service, method, header: answer.headers, trailer: new Headers(), message };
   }
@@ -115,8 +117,8 @@ class SpokenJson implements Spoken {
     return errorOfAnswer(text, answer);
   }
 
-  #send(method: string, { url, body }: Written, request: UnaryRequest | StreamRequest): Promise<HttpAnswer> {
-    const { header: headers, signal } = request;
+  #send(method: string, { url, body }: Written, asked: Asked): Promise<HttpAnswer> {
+    const { header: headers, signal } = asked;
     return this.#http(body === undefined ? { url, method, headers, signal } : { url, method, headers, body, signal });
   }
 }

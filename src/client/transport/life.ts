@@ -2,43 +2,68 @@ import { ConnectError } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { clientError, connectErrorOf } from "../errors.js";
-import { isNever, never } from "../never.js";
+import { never } from "../never.js";
 import { share } from "../shared-signal.js";
+import type { Stop } from "../stop.js";
 
 /** How long a call lasts: until its caller stops it, its deadline passes, or it is over. */
-export class Life {
-  /** Aborted by the caller or the deadline. */
-  readonly signal: AbortSignal;
+export class Life implements Stop {
   readonly #outer: AbortSignal | undefined;
   readonly #timeoutMs: number;
-  readonly #controller: AbortController | undefined;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
+  #reason: unknown;
+  #listeners: readonly (() => void)[] = [];
+  #controller: AbortController | undefined;
 
   /** @param timeoutMs undefined, 0 and less: there is no deadline */
   constructor(outer: AbortSignal | undefined, timeoutMs = 0) {
+    this.#outer = outer;
     this.#timeoutMs = timeoutMs;
     if (outer !== undefined) share(outer);
-    if (!(timeoutMs > 0)) {
-      this.signal = outer ?? never;
-      return;
-    }
-    this.#outer = outer;
-    this.#controller = new AbortController();
-    this.signal = this.#controller.signal;
-    if (outer?.aborted) this.#controller.abort(outer.reason);
+    if (!this.#hasDeadline) return;
+    if (outer?.aborted) this.#stop(outer.reason);
     outer?.addEventListener("abort", this.#onAbort);
     if (timeoutMs <= MAX_TIMEOUT_MS) this.#timer = setTimeout(Life.#onTimeout, timeoutMs, this);
+  }
+
+  get aborted(): boolean {
+    return this.#hasDeadline ? this.#isStopped : this.#outer?.aborted === true;
+  }
+
+  get reason(): unknown {
+    return this.#hasDeadline ? this.#reason : this.#outer?.reason;
+  }
+
+  addEventListener(type: "abort", listener: () => void): void {
+    if (this.#hasDeadline) this.#listeners = [...this.#listeners, listener];
+    else this.#outer?.addEventListener(type, listener);
+  }
+
+  removeEventListener(type: "abort", listener: () => void): void {
+    if (this.#hasDeadline) this.#listeners = this.#listeners.filter((each) => each !== listener);
+    else this.#outer?.removeEventListener(type, listener);
+  }
+
+  /** The same as an AbortSignal, for those who need one. */
+  get signal(): AbortSignal {
+    if (!this.#hasDeadline) return this.#outer ?? never;
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isStopped) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
   }
 
   /** No timer and no listener are left of it. */
   end(): void {
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener("abort", this.#onAbort);
+    if (this.#hasDeadline) this.#outer?.removeEventListener("abort", this.#onAbort);
   }
 
   /** What the call failed with: that it was stopped, where it was, whatever came of that. */
   errorOf(error: unknown): ConnectError {
-    if (!isNever(this.signal) && this.signal.aborted) return stopped(this.signal.reason);
+    if (this.aborted) return stopped(this.reason);
     return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
   }
 
@@ -47,11 +72,23 @@ export class Life {
     return { [Symbol.asyncIterator]: () => new Lasting(this, messages[Symbol.asyncIterator]()) };
   }
 
-  readonly #onAbort = (): void => this.#controller?.abort(this.#outer?.reason);
+  get #hasDeadline(): boolean {
+    return this.#timeoutMs > 0;
+  }
+
+  readonly #onAbort = (): void => this.#stop(this.#outer?.reason);
+
+  #stop(reason: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener();
+  }
 
   static #onTimeout(this: void, life: Life): void {
     const message = `There was no answer within ${life.#timeoutMs} ms.`;
-    life.#controller?.abort(new A2AError("DEADLINE_EXCEEDED", message));
+    life.#stop(new A2AError("DEADLINE_EXCEEDED", message));
   }
 }
 
@@ -72,11 +109,10 @@ class Lasting<M> implements AsyncIterator<M> {
   }
 
   async next(): Promise<IteratorResult<M>> {
-    const { signal } = this.#life;
     try {
-      if (!isNever(signal) && signal.aborted) {
+      if (this.#life.aborted) {
         await this.#inner.return?.();
-        throw signal.reason;
+        throw this.#life.reason;
       }
       const result = await this.#inner.next();
       if (result.done === true) this.#life.end();

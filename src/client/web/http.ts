@@ -14,14 +14,20 @@ export function fetchClient(fetch: typeof globalThis.fetch, closed: AbortSignal)
     const controller = new AbortController();
     const onAbort = (): void => controller.abort((signal?.aborted ? signal : closed).reason);
     if (signal?.aborted) onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
+    signal?.addEventListener("abort", onAbort);
     closed.addEventListener("abort", onAbort, { once: true });
     const release = (): void => {
       signal?.removeEventListener("abort", onAbort);
       closed.removeEventListener("abort", onAbort);
     };
     try {
-      const request = { method, headers, redirect: "manual", cache: "no-store", signal: controller.signal } as const;
+      const request = {
+        method,
+        headers: listOf(headers),
+        redirect: "manual",
+        cache: "no-store",
+        signal: controller.signal,
+      } as const;
       const response = await fetch(url, body === undefined ? request : { ...request, body });
       return new FetchAnswer(response, controller, release);
     } catch (error) {
@@ -29,6 +35,11 @@ export function fetchClient(fetch: typeof globalThis.fetch, closed: AbortSignal)
       throw controller.signal.aborted ? controller.signal.reason : clientError(error);
     }
   };
+}
+
+/** As fetch takes them. */
+function listOf(headers: HttpAsk["headers"]): Headers | [string, string][] {
+  return headers instanceof Headers ? headers : [...headers];
 }
 
 class FetchAnswer implements HttpAnswer {
@@ -78,6 +89,10 @@ class FetchAnswer implements HttpAnswer {
       if (!isWhole) this.cancel();
       this.#release();
     }
+  }
+
+  async read(take: (chunk: Uint8Array) => void): Promise<void> {
+    for await (const chunk of this.chunks()) take(chunk);
   }
 
   cancel(): void {

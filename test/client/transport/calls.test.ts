@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   type Artifact,
@@ -200,6 +200,38 @@ describe.each(ways.map((way) => [way.name, way] as const))("%s", (_, way: Way) =
     expect(seen).toEqual(["SendMessage", "urn:example:ext:may:v1"]);
     expect(given?.get("a2a-extensions")).toBe("urn:example:ext:may:v1");
     await all(rpc.sendStreamingMessage(request("say x"), { onHeader: (header) => (given = header) }));
+    expect(given?.get("a2a-extensions")).toBe("urn:example:ext:may:v1");
+  });
+
+  it("gives interceptors a signal that ends with the call, and headers that they may change", async () => {
+    const ended: unknown[] = [];
+    const watch: Interceptor = (next) => (call) => {
+      expect(call.signal).toBeInstanceOf(AbortSignal);
+      call.signal.addEventListener("abort", () => ended.push(clientError(call.signal.reason).reason));
+      expect(call.header.get("X-Given")).toBe("by the caller");
+      call.header.set("X-Given", "by an interceptor");
+      return next({ ...call });
+    };
+    const rpc = await open("main", { interceptors: [watch] });
+    const gate = crypto.randomUUID();
+    const headers = { "x-given": "by the caller" };
+    await errorOf(rpc.sendMessage(request(`wait ${gate}`), { timeoutMs: 50, headers }));
+    const stop = new AbortController();
+    const waiting = errorOf(
+      rpc.sendMessage(request(`wait ${gate}`), { signal: stop.signal, timeoutMs: 60_000, headers }),
+    );
+    setTimeout(() => stop.abort(new A2AError("CANCELLED", "enough")), 30);
+    await waiting;
+    expect(ended).toEqual(["DEADLINE_EXCEEDED", "CANCELLED"]);
+    gates.open(gate);
+  });
+
+  it("refuses headers that are none, and sends those that are", async () => {
+    const rpc = await open("main");
+    await errorOf(rpc.getTask({ id: "x" }, { headers: { "no name": "x" } }));
+    let given: Headers | undefined;
+    const headers = new Headers({ "A2A-Extensions": "urn:example:ext:may:v1" });
+    await rpc.sendMessage(request("say asked"), { headers, onHeader: (header) => (given = header) });
     expect(given?.get("a2a-extensions")).toBe("urn:example:ext:may:v1");
   });
 

@@ -2,6 +2,7 @@ import { type Client, createClient, type Interceptor, type Transport } from "@co
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../../src/agent/agent.js";
 import { nodePlatform } from "../../../src/client/node/platform.js";
+import { CallParameters } from "../../../src/client/parameters.js";
 import type { Platform, TransportSettings } from "../../../src/client/platform.js";
 import { jsonRpcTransport } from "../../../src/client/transport/jsonrpc.js";
 import { restTransport } from "../../../src/client/transport/rest.js";
@@ -45,6 +46,8 @@ export const ways: readonly Way[] = [
   ...over("web", web),
 ];
 
+const parameters = new CallParameters({ version: "1.0", header: "a2a-extensions", tenant: "", extensions: [] });
+
 const version: Interceptor = (next) => (request) => {
   if (!request.header.has("A2A-Version")) request.header.set("A2A-Version", "1.0");
   return next(request);
@@ -57,8 +60,12 @@ export function clientOf(
   more: Partial<TransportSettings> = {},
 ): { rpc: Rpc; platform: Platform; transport: Transport } {
   const platform = way.platform();
-  const interceptors = [...(more.interceptors ?? []), version];
-  const transport = way.transport(platform, { maxAnswerBytes: 16 * 1024 * 1024, ...more, url, interceptors });
+  // With interceptors calls go another way.
+  const how =
+    more.interceptors === undefined
+      ? { parameters, interceptors: [] }
+      : { interceptors: [...more.interceptors, version] };
+  const transport = way.transport(platform, { maxAnswerBytes: 16 * 1024 * 1024, ...more, url, ...how });
   return { rpc: createClient(A2AService, transport), platform, transport };
 }
 
