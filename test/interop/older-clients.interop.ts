@@ -2,7 +2,8 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
-import { openWorld } from "../version/cases/world.js";
+import { execute } from "../version/cases/agent.js";
+import { caseCard, openWorld } from "../version/cases/world.js";
 import { pythonWith } from "./support/python.js";
 import { installed, succeed } from "./support/tool.js";
 
@@ -73,11 +74,20 @@ const clients: Readonly<Record<string, Foreign>> = {
 const order = "I have ordered a new Android device for you. Your request number is R12443";
 const sections = ["<section 1...>", "<section 2...>", "<section 3...>"];
 
-let world: Awaited<ReturnType<typeof openWorld>>;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.close());
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** The servers that are called, and where: an agent with a tenant has a URL of its own, where gRPC has no place. */
+const places: Readonly<Record<string, { readonly at: string; readonly open: () => Promise<World> }>> = {
+  "an agent alone": { at: "", open: () => openWorld() },
+  "the second of two agents": {
+    at: "/support/",
+    open: () => {
+      const agent = { card: caseCard, responds: "either" as const, extendedCard: caseCard, execute };
+      const first = { ...agent, card: { ...caseCard, name: "Another Agent" } };
+      return openWorld({ agent: undefined, agents: { sales: first, support: agent } } as never);
+    },
+  },
+};
 
 interface Event {
   readonly kind: string;
@@ -86,17 +96,33 @@ interface Event {
   readonly texts?: readonly string[];
 }
 
-describe.each(Object.keys(clients))("%s", (name) => {
-  const { transports, isBare, hasNoPush, run } = clients[name] as Foreign;
+/** The transports of a client that reach a place. */
+const spokenAt = (name: string, place: string): [binding: string, transport: string][] =>
+  Object.entries((clients[name] as Foreign).transports).filter(
+    ([binding]) => places[place]?.at === "" || binding !== "GRPC",
+  );
 
-  describe.each(Object.entries(transports))("over %s", (binding, transport) => {
+const rows = Object.keys(clients)
+  .flatMap((name) => Object.keys(places).map((place) => [name, place] as const))
+  .filter(([name, place]) => spokenAt(name, place).length > 0);
+
+describe.each(rows)("%s with %s", (name, place) => {
+  const { isBare, hasNoPush, run } = clients[name] as Foreign;
+  const { at, open } = places[place] as (typeof places)[string];
+  let world: World;
+  beforeAll(async () => {
+    world = await open();
+  });
+  afterAll(() => world.close());
+
+  describe.each(spokenAt(name, place))("over %s", (binding, transport) => {
     /** What the client saw, by the name of the step. */
     let seen: Readonly<Record<string, unknown>>;
     const hook = `/${name}/${binding}`.replaceAll(/[^\w/.-]/g, "-");
 
     beforeAll(async () => {
       const call = await run();
-      seen = JSON.parse(await call(world.url, binding, world.webhook.urlOf(hook)));
+      seen = JSON.parse(await call(world.url + at, binding, world.webhook.urlOf(hook)));
     }, 600_000);
 
     it("reads the card", () => {
