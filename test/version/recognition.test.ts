@@ -182,6 +182,15 @@ describe("a call over HTTP+JSON", () => {
     expect(lines[0]).toContain('"binding":"rest","asked":"/tasks/t","version":"0.3"');
   });
 
+  it("is in the log with the whole of its path below the URL of an agent as well", async () => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (facts: object) => lines.push(JSON.stringify(facts)) };
+    const served = serve({ agents: { one: agent, "zwei 2": agent }, logger, audit: false } as never);
+    lines.length = 0;
+    const { status } = await served.send({ path: "/zwei%202/v1/card", headers: { "a2a-version": "1.0" } });
+    expect([status, lines]).toEqual([404, [expect.stringContaining('"asked":"/zwei%202/v1/card"')]]);
+  });
+
   it("below /v1 is one of a tenant of that name where it names 1.0, and one of 0.3 otherwise", async () => {
     const served = serve();
     const body = said1("hello");

@@ -126,7 +126,9 @@ function explained(request: HttpRequest, error: A2AError, { versions }: BindingO
 
 function mismatched(request: HttpRequest, { message: why }: A2AError, options: BindingOptions): void {
   const version = serviceParameter(request, VERSION_PARAMETER);
-  options.mismatched?.(request, { binding: BINDING, asked: request.target.path, version, why });
+  const { path, tenant } = request.target;
+  const asked = tenant === undefined ? path : `/${encodeURIComponent(tenant)}${path}`;
+  options.mismatched?.(request, { binding: BINDING, asked, version, why });
 }
 
 /** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */
