@@ -4,8 +4,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { apiKey } from "../../src/auth/api-key.js";
+import { composeNode } from "../../src/server/compose-node.js";
 import { createA2A } from "../../src/server/create-a2a.js";
-import type { ServerOptions } from "../../src/server/options.js";
+import { type A2AOptions, resolveOptions, type ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { Pattern, Request } from "./cases/case.js";
 import { exchange, type Outcome } from "./cases/exchange.js";
@@ -402,6 +403,35 @@ describe("a server of one agent for any tenant", () => {
     expect((await exchange(post("/sales/v1/message:send", proto3("hello")), world)).status).toBe(404);
     const root = await exchange(rpc("/", "message/send", said3("hello")), world);
     expect(taskOf(root)?.text).toBe("One: hello");
+  });
+});
+
+describe("calls of the server's own paths", () => {
+  it("look up no tenant that they do not name: its URL is tried behind everything else", async () => {
+    const settings = resolveOptions({ ...several, store: memoryStore() } as A2AOptions, false);
+    const { agents } = settings;
+    const looked: string[] = [];
+    const resolve = (tenant: string) => {
+      looked.push(tenant);
+      return agents.resolve(tenant);
+    };
+    const { fetch: answer, lifecycle } = composeNode({ ...settings, agents: { ...agents, resolve } });
+    closing.push(() => lifecycle.close(0));
+    const ask = async (path: string, body: Pattern): Promise<string[]> => {
+      looked.length = 0;
+      const init = { method: "POST", headers: json, body: JSON.stringify(body) };
+      expect((await answer(new Request(`http://localhost${path}`, init))).status).toBe(200);
+      return [...looked];
+    };
+    const params = { tenant: "sales", ...said1("hello") };
+    // Each call looks once for the agent that it is for.
+    expect(await ask("/", { jsonrpc: "2.0", id: 1, method: "SendMessage", params })).toEqual(["sales"]);
+    expect(await ask("/sales/message:send", said1("hello"))).toEqual(["sales"]);
+    expect(await ask("/lf.a2a.v1.A2AService/SendMessage", params)).toEqual(["sales"]);
+    expect(await ask("/sales", { jsonrpc: "2.0", id: 1, method: "message/send", params: said3("hello") })).toEqual([
+      "sales",
+      "sales",
+    ]);
   });
 });
 
