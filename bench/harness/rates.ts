@@ -76,8 +76,12 @@ function planOf({ options: { quick, seconds } }: Bench): Plan {
 }
 
 /** How often `measureFresh()` starts its servers, and how many rounds of each lane it measures of one process. */
-const FRESH = 3;
-const ROUNDS_OF_FRESH = 3;
+export interface Fresh {
+  readonly processes: number;
+  readonly rounds: number;
+}
+
+const USUAL_FRESH: Fresh = { processes: 3, rounds: 3 };
 
 /** The rounds of each lane by its name, all of the same processes. */
 type Rounds = ReadonlyMap<string, readonly Round[]>;
@@ -95,12 +99,16 @@ export class Rates {
    * As `measure()`, with servers that are started anew several times: what the compiler makes of a program, and what its
    * garbage collector keeps, differs from one process to the next, most of all with gRPC, and stays so while it lives.
    */
-  static async measureFresh(bench: Bench, start: () => Promise<readonly Lane[]>): Promise<Rates> {
+  static async measureFresh(
+    bench: Bench,
+    start: () => Promise<readonly Lane[]>,
+    { processes, rounds }: Fresh = USUAL_FRESH,
+  ): Promise<Rates> {
     const once = planOf(bench);
     const { quick } = bench.options;
-    const plan = quick ? once : { ...once, rounds: ROUNDS_OF_FRESH, warmUpMs: 2 * once.warmUpMs };
+    const plan = quick ? once : { ...once, rounds, warmUpMs: 2 * once.warmUpMs };
     const sets: Rounds[] = [];
-    for (let count = 0; count < (quick ? 1 : FRESH); count++) {
+    for (let count = 0; count < (quick ? 1 : processes); count++) {
       const lanes = await start();
       sets.push(...(await Rates.measure(bench, lanes, ownGenerator, plan)).#sets);
       await Promise.all(lanes.map(({ server }) => server.end()));
