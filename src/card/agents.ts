@@ -41,7 +41,10 @@ export interface AgentDirectory {
 export interface AgentsInput {
   /** The agent, where there is one. */
   readonly agent?: Agent;
-  /** Several agents behind one endpoint, by the tenant that requests carry. The first is shown at the root. */
+  /**
+   * Several agents behind one endpoint, by the tenant that requests carry. The first is shown at the root. Callers of versions without
+   * tenants find each at `/{tenant}`.
+   */
   readonly agents?: Readonly<Record<string, Agent>>;
   /**
    * With `agent`: the tenants it serves beside requests without one, each a separate namespace of tasks. Default:

@@ -396,6 +396,21 @@ describe("a tenant that is called v1, whose paths are those of 0.3", () => {
   });
 });
 
+describe("the preview of 1.1, which has tenants in its messages", () => {
+  it("is spoken at the URL of an agent as 1.0 is: over JSON-RPC, for that one alone", async () => {
+    const world = await open({ ...several, preview: "1.1" });
+    const ask = (request: Request): Promise<Outcome> => exchange(request, world);
+    const sent = await ask(rpc("/sales", "SendMessage", said1("hello"), version("1.1")));
+    expect(taskOf(sent)?.text).toBe("Sales: hello");
+    const other = await ask(rpc("/sales", "ListTasks", { tenant: "café 2" }, version("1.1")));
+    expect(bodyOf(other).error.code).toBe(-32602);
+    const own = await ask(get(`/sales/tasks/${taskOf(sent)?.id}`, version("1.1")));
+    expect(taskOf(own)?.text).toBe("Sales: hello");
+    // These paths would be those of a tenant of the name of this one.
+    expect((await ask(get(`/sales/v1/tasks/${taskOf(sent)?.id}`, version("1.1")))).status).toBe(404);
+  });
+});
+
 describe("a server of one agent for any tenant", () => {
   it("has no URLs of tenants: older calls are those of none", async () => {
     const world = await open({ agent: named("One") });
