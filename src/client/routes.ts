@@ -174,6 +174,7 @@ export class Routes implements Transport {
   /** Sends get a key of their own where that makes them safe to repeat. */
   #keyed(method: DescMethod, header: HeaderFields | undefined): HeaderFields | undefined {
     if (!this.#rules.idempotent || !isSend(method)) return header;
+    if (header instanceof Headers && header.has(IDEMPOTENCY_KEY)) return header;
     const headers = new Headers(header);
     if (!headers.has(IDEMPOTENCY_KEY)) headers.set(IDEMPOTENCY_KEY, newId());
     return headers;

@@ -40,29 +40,35 @@ export async function send(
   place: MessagePlace = {},
 ): Promise<Answer> {
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
-  const headers = new Headers(options.headers);
   const key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
-  if (key !== undefined) headers.set(IDEMPOTENCY_KEY, key);
-  const life = new Lifetime(options);
+  const headers = key === undefined ? options.headers : withKey(options.headers, key);
+  // A call that its caller can end.
+  const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
   // A time of the caller's own, which is `life`, takes the place of `sendTimeoutMs`.
   const time = options.timeoutMs === undefined ? undefined : { timeoutMs: 0 };
   try {
     return answerOf(
       await core.rpc.sendMessage(request, {
-        signal: life.signal,
-        headers,
+        ...(life !== undefined && { signal: life.signal }),
+        ...(headers !== undefined && { headers }),
         ...time,
         ...ofSkill(options.skill),
       }),
     );
   } catch (error) {
-    if (!life.isOver) throw error;
+    if (life?.isOver !== true) throw error;
     const over = life.failure();
     const hasLeft = over.reason === "DEADLINE_EXCEEDED" || isArrivalUnknown(clientError(error));
     throw hasLeft ? unknownArrival(over, { key, isRepeatable: core.idempotent }) : over;
   } finally {
-    life.end();
+    life?.end();
   }
+}
+
+function withKey(given: SendOptions["headers"], key: string): Headers {
+  const headers = new Headers(given);
+  headers.set(IDEMPOTENCY_KEY, key);
+  return headers;
 }
 
 function answerOf({ payload }: SendMessageResponse): Answer {

@@ -32,14 +32,17 @@ class Exchange extends Incoming {
   #fields: IncomingHttpHeaders = {};
   #trailing: IncomingHttpHeaders | undefined;
   #trailers: Headers | undefined;
-  #isEnded = false;
 
   begin(sessions: Sessions, origin: string, path: string): void {
     this.listen();
     this.#path = path;
     const session = sessions.take(origin);
     if (session.isReady) this.#request(session);
-    else sessions.ready(origin, session).then(this.#request, this.#onFailure);
+    else
+      sessions.ready(origin, session).then(
+        (ready) => this.#request(ready),
+        (error) => this.end(error),
+      );
   }
 
   fail(error: unknown): void {
@@ -64,9 +67,7 @@ class Exchange extends Incoming {
     return value === undefined ? undefined : first(value);
   }
 
-  readonly #onFailure = (error: unknown): void => this.end(error);
-
-  readonly #request = (session: Session): void => {
+  #request(session: Session): void {
     if (this.isOver) {
       session.release();
       return;
@@ -87,10 +88,9 @@ class Exchange extends Incoming {
     stream.on("response", onResponse);
     stream.on("data", onData);
     stream.on("trailers", onTrailers);
-    stream.on("end", onEnd);
     stream.on("close", onClose);
     stream.end(this.ask.body);
-  };
+  }
 
   responded(fields: IncomingHttpHeaders): void {
     this.#fields = fields;
@@ -103,17 +103,14 @@ class Exchange extends Incoming {
 
   trailed(fields: IncomingHttpHeaders): void {
     this.#trailing = fields;
-  }
-
-  ended(): void {
-    this.#isEnded = true;
-    // With the trailers everything was said.
-    if (this.#trailing !== undefined) this.end(undefined);
+    // They come last: everything was said, unless some of it waits for its reader.
+    const stream = this.#stream as Stream;
+    if (stream.readableLength === 0 && !stream.isPaused()) this.end(undefined);
   }
 
   closed(code: number | undefined): void {
     // Servers may end a call before they have read all of the request (NO_ERROR), and then everything was said.
-    const isWhole = this.#isEnded && (code === 0 || code === undefined);
+    const isWhole = this.#stream?.readableEnded === true && (code === 0 || code === undefined);
     this.end(isWhole ? undefined : Object.assign(new Error(`stream closed (${code})`), { code: "ECONNRESET" }));
   }
 
@@ -149,10 +146,6 @@ function onData(this: Stream, chunk: Uint8Array): void {
 
 function onTrailers(this: Stream, fields: IncomingHttpHeaders): void {
   this[exchangeKey]?.trailed(fields);
-}
-
-function onEnd(this: Stream): void {
-  this[exchangeKey]?.ended();
 }
 
 function onClose(this: Stream): void {

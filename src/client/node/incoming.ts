@@ -75,7 +75,9 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 
   protected arrived(chunk: Uint8Array): void {
     if (this.isOver) return;
-    this.#waiting.push(chunk);
+    // As most answers come: in one piece.
+    if (this.#waiting.length === 0) this.#waiting = [chunk];
+    else this.#waiting.push(chunk);
     this.#bytes += chunk.byteLength;
     this.#advance();
     if (this.#whole !== undefined || this.#bytes < MAX_WAITING || this.#isPaused) return;

@@ -24,7 +24,9 @@ export class Frames {
   }
 
   push(bytes: Uint8Array): void {
-    this.#parts.push(bytes);
+    // As most messages come: in one piece.
+    if (this.#have === 0) this.#parts = [bytes];
+    else this.#parts.push(bytes);
     this.#have += bytes.byteLength;
   }
 

@@ -26,14 +26,19 @@ async function portOf(server: { listen(port: number, host: string): unknown; add
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers `/now` at once, `/later` after a second, and `/never` not at all. */
+/** Answers `/now` at once, `/later` after a second, `/never` not at all, and `/large/<bytes>` with trailers. */
 async function wired(): Promise<Wired> {
   const server = createServer();
   const sessions: ServerHttp2Session[] = [];
   server.on("session", (session) => sessions.push(session.on("error", () => {})));
-  server.on("stream", async (stream, { ":path": path }) => {
+  server.on("stream", async (stream, { ":path": path = "" }) => {
     stream.on("error", () => {});
     if (path === "/never") return;
+    if (path.startsWith("/large/")) {
+      stream.respond({ ":status": 200 }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "said-last": "yes" }));
+      return stream.end(Buffer.alloc(Number(path.slice(7))));
+    }
     if (path === "/later") await sleep(1_000);
     if (!stream.destroyed) stream.respond({ ":status": 200 });
     stream.end("here");
@@ -164,4 +169,19 @@ describe("a connection of HTTP/2", () => {
     await later;
     expect(isKept()).toBe(false);
   }, 30_000);
+
+  // 64 KiB may wait for a reader.
+  it.each([1, 65_535, 65_536, 65_537, 500_000])(
+    "brings %i bytes and then the trailers to whoever reads late",
+    async (size) => {
+      const { origin } = await wired();
+      const http = clientOf();
+      const answer = await http({ url: `${origin}/large/${size}`, method: "POST", headers: new Headers() });
+      await sleep(100);
+      let bytes = 0;
+      for await (const chunk of answer.chunks()) bytes += chunk.byteLength;
+      expect(bytes).toBe(size);
+      expect(answer.trailers?.get("said-last")).toBe("yes");
+    },
+  );
 });
