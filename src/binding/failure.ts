@@ -39,7 +39,7 @@ const cancelled = lazy(() => new A2AError("CANCELLED", "The client cancelled the
 
 /** Headers of an error reply: those of the call, those of the error, and when to try again. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {
-  if (call !== undefined) yield* call.responseHeaders;
+  if (call !== undefined) yield* call.answerHeaders;
   yield* headersOf(error);
 }
 

@@ -77,6 +77,8 @@ export interface Generations {
 
 const noExtensions: ReadonlySet<string> = new Set();
 
+const noHeaders: ReadonlyMap<string, string> = new Map();
+
 /**
  * One call on its way through the interceptors to the method: the start, and what the interceptors found out.
  * Each later field names the interceptor that sets it.
@@ -84,8 +86,6 @@ const noExtensions: ReadonlySet<string> = new Set();
 export class Call {
   readonly binding: string;
   readonly impliedVersion: string | undefined;
-  /** Headers of the response, lower-case names; set before the first message leaves. */
-  readonly responseHeaders: Map<string, string> = new Map();
   /** W3C traceparent of the caller, or empty: trace interceptor. */
   traceParent = "";
   /** Who calls: authentication interceptor. */
@@ -120,6 +120,7 @@ export class Call {
   share: { calls: number; streams: number } | undefined;
 
   readonly #start: CallStart;
+  #responseHeaders: Map<string, string> | undefined;
   #cancellation: Cancellation | undefined;
   #peer: Peer | undefined;
   #requestId: string | undefined;
@@ -128,6 +129,17 @@ export class Call {
     this.#start = start;
     this.binding = start.binding;
     this.impliedVersion = start.impliedVersion;
+  }
+
+  /** Headers of the response, lower-case names; set before the first message leaves. */
+  get responseHeaders(): Map<string, string> {
+    this.#responseHeaders ??= new Map();
+    return this.#responseHeaders;
+  }
+
+  /** The same as they are now, for whoever only reads them: most answers have none, and no map is made for those. */
+  get answerHeaders(): ReadonlyMap<string, string> {
+    return this.#responseHeaders ?? noHeaders;
   }
 
   /** See CallStart. */

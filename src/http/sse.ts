@@ -54,7 +54,7 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   } finally {
     if (first === undefined) void close(iterator);
   }
-  const headers = [...stream.call.responseHeaders, ...streamHeaders];
+  const headers = [...stream.call.answerHeaders, ...streamHeaders];
   return { status: 200, headers, body: new EventsBody(request, iterator, first, stream) };
 }
 

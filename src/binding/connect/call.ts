@@ -66,7 +66,7 @@ export function isLegalValue(value: string): boolean {
 
 /** Puts the response's headers where Connect takes them from before the first byte leaves, also of an error. */
 export function copyHeaders(call: Call, context: HandlerContext): void {
-  for (const [name, value] of call.responseHeaders) {
+  for (const [name, value] of call.answerHeaders) {
     if (isLegalValue(value)) context.responseHeader.set(name, value);
   }
 }

@@ -100,7 +100,7 @@ export class OrdinaryUnary {
       errorHeaders = error.metadata;
     }
     const headers: [string, string][] = [];
-    for (const [name, value] of call.responseHeaders) if (isLegalValue(value)) headers.push([name, value]);
+    for (const [name, value] of call.answerHeaders) if (isLegalValue(value)) headers.push([name, value]);
     headers.push(...errorHeaders);
     const compression = this.#compressionFor(request, body);
     if (compression !== undefined) {
@@ -114,7 +114,7 @@ export class OrdinaryUnary {
   async #large(request: HttpRequest, call: Call, { type, pieces }: Codec, answer: Message): Promise<HttpResponse> {
     const { written } = call;
     try {
-      const headers = [...call.responseHeaders].filter(([, value]) => isLegalValue(value));
+      const headers = [...call.answerHeaders].filter(([, value]) => isLegalValue(value));
       const body = new PiecesBody({
         pieces: await pieces(answer),
         stalledMs: this.#options.limits.stalledReaderMs,

@@ -161,7 +161,7 @@ class CallMethod implements ServedMethod, Request {
       // The descriptor says which of the two it is; anything else fails to be encoded, or to be iterated.
       if (this.#method.methodKind === "unary") {
         if (weightOf(answer as Message) === undefined) {
-          exchange.reply(this.#write(answer as Message), call.responseHeaders);
+          exchange.reply(this.#write(answer as Message), call.answerHeaders);
         } else await this.#large(exchange, call, answer as Message);
       } else await writeAll(answer as AsyncIterable<Message>, this.#sinkOf(exchange, call));
     } catch (thrown) {
@@ -195,7 +195,7 @@ class CallMethod implements ServedMethod, Request {
     const { logger } = this.#options;
     try {
       const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
-      exchange.fail(statusOf(failureOf(thrown, context), this.#options.codes), call.responseHeaders);
+      exchange.fail(statusOf(failureOf(thrown, context), this.#options.codes), call.answerHeaders);
     } catch (fault) {
       // No caller handles a rejection: it would end the process.
       logger.error({ err: fault }, "a call of gRPC could not be answered");

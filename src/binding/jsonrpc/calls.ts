@@ -134,7 +134,7 @@ export class Calls {
       const answer = messageOf(await method.invoke({ method: method.desc, request, call }));
       if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
       const body = `${resultPrefix(id)}${method.write(answer)}}`;
-      return { status: 200, type: JSON_TYPE, body, headers: call.responseHeaders };
+      return { status: 200, type: JSON_TYPE, body, headers: call.answerHeaders };
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
       const response = failed(method.error, id, error, call);
@@ -209,6 +209,6 @@ export class Calls {
       written: call.written,
       failed: (thrown) => void this.#failure(thrown, method, call),
     });
-    return { status: 200, type: JSON_TYPE, headers: call.responseHeaders, body };
+    return { status: 200, type: JSON_TYPE, headers: call.answerHeaders, body };
   }
 }

@@ -45,7 +45,7 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
     let streaming = false;
     try {
       const answer = await next(invocation);
-      if (call.responseHeaders.size > 0) dropTransportHeaders(call.responseHeaders);
+      if (call.answerHeaders.size > 0) dropTransportHeaders(call.responseHeaders);
       if (!isStream(answer)) {
         if (call.written !== undefined && weightOf(answer) === undefined) dropAnswer(call);
         return answer;

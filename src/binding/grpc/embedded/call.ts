@@ -102,8 +102,8 @@ function textOf(values: readonly MetadataValue[] | undefined): string | undefine
 
 /** Sends the response's headers, if there are any; grpc-js sends empty ones by itself. Does nothing the second time. */
 export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
-  if (call.responseHeaders.size === 0) return;
-  grpc.sendMetadata(metadataFor(grpc, legalOf(call.responseHeaders)));
+  if (call.answerHeaders.size === 0) return;
+  grpc.sendMetadata(metadataFor(grpc, legalOf(call.answerHeaders)));
 }
 
 /** A status as grpc-js takes it. */
