@@ -29,16 +29,18 @@ const newNode = <R>(): Node<R> => ({ literals: new Map(), variable: undefined, e
 /** Finds the route of a request in a tree, in a time that does not depend on the number of routes. */
 export class Router<R extends Route> {
   readonly #root = newNode<R>();
-  /** What paths without variables lead to, by verb and path: most calls ask for one of those. */
-  readonly #literal = new Map<string, RouteMatch<R>>();
+  /** What paths without variables lead to, by path and verb: most calls ask for one of those. */
+  readonly #literal = new Map<string, Map<string, RouteMatch<R>>>();
 
   constructor(routes: readonly R[]) {
     for (const route of routes) this.#add(route);
     for (const route of routes) {
       const { segments, customVerb } = route.template;
       if (!segments.every((segment) => "literal" in segment)) continue;
-      const path = segments.map((segment) => `/${"literal" in segment ? segment.literal : ""}`).join("");
-      this.#literal.set(`${route.verb} ${path}${customVerb === "" ? "" : `:${customVerb}`}`, { route, values: [] });
+      const before = segments.map((segment) => `/${"literal" in segment ? segment.literal : ""}`).join("");
+      const path = customVerb === "" ? before : `${before}:${customVerb}`;
+      const verbs = this.#literal.get(path) ?? new Map<string, RouteMatch<R>>();
+      this.#literal.set(path, verbs.set(route.verb, { route, values: [] }));
     }
   }
 
@@ -65,7 +67,7 @@ export class Router<R extends Route> {
    * route has that verb, the colon is part of the segment. Values are returned as they arrived.
    */
   match(verb: string, path: string): RouteMatch<R> | undefined {
-    return this.#literal.get(`${verb} ${path}`) ?? this.#descend(verb, path);
+    return this.#literal.get(path)?.get(verb) ?? this.#descend(verb, path);
   }
 
   #descend(verb: string, path: string): RouteMatch<R> | undefined {
