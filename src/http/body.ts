@@ -16,13 +16,13 @@ export interface Bounds {
 }
 
 /**
- * Reads the JSON body of a request.
+ * Reads the body of a request, for `jsonBodyOf`.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes` and `maxRequestValues`, as soon as that is known;
- * TOO_MANY_REQUESTS where too much is arriving at once; CANCELLED when the client goes away before the end.
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; TOO_MANY_REQUESTS where too
+ * much is arriving at once; CANCELLED when the client goes away before the end.
  */
-export async function readJsonBody(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
-  return jsonBodyOf(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals), limits);
+export function readBytes(request: HttpRequest, { limits, arrivals }: Bounds): Promise<Uint8Array> {
+  return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
 }
 
 /** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`, INVALID_PARAMS for what nests too deep to be parsed. */
@@ -49,14 +49,16 @@ export interface BodySize {
   readonly framing: number;
 }
 
+const ignore = (): void => {};
+
 /** Collects the pieces of a body, within its limits. The adapter of the runtime passes them in. */
 export class BodyCollector implements Arriving {
   readonly #request: HttpRequest;
   readonly #max: number;
   readonly #framing: number;
   readonly #arrivals: Arrivals;
-  #resolve: (bytes: Buffer) => void = () => {};
-  #reject: (error: A2AError) => void = () => {};
+  #resolve: (bytes: Buffer) => void = ignore;
+  #reject: (error: A2AError) => void = ignore;
   #first: Uint8Array | undefined;
   /** The pieces after the first one; most bodies have only one. */
   #more: Pieces | undefined;

@@ -32,7 +32,8 @@ export function checkBodyType(
     if (parameters === null || !/^utf-?8$/i.test(charsetOf(parameters[1] ?? "")))
       throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   }
-  if (!/^(?:identity)?$/i.test(request.header("content-encoding") ?? ""))
+  const coding = request.header("content-encoding");
+  if (coding !== undefined && !/^(?:identity)?$/i.test(coding))
     throw unsupported(reason, "a body without content coding");
 }
 

@@ -5,6 +5,8 @@ import { A2AError } from "../core/error.js";
 import type { DirectCall, DirectCalls } from "../engine/direct-calls.js";
 import type { SendResult } from "../engine/engine.js";
 
+const ignore = (): void => {};
+
 /**
  * A send that its agent answers, decides or accepts before there is a task. Its caller gets an error as soon as he goes away,
  * or when the server ends: an agent that ignores its signal would otherwise keep the call open for no one. A task that is
@@ -16,7 +18,7 @@ export class DirectSend implements Client, DirectCall, Deferred {
   readonly #caller: Client & { readonly cancellation: Cancellation };
   readonly #open: DirectCalls;
   #controller: AbortController | undefined;
-  #reject: (error: unknown) => void = () => {};
+  #reject: (error: unknown) => void = ignore;
   #isOver = false;
   #isRefused = false;
   #isStopped = false;

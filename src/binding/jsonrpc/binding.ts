@@ -1,5 +1,5 @@
 import { A2AError } from "../../core/error.js";
-import { readJsonBody } from "../../http/body.js";
+import { jsonBodyOf, readBytes } from "../../http/body.js";
 import { checkBodyType } from "../../http/media-type.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
@@ -23,7 +23,7 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
     // What else is asked of the root may be for a page of the server that this one is embedded in.
     match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
     unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, methods, options) : undefined),
-    handle: async (request) => (await answer(request, new Calls(request, methods, options), options)) ?? nothing,
+    handle: (request) => answer(request, new Calls(request, methods, options), options),
     refuse: (request, error) => {
       request.discard();
       return { ...failed(methods.dialect(request).error, null, error), status: error.row.http };
@@ -48,9 +48,8 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
   return failed(methods.dialect(request).error, null, error);
 }
 
-/** The answer; undefined when there is nothing to say. */
-async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse | undefined> {
-  const { logger } = options;
+async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse> {
+  const { limits, logger } = options;
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
@@ -58,13 +57,14 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
     return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
-    const body = await readJsonBody(request, options);
+    const body = jsonBodyOf(await readBytes(request, options), limits);
     if (body === "empty" || body === "malformed") {
       return failed(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
-    return Array.isArray(body.json)
-      ? await answerBatch(body.json, request, calls, options)
-      : await calls.alone(body.json);
+    const { json } = body;
+    return (
+      (Array.isArray(json) ? await answerBatch(json, request, calls, options) : await calls.alone(json)) ?? nothing
+    );
   } catch (thrown) {
     return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }

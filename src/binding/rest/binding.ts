@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { readJsonBody } from "../../http/body.js";
+import { jsonBodyOf, readBytes } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
@@ -73,7 +73,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
   const call = callOf(request, BINDING, route.version);
   let hasCalled = false;
   try {
-    const message = await read(serving);
+    const message = route.hasBody ? messageIn(serving, await bodyOf(serving)) : withoutBody(serving);
     hasCalled = true;
     const answer = await route.invoke({ method: route.method, request: message, call });
     if (!route.isStream) return whole(serving, messageOf(answer), call);
@@ -87,7 +87,8 @@ async function serve(serving: Serving): Promise<HttpResponse> {
 function whole(serving: Serving, message: Message, call: Call): HttpResponse {
   const { request, route } = serving;
   const type = answerType(request.header("accept"), route.dialect.mediaType);
-  const headers = call.responseHeaders.size === 0 ? headersOfRead : [...headersOfRead, ...call.responseHeaders];
+  const { answerHeaders } = call;
+  const headers = answerHeaders.size === 0 ? headersOfRead : [...headersOfRead, ...answerHeaders];
   if (!route.hasBody && hasAlready(request, call)) return { status: 304, headers };
   const { status = 200 } = route;
   if (status === 204) return { status, headers };
@@ -132,8 +133,8 @@ function mismatched(request: HttpRequest, { message: why }: A2AError, options: B
 }
 
 /** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */
-function hasAlready(request: HttpRequest, { responseHeaders }: Call): boolean {
-  const etag = responseHeaders.size === 0 ? undefined : responseHeaders.get("etag");
+function hasAlready(request: HttpRequest, { answerHeaders }: Call): boolean {
+  const etag = answerHeaders.get("etag");
   const known = etag === undefined ? undefined : request.header("if-none-match");
   return etag !== undefined && known !== undefined && namesTag(known, etag);
 }
@@ -149,9 +150,12 @@ function large(serving: Serving, message: Message, call: Call): PiecesBody {
   return new PiecesBody({ pieces, stalledMs: options.limits.stalledReaderMs, written: call.written, failed });
 }
 
-async function read({ request, route, values, options }: Serving): Promise<Message> {
-  const { query } = request.target;
-  if (!route.hasBody) return route.read({ values, query, body: undefined });
+function withoutBody({ request, route, values }: Serving): Message {
+  return route.read({ values, query: request.target.query, body: undefined });
+}
+
+/** @throws A2AError as `readBytes()`, and for a media type that is no JSON */
+function bodyOf({ request, options }: Serving): Promise<Uint8Array> {
   try {
     // Without a body its type does not matter, unless it is what keeps pages of others out.
     const matters = request.header("content-length") !== "0" || request.header("origin") !== undefined;
@@ -160,13 +164,17 @@ async function read({ request, route, values, options }: Serving): Promise<Messa
     request.discard();
     throw error;
   }
-  const body = await readJsonBody(request, options);
+  return readBytes(request, options);
+}
+
+function messageIn({ request, route, values, options }: Serving, bytes: Uint8Array): Message {
+  const body = jsonBodyOf(bytes, options.limits);
   if (body === "malformed") {
     const error = invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
     throw route.dialect.malformed === undefined ? error : new A2AError(route.dialect.malformed, error.message);
   }
   // Where the path says all there is to say, a client need not send an empty object; some write null for nothing.
-  return route.read({ values, query, body: body === "empty" ? {} : (body.json ?? {}) });
+  return route.read({ values, query: request.target.query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 
 function errorResponse(request: HttpRequest, error: A2AError, dialect: RestDialect, call?: Call): HttpResponse {
