@@ -36,14 +36,23 @@ export function errorOfRpc(
 }
 
 /**
- * The error in a body that says so: `google.rpc.Status` under `error` (specification 11.6) or as it is, an error of JSON-RPC, or a
- * problem document (RFC 9457). Undefined for any other body.
+ * The error in a body that says so: `google.rpc.Status` under `error` (specification 11.6) or as it is, an error of JSON-RPC, the name of a
+ * class of errors, or a problem document (RFC 9457). Undefined for any other body.
  */
 export function errorOfBody(json: unknown, head: AnswerHead): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   if (isJsonObject(json.error)) return errorOfStatus(json.error, head) ?? errorOfRpc(json.error, head);
-  return errorOfStatus(json, head) ?? problemOf(json, head);
+  return errorOfStatus(json, head) ?? errorOfClass(json, head) ?? problemOf(json, head);
 }
+
+/** As the Java library writes it (0.3.3.Final): `io.a2a.spec.TaskNotFoundError`, with a text. */
+function errorOfClass({ error, message }: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
+  const name = typeof error === "string" ? CLASS.exec(error)?.[1] : undefined;
+  const reason = name === undefined ? undefined : reasonNamed(name);
+  return reason === undefined ? undefined : errorOf({}, textOf(message, name), reason, head.headers);
+}
+
+const CLASS = /^(?:\w{1,40}\.){1,8}(\w{1,60}Error)$/;
 
 function errorOfStatus(body: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
   const { code, status, message } = body;

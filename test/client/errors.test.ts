@@ -93,6 +93,18 @@ const bodies: readonly (readonly [string, object, number, Reason])[] = [
     404,
     "TASK_NOT_FOUND",
   ],
+  [
+    "a class of the Java library, in the place of an error",
+    { error: "io.a2a.spec.TaskNotFoundError", message: "Task not found" },
+    200,
+    "TASK_NOT_FOUND",
+  ],
+  [
+    "the same whatever the status says",
+    { error: "io.a2a.spec.PushNotificationNotSupportedError", message: "" },
+    501,
+    "PUSH_NOTIFICATION_NOT_SUPPORTED",
+  ],
   ["a problem of another kind", { type: "about:blank", title: "no", status: 503 }, 503, "UNAVAILABLE"],
 ];
 
@@ -106,6 +118,7 @@ const plain: readonly (readonly [number, string, string, Reason])[] = [
   [404, "application/json", '{"detail":"Not Found"}', "METHOD_NOT_FOUND"],
   [405, "text/plain", "", "METHOD_NOT_ALLOWED"],
   [401, "application/json", '{"error":"unauthorized"}', "UNAUTHENTICATED"],
+  [500, "application/json", '{"error":"java.lang.OutOfMemoryError","message":"heap"}', "INTERNAL"],
   [403, "text/html", "<html>", "PERMISSION_DENIED"],
   [413, "text/html", "<html>", "REQUEST_TOO_LARGE"],
   [429, "text/plain", "slow down", "TOO_MANY_REQUESTS"],

@@ -1,9 +1,9 @@
-import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { apt, hasApt, installed, run, succeed } from "./support/tool.js";
+import { javaClass, javaProject } from "./support/java.js";
+import { succeed } from "./support/tool.js";
 
 /*
  * The published client in Java, 1.0.0.Alpha3, over what it shares with version 1.0. Its gRPC is that of a draft: another package, and so
@@ -15,25 +15,11 @@ import { apt, hasApt, installed, run, succeed } from "./support/tool.js";
  */
 
 const home = new Home();
-const here = join(root, "test", "interop", "java-sdk");
 let server: ServerProcess;
 let folder: string;
 
 beforeAll(async () => {
-  folder = await installed({
-    name: "java-sdk-1.0.0.Alpha3-1",
-    needs: "Java 17 or later with Maven, and access to Maven Central",
-    install: async (into) => {
-      if ((await run("bash", ["-c", "command -v mvn && command -v javac"])).code !== 0 && hasApt()) {
-        await apt("maven");
-        await apt("default-jdk-headless");
-      }
-      cpSync(here, into, { recursive: true });
-      await succeed("mvn", ["-q", "-B", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"], {
-        cwd: into,
-      });
-    },
-  });
+  folder = await javaProject({ name: "java-sdk-1.0.0.Alpha3-1", from: join(root, "test", "interop", "java-sdk") });
   server = await home.start();
 });
 
@@ -58,9 +44,6 @@ it.each([
     ["list: 1", "nobody failed: UnsupportedOperationException", "cancel failed: UnsupportedOperationException"],
   ],
 ])("the Java library calls an agent over %s", async (binding, rest) => {
-  const classpath = [join(folder, "target", "classes"), readFileSync(join(folder, "classpath"), "utf8").trim()].join(
-    ":",
-  );
-  const printed = await succeed("java", ["-cp", classpath, "Caller", server.url, binding]);
+  const printed = await succeed("java", [...javaClass(folder, "Caller"), server.url, binding]);
   expect(printed.trim().split("\n")).toEqual([...steps, ...rest]);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type A2AClient, type Binding, connect } from "../../src/client/index.js";
 import { root } from "../e2e/support/build.js";
+import { javaProject } from "./support/java.js";
 import { failure, operations } from "./support/operations.js";
 import { pythonWith } from "./support/python.js";
 import { type Started, started } from "./support/servers.js";
@@ -50,6 +51,15 @@ const servers: Readonly<Record<string, Foreign>> = {
     version: "0.3",
     start: async () => started(await python("0.3.26"), [join(folder, "v03.py")]),
   },
+  "a2a-java-sdk 0.3.3.Final": {
+    bindings: ["GRPC", "JSONRPC", "HTTP+JSON"],
+    version: "0.3",
+    start: async () => {
+      const project = { name: "java-sdk-0.3.3.Final-server-1", from: join(folder, "java"), goals: ["package"] };
+      const server = join(await javaProject(project), "target", "quarkus-app", "quarkus-run.jar");
+      return started("java", ["-Xmx256m", "-jar", server]);
+    },
+  },
   "a2a-sdk 0.2 (Python)": {
     bindings: ["JSONRPC"],
     version: "0.2",
@@ -77,6 +87,9 @@ const deviations: Readonly<Record<string, string>> = {
   "a2a-sdk 0.3 (Python) / GRPC / the card for callers that are known": "its gRPC server answers with the public card",
   "a2a-sdk 0.3 (Python) / * / a task that is followed to its end":
     "each subscriber adds the pieces to the task that the server keeps once more",
+  "a2a-java-sdk 0.3.3.Final / GRPC / the card for callers that are known":
+    "its gRPC server answers with the public card",
+  "a2a-java-sdk 0.3.3.Final / * / a message to a task that is over": "it gives the message to the agent",
   "a2a-sdk 0.2 (Python) / * / a cancel that a follower sees": "what was canceled goes on, and completes",
   "a2a-sdk 0.2 (Python) / * / a cancel of a task that is over": "it cancels what is over",
 };

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Binding } from "../../../src/client/index.js";
 import { root } from "../../e2e/support/build.js";
 import { Home } from "../../e2e/support/server-process.js";
+import { javaClass, javaProject } from "./java.js";
 import { pythonWith } from "./python.js";
 import { cache, persistently, succeed } from "./tool.js";
 
@@ -77,5 +79,17 @@ export const servers: Readonly<Record<string, Start>> = {
     const program = join(cache, "servers", guarded === undefined ? "go" : "go-guarded");
     await persistently(() => succeed("go", ["build", "-o", program, "."], { cwd: join(folder, "go") }));
     return started(program, mode(guarded));
+  },
+};
+
+/** The same without a guard, and not over every binding. */
+export const plainServers: Readonly<Record<string, { bindings: readonly Binding[]; start(): Promise<Started> }>> = {
+  // What it calls gRPC is the service of a draft, `a2a.v1.A2AService`.
+  "a2a-java-sdk 1.0.0.Alpha3": {
+    bindings: ["JSONRPC", "HTTP+JSON"],
+    start: async () => {
+      const project = await javaProject({ name: "java-sdk-1.0.0.Alpha3-server-1", from: join(folder, "java") });
+      return started("java", javaClass(project, "Main"));
+    },
   },
 };
