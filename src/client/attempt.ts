@@ -1,3 +1,4 @@
+import { over } from "../core/over.js";
 import type { Lifetime } from "./lifetime.js";
 
 /** One connection of a call that may have several: ends when the call does, when it stalls, or when nobody wants it any more. */
@@ -44,6 +45,6 @@ export class Attempt {
   /** Closes the connection's stream, whatever is on its way. */
   end(): void {
     this.#life.signal.removeEventListener("abort", this.#stop);
-    this.#stop();
+    this.#controller.abort(over);
   }
 }

@@ -1,6 +1,7 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { over } from "../core/over.js";
 import { requestMessages } from "./request-messages.js";
 import { share } from "./shared-signal.js";
 
@@ -53,6 +54,6 @@ async function* events(
   } finally {
     signal?.removeEventListener("abort", stop);
     // After the end there is nothing to stop any more.
-    call.abort();
+    call.abort(over);
   }
 }

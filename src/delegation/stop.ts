@@ -1,4 +1,5 @@
 import { AbortReason } from "../agent/abort.js";
+import { over } from "../core/over.js";
 
 /** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
@@ -88,7 +89,7 @@ export class SubTaskStop {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#onAbort);
     this.#pause.removeEventListener("abort", this.#onPause);
-    if (this.#canceling === undefined) this.#controller.abort();
+    if (this.#canceling === undefined) this.#controller.abort(over);
   }
 
   get #reason(): unknown {
