@@ -62,6 +62,12 @@ export const GOALS = {
   jsonRpcTaskMemory: task("JSON-RPC", "in memory", 2.5),
   restTaskMemory: task("REST", "in memory", 2.5),
   grpcTaskMemory: task("gRPC", "in memory", 1.5),
+  delegationGrowth: {
+    scenario: "delegation",
+    what: "an event of a sub-task of 2,000 that turn.delegate relays, SQLite FULL, CPU time of the server that asks",
+    against: "of a sub-task of 200",
+    atMost: 1.3,
+  },
   sseStreamPeer: {
     scenario: "sse-streams",
     what: "one stream of 10,000 chunks over SSE, SQLite FULL, speed",

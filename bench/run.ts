@@ -17,6 +17,7 @@ import { type Options, readOptions, USAGE } from "./options.js";
 import { attacked } from "./scenarios/attacks.js";
 import { clients } from "./scenarios/client.js";
 import { crossCheck } from "./scenarios/cross-check.js";
+import { delegation } from "./scenarios/delegation.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
 import { foreign } from "./scenarios/foreign.js";
 import { idle } from "./scenarios/idle.js";
@@ -58,6 +59,7 @@ const SCENARIOS: readonly Scenario[] = [
   startUp,
   restart,
   attacked,
+  delegation,
   crossCheck,
 ];
 
