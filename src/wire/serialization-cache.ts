@@ -4,6 +4,7 @@ import type { JsonForm } from "./make-form.js";
 const textKey: unique symbol = Symbol("text");
 const bytesKey: unique symbol = Symbol("bytes");
 const formsKey: unique symbol = Symbol("forms");
+const likeKey: unique symbol = Symbol("like");
 
 /** A message that many readers share, with the forms that it was written in already. */
 interface Shared {
@@ -11,6 +12,8 @@ interface Shared {
   [bytesKey]?: Uint8Array;
   /** Its texts in other forms than ProtoJSON. */
   [formsKey]?: Map<JsonForm, string>;
+  /** The same in the contract of another version; or what such a message was made of, which it keeps. */
+  [likeKey]?: Message;
 }
 
 /**
@@ -73,7 +76,24 @@ export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M
   if (copy[textKey] !== undefined) copy[textKey] = "";
   if (copy[bytesKey] !== undefined) delete copy[bytesKey];
   if (copy[formsKey] !== undefined) delete copy[formsKey];
+  if (copy[likeKey] !== undefined) delete copy[likeKey];
   return copy;
+}
+
+/**
+ * A message in the contract of another version. Of one that is shared it is made once, and is shared by the readers of that version:
+ * so are its bytes. Each keeps the other, since readers hold one of them, and the next reader looks for it by the other.
+ *
+ * @param make makes it; of one type always by the same contract
+ */
+export function cachedLike(message: Message, make: (message: Message) => Message): Message {
+  const shared = message as Shared;
+  if (shared[textKey] === undefined) return make(message);
+  if (shared[likeKey] !== undefined) return shared[likeKey];
+  const like: Shared & Message = cacheForms(make(message));
+  like[likeKey] = message;
+  shared[likeKey] = like;
+  return like;
 }
 
 /** The bytes of a message as gRPC has them: behind their envelope (`envelopeWriter`), so that no reader needs a copy. */

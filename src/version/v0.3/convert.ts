@@ -1,7 +1,11 @@
 import { create, type DescField, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { accessTo, type FieldAccess } from "../../wire/field-access.js";
+import { cachedLike } from "../../wire/serialization-cache.js";
 
-/** Makes a message of one contract of one of the other. What it returns is a message of its own. */
+/**
+ * Makes a message of one contract of one of the other. What it returns is a message of its own, but where readers share the one that it
+ * was made of: then they share it as well, and nobody changes it.
+ */
 export type Convert = (message: Message) => Message;
 
 /** A type of one contract and its like in the other. */
@@ -84,12 +88,13 @@ export class Converters {
         return this.#step(direction, field, like);
       });
     const rest = (isUp ? found.up : found.down) as ((from: Message, to: Message) => void) | undefined;
-    return (message) => {
+    const make: Convert = (message) => {
       const made = create(target);
       for (const step of steps) step(message, made);
       rest?.(message, made);
       return made;
     };
+    return isUp ? make : (message) => cachedLike(message, make);
   }
 
   #step(direction: Direction, field: DescField, like: DescField): (from: Message, to: Message) => void {

@@ -5,6 +5,7 @@ import * as earlier from "../../../gen/a2a/v1/a2a_pb.js";
 import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { Converters } from "../../../src/version/v0.3/convert.js";
 import { fromNative, methodPairs, pairs, toNative } from "../../../src/version/v0.3/messages.js";
+import { cacheForms, cachesForms, sharedCopy } from "../../../src/wire/serialization-cache.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
 type Json = Record<string, unknown>;
@@ -491,5 +492,26 @@ describe("cards of A2A 0.3 and 1.0", () => {
       securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "k" } } },
       securityRequirements: [{ schemes: { key: {} } }],
     });
+  });
+
+  it("makes what readers share of 1.0 once for those of 0.3, and something of its own of a copy", () => {
+    const convert = fromNative(N.TaskSchema, E.TaskSchema);
+    const task = create(N.TaskSchema, {
+      id: "t",
+      status: { state: N.TaskState.WORKING },
+      artifacts: [{ artifactId: "a" }],
+    });
+    expect(convert(task)).not.toBe(convert(task));
+    cacheForms(task);
+    const like = convert(task);
+    expect(convert(task)).toBe(like);
+    expect(cachesForms(like)).toBe(true);
+    // The first frame of a stream is each reader's own, and has what they share in it.
+    const frame = create(N.StreamResponseSchema, { payload: { case: "task", value: task } });
+    const shown = fromNative(N.StreamResponseSchema, E.StreamResponseSchema)(frame) as earlier.StreamResponse;
+    expect(shown.payload.value).toBe(like);
+    const copy = convert(sharedCopy(task, { id: "other" })) as earlier.Task;
+    expect([copy.id, copy.artifacts.length]).toEqual(["other", 1]);
+    expect(convert(task)).toBe(like);
   });
 });
