@@ -29,6 +29,10 @@ export const lean = {
     );
     edit(/[\\/](?:gen|wkt)[\\/].*_pb\.[jt]s$/, (source) =>
       withText(source)
+        .replace(
+          /^export const ([A-Za-z]+)\w*Schema: \S+ = \/\*@__PURE__\*\/\s+messageDesc\(file_google_rpc_error_details, .*$/gm,
+          (schema, type) => (details.has(type) ? schema : ""),
+        )
         // The file of options that only generators read.
         .replace(/\bfile_google_api_client, /g, "")
         .replace(/^import \{ file_google_api_client \} from .*$/gm, ""),
@@ -40,6 +44,14 @@ export const lean = {
       ]),
     );
 
+    // Groups are of proto2.
+    edit(/[\\/]protobuf[\\/].*[\\/]from-binary\.js$/, (source, path) =>
+      replaced(path, source, [["readGroup: compileGroupReader(descString, fieldReaders),", ""]]),
+    );
+    // None of the fields that descriptors are read with has options.
+    edit(/[\\/]codegenv2[\\/]boot\.js$/, (source, path) =>
+      replaced(path, source, [["init.options ? bootFieldOptions(init.options) : undefined", "undefined"]]),
+    );
     // No proto here has defaults of its own.
     edit(/[\\/]protobuf[\\/].*[\\/]registry\.js$/, (source, path) =>
       replaced(path, source, [
@@ -123,11 +135,16 @@ function readDescriptors({ messageType, enumType, ...file }) {
 }
 
 /** What `boot` fills in need not be said, nor a default that is the first value of its enum, or false. */
-function withoutZero({ label, defaultValue, ...field }) {
+function withoutZero({ label, defaultValue, options, ...field }) {
+  if (options !== undefined) throw new Error(`${field.name} has options.`);
   if (!["false", "JS_NORMAL", "IDEMPOTENCY_UNKNOWN", undefined].includes(defaultValue))
     throw new Error(`The default ${defaultValue} of ${field.name} is not zero.`);
   return label === 1 ? field : { ...field, label };
 }
+
+/** The details of errors that are read or written. Of others the descriptor keeps the place, and whoever imports one ends the build. */
+const details = new Set(["ErrorInfo", "RetryInfo", "BadRequest"]);
+const isUnused = (file, type) => file.name === "google/rpc/error_details.proto" && !details.has(type);
 
 /** `google.api.method_signature`, which only generators read. */
 const METHOD_SIGNATURE = 1051;
@@ -141,6 +158,9 @@ function withText(source) {
     const file = fromBinary(FileDescriptorProtoSchema, Buffer.from(base64, "base64"));
     if (file.syntax !== "proto3") return `(() => { throw new Error("This build has no ${file.name}."); })(""`;
     delete file.options;
+    for (const type of file.messageType.filter(({ name }) => isUnused(file, name))) {
+      Object.assign(type, { field: [], nestedType: [] });
+    }
     for (const { options } of file.service.flatMap(({ method }) => method)) {
       if (options?.$unknown) options.$unknown = options.$unknown.filter(({ no }) => no !== METHOD_SIGNATURE);
     }
