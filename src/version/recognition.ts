@@ -13,6 +13,13 @@ export function versionWithMethod(name: string, versions: readonly ProtocolVersi
   return versions.find(({ methods = {} }) => Object.hasOwn(methods, name));
 }
 
+/** The same for every method of JSON-RPC: a table that is made once. */
+export function versionsByMethod(versions: readonly ProtocolVersion[]): ReadonlyMap<string, ProtocolVersion> {
+  return new Map(
+    versions.toReversed().flatMap((each) => Object.keys(each.methods ?? {}).map((name) => [name, each] as const)),
+  );
+}
+
 const noPaths: readonly string[] = [];
 
 /** The first version whose paths begin as this one does. */

@@ -3,7 +3,7 @@ import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
 import { PerVersion, translated } from "../../version/load.js";
-import { methodNotFound, versionWithMethod } from "../../version/recognition.js";
+import { methodNotFound, versionsByMethod, versionWithMethod } from "../../version/recognition.js";
 import type { ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -31,6 +31,8 @@ export class Methods {
   readonly #versions: Versions;
   readonly #native: ReadonlyMap<string, RpcMethod>;
   readonly #others: PerVersion<Spoken>;
+  /** The version beside the native one that a call of a method is one of where it names none. */
+  readonly #versionOfMethod: ReadonlyMap<string, ProtocolVersion>;
   /** Whether there is another version to choose. */
   readonly #isAlone: boolean;
 
@@ -38,6 +40,7 @@ export class Methods {
     const { native, others } = versions;
     this.#versions = versions;
     this.#isAlone = others.length === 0;
+    this.#versionOfMethod = versionsByMethod(others);
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
     this.#others = new PerVersion((dialects, { name }) => {
       const { jsonRpc = nothing(native.jsonRpc) } = dialects;
@@ -63,9 +66,8 @@ export class Methods {
 
   /** The version beside the native one that a method is to be looked up in; undefined for the native one. */
   #versionOf(name: string, asked: string | undefined): ProtocolVersion | undefined {
-    const { others } = this.#versions;
     const isUnnamed = asked === undefined || asked.trim() === "";
-    if (isUnnamed) return this.#native.has(name) ? undefined : versionWithMethod(name, others);
+    if (isUnnamed) return this.#native.has(name) ? undefined : this.#versionOfMethod.get(name);
     const named = this.#versions.named(asked);
     return named === undefined ? undefined : this.#versions.other(named);
   }

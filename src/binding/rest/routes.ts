@@ -17,10 +17,8 @@ export interface RestRoute extends Endpoint {
   readonly dialect: RestDialect;
 }
 
-/** What a verb and a path lead to in the service's own version, and the version whose paths begin like this one, if there is one. */
-export type RestMatch =
-  | RouteMatch<RestRoute>
-  | { readonly other: ProtocolVersion; readonly native: RouteMatch<RestRoute> | undefined };
+/** What a verb and a path lead to in the service's own version, or the version whose paths begin like this one, if there is one. */
+export type RestMatch = RouteMatch<RestRoute> | { readonly other: ProtocolVersion };
 
 /** The route of a request with the values in its path, or why there is none, in the form of its version. */
 export type RestChoice =
@@ -52,9 +50,8 @@ export class Routes {
 
   /** What a verb and a path lead to in any version; undefined where that is nothing in all of them. */
   match(verb: string, path: string): RestMatch | undefined {
-    const native = this.#native.router.match(verb, path);
-    const other = this.#isAlone ? undefined : versionWithPath(path, this.#versions.others);
-    return other === undefined ? native : { other, native };
+    const other = versionWithPath(path, this.#versions.others);
+    return other === undefined ? this.#native.router.match(verb, path) : { other };
   }
 
   /**
@@ -62,16 +59,14 @@ export class Routes {
    * that version, and a tenant of the same name is behind it. A promise where that version is called for the first time.
    */
   choose(request: HttpRequest, match: RestMatch): RestChoice | Promise<RestChoice> {
-    const isPlain = !("other" in match);
-    if (isPlain && this.#isAlone) return this.#chosen(match, this.#native);
     const value = serviceParameter(request, VERSION_PARAMETER);
     // Nearly all calls are one of these.
-    if ("route" in match && (value === undefined || value === match.route.version)) return match;
+    if ("route" in match && (this.#isAlone || value === undefined || value === match.route.version)) return match;
     const asked = value?.trim();
-    const native = isPlain ? match : match.native;
     if (asked === undefined || asked === "") {
-      return isPlain ? this.#chosen(native, this.#native) : this.#in(match.other, request, undefined);
+      return "other" in match ? this.#in(match.other, request, undefined) : this.#chosen(match, this.#native);
     }
+    const native = "other" in match ? this.#native.router.match(request.method, request.target.path) : match;
     const named = this.#versions.named(asked);
     const other = named === undefined ? undefined : this.#versions.other(named);
     if (other !== undefined) return this.#in(other, request, native);
