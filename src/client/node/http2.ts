@@ -129,6 +129,8 @@ class Exchange extends Incoming {
   protected abort(): void {
     // NGHTTP2_CANCEL
     this.#stream?.close(8);
+    // One that is here as a whole ends when it is read.
+    this.#stream?.resume();
   }
 }
 

@@ -171,7 +171,7 @@ describe("a connection of HTTP/2", () => {
   }, 30_000);
 
   // 64 KiB may wait for a reader.
-  it.each([1, 65_535, 65_536, 65_537, 500_000])(
+  it.each([1, 65_535, 65_536, 65_537, 90_000, 120_000, 500_000])(
     "brings %i bytes and then the trailers to whoever reads late",
     async (size) => {
       const { origin } = await wired();
@@ -184,4 +184,18 @@ describe("a connection of HTTP/2", () => {
       expect(answer.trailers?.get("said-last")).toBe("yes");
     },
   );
+
+  it("has no stream left of an answer that was here as a whole and that nobody read", async () => {
+    const { origin } = await wired();
+    const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }));
+    atEnd(() => sessions.close());
+    const http = http2Client(sessions);
+    for (const size of [1, 65_537, 90_000]) {
+      const answer = await http({ url: `${origin}/large/${size}`, method: "POST", headers: new Headers() });
+      await sleep(100);
+      answer.cancel();
+    }
+    const { http2 } = sessions.take(origin);
+    await new Promise<void>((resolve) => http2.close(resolve));
+  }, 10_000);
 });
