@@ -18,6 +18,7 @@ import type { Candidate } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
 import { requestMessages } from "./request-messages.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
+import { ownHeader } from "./transport/request-headers.js";
 
 /** An interface whose calls fail rests for at most so many times its first rest. */
 const MAX_REST_FACTOR = 32;
@@ -174,7 +175,8 @@ export class Routes implements Transport {
   /** Sends get a key of their own where that makes them safe to repeat. */
   #keyed(method: DescMethod, header: HeaderFields | undefined): HeaderFields | undefined {
     if (!this.#rules.idempotent || !isSend(method)) return header;
-    if (header instanceof Headers && header.has(IDEMPOTENCY_KEY)) return header;
+    if (header === undefined) return ownHeader(IDEMPOTENCY_KEY, newId());
+    if ((header instanceof Headers || header instanceof Map) && header.has(IDEMPOTENCY_KEY)) return header;
     const headers = new Headers(header);
     if (!headers.has(IDEMPOTENCY_KEY)) headers.set(IDEMPOTENCY_KEY, newId());
     return headers;

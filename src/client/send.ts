@@ -10,6 +10,7 @@ import { Lifetime } from "./lifetime.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
 import { ofSkill } from "./skill.js";
 import { messageText, taskText } from "./text.js";
+import { type GivenHeaders, ownHeader } from "./transport/request-headers.js";
 
 /** What an agent answered: a task or a message. */
 export interface Answer {
@@ -41,7 +42,7 @@ export async function send(
 ): Promise<Answer> {
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
-  const headers = key === undefined ? options.headers : withKey(options.headers, key);
+  const headers = key === undefined ? options.headers : withKey(options, key);
   // A call that its caller can end.
   const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
   // A time of the caller's own, which is `life`, takes the place of `sendTimeoutMs`.
@@ -65,7 +66,8 @@ export async function send(
   }
 }
 
-function withKey(given: SendOptions["headers"], key: string): Headers {
+function withKey({ headers: given, idempotencyKey }: SendOptions, key: string): GivenHeaders {
+  if (given === undefined && idempotencyKey === undefined) return ownHeader(IDEMPOTENCY_KEY, key);
   const headers = new Headers(given);
   headers.set(IDEMPOTENCY_KEY, key);
   return headers;

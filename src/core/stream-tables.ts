@@ -1,4 +1,4 @@
-/** The tables of a session are renewed after this many new streams, or after twice as many as are open if that is more. */
+/** The tables of a session are renewed after this many new streams, or after eight times as many as are open if that is more. */
 const RENEW_AFTER = 64;
 
 /** Where Node keeps the open streams of a session, and those that have no id yet. */
@@ -33,7 +33,7 @@ export class StreamTables {
     if (state === undefined) return;
     state.streams = copyOf(state.streams);
     state.pendingStreams = copyOf(state.pendingStreams);
-    this.#left = Math.max(RENEW_AFTER, 2 * state.streams.size);
+    this.#left = Math.max(RENEW_AFTER, 8 * state.streams.size);
   }
 }
 

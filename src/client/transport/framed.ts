@@ -65,6 +65,7 @@ export class FramedMethod implements Spoken {
   readonly #settings: MessageSettings;
   readonly #http: HttpClient;
   readonly #protocol: FramedProtocol;
+  readonly #answerType: string;
   readonly #older: OlderMessages | undefined;
 
   /** @param older how another version has the method, which is spoken then */
@@ -84,6 +85,7 @@ export class FramedMethod implements Spoken {
     this.#settings = settings;
     this.#http = http;
     this.#protocol = protocol;
+    this.#answerType = protocol.contentType.replace(/\+proto$/, "");
   }
 
   prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
@@ -94,6 +96,8 @@ export class FramedMethod implements Spoken {
   /** The one message of an answer, which is read to its end, so that the connection can be used again. */
   async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
     const answer = await this.#send(asked, message);
+    if (!this.#isOurs(answer)) throw await notOurs(answer);
+    this.#checkHead(answer);
     const frames = new Frames(this.#settings.maxAnswerBytes);
     let received: Message | undefined;
     let end: Frame | undefined;
@@ -114,6 +118,8 @@ export class FramedMethod implements Spoken {
 
   async open(asked: Asked, message: Message): Promise<StreamResponse> {
     const answer = await this.#send(asked, message);
+    if (!this.#isOurs(answer)) throw await notOurs(answer);
+    this.#checkHead(answer);
     const { service } = asked;
     const method = asked.method as StreamResponse["method"];
     const trailer = new Headers();
@@ -152,20 +158,23 @@ export class FramedMethod implements Spoken {
     return this.#older === undefined ? message : this.#older.up(message, request);
   }
 
-  async #send({ url, header, signal }: Asked, message: Message): Promise<HttpAnswer> {
+  #send({ url, header, signal }: Asked, message: Message): Promise<HttpAnswer> {
     // It has memory of its own, which is never shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
-    const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
-    const { contentType } = this.#protocol;
-    const isOurs = isSuccess(answer.status) && answer.contentType.startsWith(contentType.replace(/\+proto$/, ""));
+    return this.#http({ url, method: "POST", headers: header, body, signal });
+  }
+
+  #isOurs({ status, contentType }: HttpAnswer): boolean {
+    return isSuccess(status) && contentType.startsWith(this.#answerType);
+  }
+
+  #checkHead(answer: HttpAnswer): void {
     try {
-      if (!isOurs) throw await notOurs(answer);
       this.#protocol.checkHead(answer);
     } catch (error) {
       answer.cancel();
       throw error;
     }
-    return answer;
   }
 }
 
@@ -177,6 +186,7 @@ const MAX_FOREIGN = 64 * 1024;
 
 async function notOurs(answer: HttpAnswer): Promise<A2AError> {
   const text = await answer.text(MAX_FOREIGN).catch(() => "");
+  answer.cancel();
   return errorOfHead(answer, text);
 }
 
