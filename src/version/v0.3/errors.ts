@@ -15,9 +15,41 @@ export const statuses: Readonly<Partial<Record<Reason, number>>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: 404,
 };
 
-/** An error as JSON-RPC has it, and HTTP+JSON as well. */
-export function errorObject(error: A2AError, table: ErrorCodes = codes): object {
+interface ErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** An error as JSON-RPC has it, and HTTP+JSON with a name as well. */
+export function errorObject(error: A2AError, table: ErrorCodes = codes): ErrorObject {
   return { code: table[error.reason] ?? error.row.jsonrpc, message: error.message, data: errorDetails(error) };
+}
+
+/** What the Java library of 0.3 calls these codes. */
+const classes: ReadonlyMap<number, string> = new Map([
+  [-32001, "TaskNotFound"],
+  [-32002, "TaskNotCancelable"],
+  [-32003, "PushNotificationNotSupported"],
+  [-32004, "UnsupportedOperation"],
+  [-32005, "ContentTypeNotSupported"],
+  [-32006, "InvalidAgentResponse"],
+  [-32007, "AuthenticatedExtendedCardNotConfigured"],
+  [-32700, "JSONParse"],
+  [-32600, "InvalidRequest"],
+  [-32601, "MethodNotFound"],
+  [-32602, "InvalidParams"],
+  [-32603, "Internal"],
+]);
+
+/**
+ * The body of an error over HTTP+JSON. The documents of 0.3 do not say what is in it: JavaScript's library reads `code`, Python's the status,
+ * and Java's looks for the name of a class in `error`, without which it fails itself.
+ */
+export function errorBody(error: A2AError): string {
+  const { code, message, data } = errorObject(error);
+  const name = classes.get(code);
+  return JSON.stringify({ code, error: name === undefined ? error.reason : `io.a2a.spec.${name}Error`, message, data });
 }
 
 /** In the words of a caller over JSON-RPC. */

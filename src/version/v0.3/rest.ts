@@ -8,7 +8,7 @@ import { queryReader } from "../../wire/query.js";
 import { Violations } from "../../wire/violations.js";
 import type { Endpoint, RestDialect } from "../rest.js";
 import { isInSchema, markSchema } from "./asked-dialect.js";
-import { errorObject, statuses } from "./errors.js";
+import { errorBody, statuses } from "./errors.js";
 import { writeCard } from "./jsonrpc.js";
 import { isSchemaDialect, restForm, restSchemaForm } from "./rest-form.js";
 
@@ -117,7 +117,7 @@ export function cardEndpoint(path: string, write: (card: AgentCard) => string): 
 export const rest: RestDialect = {
   endpoints: [...rows.map(endpointOf), cardEndpoint("/v1/card", writeCard)],
   mediaType: "application/json",
-  error: (error) => JSON.stringify(errorObject(error)),
+  error: errorBody,
   statuses,
   malformed: "PARSE_ERROR",
 };

@@ -157,7 +157,7 @@ describe("errors of 0.3", () => {
     const { json } = await served.rpc("message/send", said("hello"));
     const canceled = await served.send({ path: `/v1/tasks/${json.result.id}:cancel`, body: {} });
     expect([canceled.status, canceled.json]).toEqual([409, expect.objectContaining({ code: -32002 })]);
-    expect(Object.keys(canceled.json).sort()).toEqual(["code", "data", "message"]);
+    expect(Object.keys(canceled.json).sort()).toEqual(["code", "data", "error", "message"]);
     const malformed = await served.send({ path: "/v1/message:send", body: "{" });
     expect([malformed.status, malformed.json.code]).toEqual([400, -32700]);
     const card = await served.send({ path: "/v1/card" });
