@@ -1,6 +1,11 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
+import {
+  SendMessageRequestSchema as EarlierRequestSchema,
+  A2AService as EarlierService,
+} from "../../gen/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { testTls } from "../server/tls.js";
 import { frame, greedy, PRIORITY, request } from "./frames.js";
@@ -38,6 +43,29 @@ const silent: [name: string, port: "port" | "grpcPort", said: Buffer][] = [
   ["gRPC on the HTTP port", "port", over2(rpc, "application/grpc", rpcBody)],
   ["gRPC", "grpcPort", over2(rpc, "application/grpc", rpcBody)],
 ];
+
+/** The same in 0.3. */
+const said03 = { messageId: "m", role: "user", kind: "message", parts: [{ kind: "text", text: FLOOD }] };
+const call03 = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "message/stream", params: { message: said03 } });
+const rest03 = JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", content: [{ text: FLOOD }] } });
+const rpc03 = `/${EarlierService.typeName}/SendStreamingMessage`;
+const rpcBody03 = envelope(
+  toBinary(
+    EarlierRequestSchema,
+    create(EarlierRequestSchema, {
+      request: { messageId: "m", role: 1, content: [{ part: { case: "text", value: FLOOD } }] },
+    }),
+  ),
+);
+silent.push(
+  ["JSON-RPC of 0.3 over HTTP/1.1", "port", post("/", "application/json", call03)],
+  ["HTTP+JSON of 0.3 over HTTP/1.1", "port", post("/v1/message:stream", "application/json", rest03)],
+  ["gRPC-Web of 0.3 over HTTP/1.1", "port", post(rpc03, "application/grpc-web", rpcBody03)],
+  ["JSON-RPC of 0.3 over HTTP/2", "port", over2("/", "application/json", call03)],
+  ["HTTP+JSON of 0.3 over HTTP/2", "port", over2("/v1/message:stream", "application/json", rest03)],
+  ["gRPC of 0.3 on the HTTP port", "port", over2(rpc03, "application/grpc", rpcBody03)],
+  ["gRPC of 0.3", "grpcPort", over2(rpc03, "application/grpc", rpcBody03)],
+);
 
 describe("a client that asks for a long stream, never reads and answers no ping", () => {
   it.each(silent)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
