@@ -160,28 +160,50 @@ export class Sender {
 
   /** A message to a task that its client has named. */
   async #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
-    const { names, store } = this.#source;
-    const scope = scopeOf(command);
-    const { taskId, life } = await names.find(scope, message.taskId);
+    const { names } = this.#source;
+    const { taskId } = await names.find(scopeOf(command), message.taskId);
     try {
       return await this.#named.send(taskId, {
         followUp: () => this.#followUp(command, message),
         create: () => this.#createNamed(command, message, taskId),
       });
     } catch (error) {
-      if (!isOver(error) || life < 0 || life >= names.maxReopens) throw error;
+      if (!isOver(error) || names.maxReopens === 0) throw error;
+      return this.#sendBehind(command, message, error);
+    }
+  }
+
+  /**
+   * A message to a named task that is over: to the one that goes on behind its end. Others may begin that one at the same moment, here
+   * or elsewhere, and it may be over as well before the message comes to it.
+   */
+  async #sendBehind(command: SendCommand, message: Message, error: A2AError): Promise<TaskHandle> {
+    const { names, store } = this.#source;
+    const scope = scopeOf(command);
+    let over = error;
+    // Each one is found at work and at its end once, at most.
+    for (let looks = 0; looks <= 2 * names.maxReopens + 2; looks++) {
+      const { taskId, life } = await names.find(scope, message.taskId);
       const head = await store.head({ taskId });
-      if (head === undefined || !isTerminal(head.state)) throw error;
+      const isAtWork = head !== undefined && !isTerminal(head.state);
+      if (head === undefined || (!isAtWork && life >= names.maxReopens)) throw over;
       const { contextId } = head;
       const next = namedTaskId(scope, message.taskId, life + 1);
-      return await this.#named.send(next, {
-        followUp: async () => {
-          if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
-          return this.#followUp(command, message);
-        },
-        create: () => this.#createNamed(command, { ...message, contextId }, next),
-      });
+      try {
+        if (isAtWork) return await this.#followUp(command, message);
+        return await this.#named.send(next, {
+          followUp: async () => {
+            if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
+            return this.#followUp(command, message);
+          },
+          create: () => this.#createNamed(command, { ...message, contextId }, next),
+        });
+      } catch (error) {
+        if (!isOver(error)) throw error;
+        over = error;
+      }
     }
+    throw over;
   }
 
   async #createNamed(command: SendCommand, message: Message, keptAs: string): Promise<TaskHandle> {
@@ -479,7 +501,7 @@ function turnOf(command: SendCommand, message: Message, keptAs?: string): TurnRe
 }
 
 /** Whether a message was refused because its task is over, or may have been. */
-function isOver(error: unknown): boolean {
+function isOver(error: unknown): error is A2AError {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }
 

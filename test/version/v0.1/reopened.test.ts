@@ -1,0 +1,123 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Agent } from "../../../src/agent/agent.js";
+import { completed } from "../../../src/agent/event.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import type { TaskStore } from "../../../src/store/task-store.js";
+import { temporaryFile } from "../../store/sqlite/files.js";
+import { hangingStore, seeded, slowStore } from "../../support/slow-store.js";
+import { Spoken, say, v1 } from "./server.js";
+
+/** Says what it was told, and is done. */
+const agent: Omit<Agent, "card"> = {
+  async *execute(turn) {
+    yield completed(turn.text);
+  },
+};
+
+type Json = Record<string, unknown>;
+
+const textOf = (task: Json): unknown =>
+  (task as { status: { message: { parts: { text: string }[] } } }).status.message.parts[0]?.text;
+
+/** Texts of all messages of clients in all tasks of the session, each of which has to be there once. */
+async function heard(spoken: Spoken): Promise<string[]> {
+  const { tasks } = (await spoken.result("ListTasks", { historyLength: 100 }, v1)) as {
+    tasks: { contextId: string; history: { role: string; parts: { text: string }[] }[] }[];
+  };
+  expect(new Set(tasks.map(({ contextId }) => contextId)).size).toBe(1);
+  return tasks
+    .flatMap(({ history }) => history.filter(({ role }) => role === "ROLE_USER"))
+    .map(({ parts }) => parts[0]?.text ?? "")
+    .sort();
+}
+
+const places: readonly [name: string, open: () => [TaskStore, TaskStore]][] = [
+  [
+    "one process, memory",
+    () => {
+      const store = memoryStore();
+      return [store, store];
+    },
+  ],
+  [
+    "two processes, SQLite",
+    () => {
+      const path = temporaryFile();
+      return [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
+    },
+  ],
+];
+
+describe.each(places)("a task of 0.1 that goes on behind its end: %s", (_name, open) => {
+  /** Two servers, or one twice, on slow stores. */
+  function servers(seed: number, maxReopens: number): [Spoken, Spoken] {
+    const [one, two] = open();
+    const slow = (store: TaskStore, at: number): TaskStore => slowStore(store, { random: seeded(seed + at), maxMs: 8 });
+    const first = new Spoken(agent, { store: slow(one, 0), maxReopens });
+    return [first, one === two ? first : new Spoken(agent, { store: slow(two, 1), maxReopens })];
+  }
+
+  it.each([1, 2, 3, 4, 5])("takes messages that come at the same moment, each once, seed %s", async (seed) => {
+    const [one, two] = servers(seed, 50);
+    await one.result("tasks/send", say("mine", "begin", { sessionId: "s" }));
+    const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
+    for (const round of [texts.slice(0, 2), texts.slice(2)]) {
+      const answers = await Promise.all(
+        round.map((text, at) => (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text))),
+      );
+      for (const task of answers) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
+    }
+    expect(await heard(two)).toEqual(["begin", ...texts]);
+    expect(texts).toContain(textOf(await one.result("tasks/get", { id: "mine" })));
+  });
+
+  it.each([1, 2, 3])("is begun by messages that come at the same moment, each once, seed %s", async (seed) => {
+    const [one, two] = servers(seed, 50);
+    const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
+    const sends = texts.map((text, at) =>
+      (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text, { sessionId: "s" })),
+    );
+    for (const task of await Promise.all(sends)) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
+    expect(await heard(one)).toEqual(texts);
+  });
+
+  it("goes on as often as it may, and no more, whoever asks", async () => {
+    const [one, two] = servers(7, 2);
+    await one.result("tasks/send", say("mine", "begin", { sessionId: "s" }));
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? one : two).call("tasks/send", say("mine", `message ${at}`))),
+    );
+    const refused = codes.filter(({ json }) => json.error !== undefined);
+    for (const { json } of refused) expect(json.error).toMatchObject({ code: -32004 });
+    const { totalSize } = (await one.result("ListTasks", {}, v1)) as { totalSize: number };
+    expect(totalSize).toBe(3);
+    expect((await heard(one)).length).toBe(1 + codes.length - refused.length);
+  });
+
+  it("goes on once where a send comes twice under its key", async () => {
+    const [one, two] = servers(3, 50);
+    await one.result("tasks/send", say("mine", "begin"));
+    const key = { "idempotency-key": "k" };
+    const again = await Promise.all(
+      [one, two, one, two].map((each) => each.result("tasks/send", say("mine", "again"), key)),
+    );
+    for (const task of again) expect(task).toMatchObject({ id: "mine" });
+    expect(await heard(one)).toEqual(["again", "begin"]);
+  });
+});
+
+describe("a store that stops answering while a task of 0.1 goes on behind its end", () => {
+  it.each(["head", "append", "load"] as const)("loses nothing in %s when it goes on", async (method) => {
+    const { store, hang, go } = hangingStore(memoryStore(), [method]);
+    onTestFinished(go);
+    const spoken = new Spoken(agent, { store, maxReopens: 3 });
+    await spoken.result("tasks/send", say("mine", "begin"));
+    hang();
+    const sends = ["one", "two"].map((text) => spoken.result("tasks/send", say("mine", text)));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    go();
+    for (const task of await Promise.all(sends)) expect(task).toMatchObject({ id: "mine" });
+    expect(await heard(spoken)).toEqual(["begin", "one", "two"]);
+  });
+});
