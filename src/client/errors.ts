@@ -21,8 +21,8 @@ export function clientError(thrown: unknown): A2AError {
 }
 
 /**
- * Whether an error says that nothing of its call has left: there never was a connection. False also where that is not known, as in
- * browsers, which do not tell.
+ * Whether an error says that nobody has begun with its call: there never was a connection, or the server said that it did not take it
+ * (REFUSED_STREAM and GOAWAY of HTTP/2; RFC 9113, 8.7). False also where that is not known, as in browsers, which do not tell.
  */
 export function neverArrived(error: unknown): boolean {
   // An earlier attempt of the same call may have.

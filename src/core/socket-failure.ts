@@ -9,6 +9,7 @@ const sentences: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "the host cannot be reached",
   ENETUNREACH: "the host cannot be reached",
   EADDRNOTAVAIL: "the host cannot be reached",
+  REFUSED_STREAM: "it did not take the request",
   ENOTFOUND: "there is no host of this name",
   EAI_AGAIN: "the name of the host cannot be looked up",
   UND_ERR_HEADERS_OVERFLOW: "the headers of the answer are too large",
@@ -35,12 +36,12 @@ export function socketFailure(error: unknown): string {
   return sentences[code] ?? (/^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed");
 }
 
-/** Failures before there was a connection, at which nothing of a request has left. */
+/** Failures before there was a connection, at which nothing of a request has left, and of HTTP/2 before a request was begun. */
 const unconnected =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|E(?:HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+  /^(?:REFUSED_STREAM|ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|E(?:HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const untrusted = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
 
-/** Whether an error, or one that it has as its cause, says that there never was a connection. */
+/** Whether an error, or one that it has as its cause, says that nobody has begun with the request: there never was a connection, say. */
 export function isUnconnected(error: unknown): boolean {
   for (let each = error, depth = 0; typeof each === "object" && each !== null && depth < 8; depth++) {
     const { code, syscall, cause } = each as { code?: unknown; syscall?: unknown; cause?: unknown };

@@ -37,21 +37,17 @@ class Exchange extends Incoming {
     this.listen();
     this.#path = path;
     const session = sessions.take(origin);
+    this.#session = session;
     if (session.isReady) this.#request(session);
-    else
-      sessions.ready(origin, session).then(
-        (ready) => this.#request(ready),
-        (error) => this.end(error),
-      );
+    else void this.#requestLater(sessions, origin, session);
   }
 
   fail(error: unknown): void {
-    this.end(error);
+    this.end(this.#wasRefused() ? refused(error) : error);
   }
 
   protected override end(failure: unknown): void {
-    this.#session?.release();
-    this.#session = undefined;
+    this.#leave();
     // Node.js may keep a stream until the next large garbage collection, and with it what it refers to.
     if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
     super.end(failure);
@@ -67,12 +63,36 @@ class Exchange extends Incoming {
     return value === undefined ? undefined : first(value);
   }
 
-  #request(session: Session): void {
-    if (this.isOver) {
-      session.release();
-      return;
+  /** Waits until the connection is made, or has given a sign of life, and takes another one where it gives none. */
+  async #requestLater(sessions: Sessions, origin: string, taken: Session): Promise<void> {
+    try {
+      for (let session = taken; ; session = sessions.take(origin)) {
+        this.#session = session;
+        const isAlive = await session.isAlive();
+        if (this.isOver) return;
+        if (isAlive && session.isOpen) return this.#request(session);
+        this.#leave();
+      }
+    } catch (error) {
+      this.end(error);
     }
-    this.#session = session;
+  }
+
+  #leave(): void {
+    const session = this.#session;
+    this.#session = undefined;
+    session?.release();
+  }
+
+  /** Whether the server has done nothing with it, and says so. */
+  #wasRefused(): boolean {
+    const stream = this.#stream;
+    if (stream === undefined || this.status !== 0) return false;
+    // NGHTTP2_REFUSED_STREAM
+    return stream.rstCode === 7 || this.#session?.hasRefused(stream) === true;
+  }
+
+  #request(session: Session): void {
     const fields: Record<string, string> = { ":method": this.ask.method, ":path": this.#path };
     for (const [name, value] of this.ask.headers) fields[name] = value;
     let stream: Stream;
@@ -152,6 +172,11 @@ function onTrailers(this: Stream, fields: IncomingHttpHeaders): void {
 
 function onClose(this: Stream): void {
   this[exchangeKey]?.closed(this.rstCode);
+}
+
+/** The error of a request that was not begun (RFC 9113, 8.7). */
+function refused(cause: unknown): Error {
+  return Object.assign(new Error("the request was refused", { cause }), { code: "REFUSED_STREAM" });
 }
 
 function headersOf(fields: IncomingHttpHeaders): Headers {

@@ -85,12 +85,14 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     this.pauseReading();
   }
 
-  /** Nothing more comes. What has come is still read. @param failure undefined: the answer is complete */
-  protected end(failure: unknown): void {
+  /** Nothing more comes. What has come is still read. @param given undefined: the answer is complete */
+  protected end(given: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
     const { signal } = this.ask;
     if (!isNever(signal)) signal?.removeEventListener("abort", this.#onAbort);
+    // HTTP/2 may end a request properly that was not answered.
+    const failure = given ?? (this.status === 0 ? unanswered() : undefined);
     if (failure !== undefined) {
       this.#failure = this.#errorOf(failure);
       // Nothing happens where there was an answer.
@@ -226,6 +228,10 @@ function textOf(chunks: readonly Uint8Array[], bytes: number): string {
 /** The error for an answer that is not what HTTP or its limits allow. */
 export function wrong(what: string): A2AError {
   return new A2AError("INVALID_AGENT_RESPONSE", what);
+}
+
+function unanswered(): Error {
+  return Object.assign(new Error("no answer"), { code: "ECONNRESET" });
 }
 
 function hostOf(url: string): string {

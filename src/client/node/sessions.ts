@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { A2AError } from "../../core/error.js";
 import { StreamTables } from "../../core/stream-tables.js";
 
-/** Calls that one connection carries at once; servers allow a hundred at least, and let more of them wait. */
+/** Calls that one connection carries at once; servers that allow fewer say so, and get another connection for more of them. */
 const MAX_CALLS = 100;
 
 /** When connections are looked after, in milliseconds. */
@@ -47,22 +47,6 @@ export class Sessions {
     return session;
   }
 
-  /**
-   * A connection that can be used at once: the given one when it is made, or has given a sign of life, otherwise another one.
-   * @throws what the socket failed with
-   */
-  async ready(origin: string, taken: Session): Promise<Session> {
-    for (let session = taken; ; session = this.take(origin)) {
-      try {
-        if ((await session.isAlive()) && session.isOpen) return session;
-      } catch (error) {
-        session.release();
-        throw error;
-      }
-      session.release();
-    }
-  }
-
   close(): void {
     this.#isClosed = true;
     for (const session of [...this.#servers.values()].flat()) session.destroy(closed());
@@ -98,6 +82,9 @@ export class Session {
   readonly #tables: StreamTables;
   readonly #timer: ReturnType<typeof setInterval>;
   #calls = 0;
+  #mostCalls = MAX_CALLS;
+  /** The highest id of a stream that the server takes. */
+  #lastTaken = Infinity;
   /** Undefined as soon as there is a connection. */
   #connecting: Promise<boolean> | undefined;
   #asking: Promise<boolean> | undefined;
@@ -126,9 +113,14 @@ export class Session {
     });
     // Nobody may wait for it any more.
     this.#connecting.catch(() => {});
-    // A server that wants no more calls and has none under way: Node.js leaves the connection open.
-    http2.once("goaway", () => {
-      if (this.#calls === 0) http2.destroy();
+    // One call goes where none is allowed: that is to be so for a short time alone (RFC 9113, 6.5.2).
+    http2.on("remoteSettings", ({ maxConcurrentStreams = MAX_CALLS }) => {
+      this.#mostCalls = Math.min(MAX_CALLS, Math.max(1, maxConcurrentStreams));
+    });
+    http2.on("goaway", (_, lastTaken) => {
+      this.#lastTaken = Math.min(this.#lastTaken, lastTaken);
+      // A server that wants no more calls and has none under way: Node.js leaves the connection open.
+      if (this.#calls === 0) this.destroy();
     });
     this.#timer = setInterval(() => this.#look(), times.lookMs).unref();
     http2.once("close", () => clearInterval(this.#timer));
@@ -136,7 +128,7 @@ export class Session {
 
   /** Whether it takes one more call. */
   get hasRoom(): boolean {
-    return this.#calls < MAX_CALLS && this.isOpen;
+    return this.#calls < this.#mostCalls && this.isOpen;
   }
 
   get isOpen(): boolean {
@@ -157,6 +149,13 @@ export class Session {
     if (--this.#calls > 0) return;
     this.#usedAt = Date.now();
     if (this.#connecting === undefined) this.http2.unref();
+    // It would keep the process until it is there.
+    else this.destroy();
+  }
+
+  /** Whether the server has said that it did nothing with a request (GOAWAY; RFC 9113, 6.8). */
+  hasRefused({ id }: ClientHttp2Stream): boolean {
+    return id !== undefined && id > this.#lastTaken;
   }
 
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
@@ -170,15 +169,24 @@ export class Session {
     return this.#isSilent() ? this.#ask() : Promise.resolve(this.isOpen);
   }
 
-  destroy(reason: Error): void {
+  destroy(reason?: Error): void {
     this.http2.destroy(reason);
+    // Node.js lets one go on connecting, and waits for the other side to close it as well.
+    this.#socket.destroy();
   }
 
   #isSilent(): boolean {
-    return Date.now() - this.#heardAt > this.#times.silenceMs;
+    const ms = Date.now() - this.#heardAt;
+    // Who knows how long it was where the clock was set back.
+    return ms > this.#times.silenceMs || ms < 0;
   }
 
   #look(): void {
+    if (this.http2.destroyed) {
+      // Its last call has ended, and the other side does not close it.
+      this.#socket.destroy();
+      return;
+    }
     const { bytesRead } = this.#socket;
     const now = Date.now();
     if (bytesRead !== this.#bytes) this.#heardAt = now;
@@ -192,7 +200,9 @@ export class Session {
   /** Asks for a sign of life; who gives none is given up. */
   #ask(): Promise<boolean> {
     this.#asking ??= new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => this.destroy(cut("no sign of life in time")), this.#times.pingMs);
+      // What came while the program was busy is read first.
+      const late = () => setImmediate(() => this.#asking !== undefined && this.destroy(cut("no sign of life in time")));
+      const timer = setTimeout(late, this.#times.pingMs).unref();
       // Also called, with an error, when the connection ends.
       this.http2.ping((error) => {
         clearTimeout(timer);
