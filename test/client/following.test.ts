@@ -239,7 +239,7 @@ describe("stream()", () => {
       resume: true,
       idempotent: true,
     });
-    const core = { ...server.core, backoff: { firstMs: 1, maxMs: 5, maxElapsedMs: 50 } };
+    const core = { ...server.core, backoff: { firstMs: 1, maxMs: 5, maxElapsedMs: 500 } };
     await expect(sent(core)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     expect(server.subscriptions).toBeGreaterThan(2);
   });
