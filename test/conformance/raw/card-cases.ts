@@ -118,9 +118,19 @@ export const cardCases: readonly RawCase[] = [
     ids: ["SRV-CARD-07", "SRV-TEN-02"],
     setup: "departments",
     steps: [
-      { send: `GET ${path}`, ...ok, json: { name: "billing", supportedInterfaces: interfaces("billing") } },
-      { send: `GET /billing${path}`, ...ok, json: { name: "billing", supportedInterfaces: interfaces("billing") } },
-      { send: `GET /support${path}`, ...ok, json: { name: "support", supportedInterfaces: interfaces("support") } },
+      { send: `GET ${path}`, ...native, ...ok, json: { name: "billing", supportedInterfaces: interfaces("billing") } },
+      {
+        send: `GET /billing${path}`,
+        ...native,
+        ...ok,
+        json: { name: "billing", supportedInterfaces: interfaces("billing") },
+      },
+      {
+        send: `GET /support${path}`,
+        ...native,
+        ...ok,
+        json: { name: "support", supportedInterfaces: interfaces("support") },
+      },
     ],
   },
   {
