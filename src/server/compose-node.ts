@@ -7,7 +7,9 @@ import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/bi
 import { createLazyGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/lazy.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
+import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { type AnyServiceOptions, isLazyService } from "../binding/lazy-service.js";
+import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
@@ -34,6 +36,8 @@ export interface NodeComponents {
   readonly grpc: () => GrpcBinding;
   /** The services of all versions on the gRPC port, with what answers their calls. */
   readonly grpcServices: readonly [ServiceBindingOptions, ...AnyServiceOptions[]];
+  /** The error for a path of the gRPC port whose service stands for a version that is switched off. */
+  readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly arrivals: Arrivals;
   readonly refused: RefusalLog | undefined;
   readonly invoke: Invoke;
@@ -79,6 +83,7 @@ export function composeNode(
     connectContext: (request) => contextValues(peerOf(request)),
     grpc: () => grpcBindingOf(ownGrpc, otherGrpc, settings.tls !== undefined),
     grpcServices: [ownGrpc, ...otherGrpc],
+    unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),
     arrivals: binding.arrivals,
     refused: binding.refused,
     invoke: binding.invoke,

@@ -146,7 +146,7 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort: port, tls, limits, logger } = settings;
   if (port === undefined) return undefined;
-  const { grpcServices: services, arrivals, refused } = components;
+  const { grpcServices: services, arrivals, refused, unserved } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port, tls, admit };
   const { audit } = settings;
@@ -162,6 +162,7 @@ async function openGrpc(
     logger,
     refused,
     limited,
+    unserved,
   });
   try {
     return { server, port: await server.listen() };

@@ -70,8 +70,23 @@ function isNative(name: string, { native }: Versions): boolean {
 }
 
 /**
+ * The error for a path of gRPC or Connect whose service stands for a version that is switched off; undefined for every other path.
+ * It says which service is spoken instead.
+ */
+export function serviceSwitchedOff(path: string, versions: Versions): A2AError | undefined {
+  const { native, off, text } = versions;
+  const [, name] = path.split("/", 2);
+  const isOff = off.some(({ grpc, connect }) => [grpc, connect].some((service) => service?.typeName === name));
+  if (!isOff) return undefined;
+  const why =
+    `Method not found: "${name}" belongs to an earlier version of A2A. ` +
+    `This server speaks A2A ${text}, where the service of ${native.name} is ${native.grpc.typeName}.`;
+  return new A2AError("METHOD_NOT_FOUND", why, { metadata: { supportedVersions: text } });
+}
+
+/**
  * An error of a request over HTTP+JSON whose path begins as those of another version do. Where that one is switched off, and the request
- * names no version that is spoken here, the error says which one is; where the request names the service's own version, and is no call
+ * does not name the service's own, the error says which one is; where the request names the service's own version, and is no call
  * of it, whose paths these are otherwise. What succeeds is not looked at: a tenant may be called `v1`.
  *
  * @param asked the version that the request names
@@ -85,14 +100,15 @@ export function pathExplained(
   if (![400, 404, 405].includes(error.row.http)) return error;
   const [, segment = ""] = path.split("/");
   const named = asked === undefined ? undefined : versions.named(asked);
-  if (named === native.name && error.reason === "INVALID_PARAMS") {
+  const isNative = named !== undefined && versions.isAsNative(named);
+  if (isNative && error.reason === "INVALID_PARAMS") {
     const owner = versionWithPath(path, versions.others)?.name;
     const why =
       `Paths below /${segment} are those of A2A ${owner} in calls that do not name ${named} (header A2A-Version); ` +
       `this one is for the tenant "${segment}".`;
     return owner === undefined ? error : withMore(error, why, text);
   }
-  if (named !== undefined || versionWithPath(path, off) === undefined) return error;
+  if (isNative || versionWithPath(path, off) === undefined) return error;
   const why =
     `Paths below /${segment} belong to an earlier version of A2A. ` +
     `This server speaks A2A ${text} (header A2A-Version: ${native.name}), whose paths begin without it.`;

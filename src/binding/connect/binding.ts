@@ -26,13 +26,14 @@ import { type BindingOptions, type HttpBinding, optionsIn, optionsOf, type Servi
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 import { type AnyServiceOptions, isLazyService } from "../lazy-service.js";
+import { switchedOff } from "../switched-off.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
 import { type Later, type Register, registerLazily } from "./lazy.js";
-import { isGrpc, refuse } from "./refusal.js";
+import { isGrpc, protocolOf, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
 import { answer } from "./universal.js";
@@ -54,7 +55,10 @@ export interface ConnectBinding extends HttpBinding<ConnectMatch> {
    * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
-  /** The answer to a gRPC call to an unknown method or service; undefined for every other request. */
+  /**
+   * The answer to a gRPC call to an unknown method or service, and to any call of a service whose version is switched off; undefined for
+   * every other request.
+   */
   readonly unserved: (request: HttpRequest) => HttpResponse | undefined;
 }
 
@@ -122,7 +126,12 @@ export function createConnectBinding(
         : handledAfter(loading, request, chosen, options);
     },
     routes: (router) => void routes(router),
-    unserved: (request) => (isGrpc(request) ? refuse(request, unserved()) : undefined),
+    unserved: (request) => {
+      const { path } = request.target;
+      const off = switchedOff({ binding: protocolOf(request), path, from: request }, options);
+      if (off !== undefined) return refuse(request, off);
+      return isGrpc(request) ? refuse(request, unserved()) : undefined;
+    },
     refuse,
   };
 }

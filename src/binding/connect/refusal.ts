@@ -12,6 +12,12 @@ export function isGrpc(request: HttpRequest): boolean {
   return /^application\/grpc(?:$|[-+;])/i.test(request.header("content-type") ?? "");
 }
 
+/** The name of the protocol that a request says it speaks, as calls have it. */
+export function protocolOf(request: HttpRequest): string {
+  if (!isGrpc(request)) return "connect";
+  return /^application\/grpc-web/i.test(request.header("content-type") ?? "") ? "grpc-web" : "grpc";
+}
+
 /**
  * An error without a further look at the request, in the form of the protocol that it says it speaks. The answer is one
  * piece: of gRPC a status and nothing else ("Trailers-Only" of PROTOCOL-HTTP2, whose HEADERS have to carry END_STREAM;

@@ -1,12 +1,13 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
-import { StatusCode } from "../../core/error.js";
+import { type A2AError, StatusCode } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
+import type { HttpRequest } from "../../http/request.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { grpcTimeoutMs } from "../../wire/timeout.js";
@@ -34,6 +35,8 @@ export interface GrpcServerOptions extends PortOptions {
   readonly refused?: RefusalLog | undefined;
   /** Told of requests that a limit keeps out before they are a call; undefined: no one asks. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
+  /** The error for a path that nothing is served under, where more is known of it than that; undefined: nothing is. */
+  readonly unserved?: ((path: string, from: Pick<HttpRequest, "header" | "peer">) => A2AError | undefined) | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
   /** Health and reflection, where another port serves them as well. Default: made for this one. */
@@ -119,15 +122,17 @@ class Calls {
   readonly #incoming: Incoming;
   readonly #logger: Logger;
   readonly #refused: RefusalLog | undefined;
+  readonly #unserved: GrpcServerOptions["unserved"];
 
   constructor(
-    { services, limits, arrivals, logger, refused, limited }: GrpcServerOptions,
+    { services, limits, arrivals, logger, refused, limited, unserved }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
     this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...methodsByPath(services)]);
     this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
     this.#logger = logger;
     this.#refused = refused;
+    this.#unserved = unserved;
   }
 
   begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {
@@ -139,7 +144,7 @@ class Calls {
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
       const exchange = new Exchange({ stream, headers, peer, impliedVersion: method?.version ?? "" });
-      if (method === undefined) return exchange.fail(unknownMethod(headers[":path"]));
+      if (method === undefined) return exchange.fail(this.#unknown(headers, peer));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
         return exchange.fail(unknownEncoding());
       }
@@ -149,6 +154,13 @@ class Calls {
       this.#logger.error({ err: error }, "a call of gRPC could not be begun");
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
+  }
+
+  #unknown(headers: IncomingHttpHeaders, peer: Peer): GrpcStatus {
+    const path = headers[":path"] ?? "";
+    const header = (name: string): string | undefined => headers[name]?.toString();
+    const error = this.#unserved?.(path, { peer, header });
+    return error === undefined ? unknownMethod(path) : statusOf(error);
   }
 }
 
@@ -171,7 +183,7 @@ function isInTime(exchange: Exchange, timeout: string): boolean {
   return fault === undefined;
 }
 
-function unknownMethod(path = ""): GrpcStatus {
+function unknownMethod(path: string): GrpcStatus {
   const shown = path.slice(0, MAX_PATH).replace(/\p{Surrogate}/gu, "\ufffd");
   return { code: StatusCode.UNIMPLEMENTED, message: `The server does not implement the method ${shown}` };
 }

@@ -83,11 +83,13 @@ export class Routes {
     native: RouteMatch<RestRoute> | undefined,
   ): RestChoice | Promise<RestChoice> {
     const find = (spoken: Spoken): RestChoice => {
-      const match = spoken.router.match(request.method, request.target.path);
-      if (match === undefined && native !== undefined) {
-        return { refused: this.#elsewhere(version.name, native), dialect: spoken.dialect };
-      }
-      return this.#chosen(match, spoken);
+      const { path } = request.target;
+      const match = spoken.router.match(request.method, path);
+      if (match !== undefined) return this.#chosen(match, spoken);
+      const owner = versionWithPath(path, this.#versions.others);
+      const found = owner === undefined || owner === version ? native : { other: owner };
+      if (found === undefined) return this.#chosen(undefined, spoken);
+      return { refused: this.#elsewhere(version.name, found), dialect: spoken.dialect };
     };
     const spoken = this.#others.get(version);
     return spoken instanceof Promise ? spoken.then(find) : find(spoken);

@@ -13,9 +13,9 @@ import type { Interceptor } from "../invoke.js";
 export function version(strict: boolean, versions: Versions, mismatches?: Pick<MismatchLog, "note">): Interceptor {
   return (next) => (invocation) => {
     const { call, method } = invocation;
-    const asked = call.header(VERSION_PARAMETER) ?? (strict ? "" : undefined);
+    const asked = call.header(VERSION_PARAMETER);
     try {
-      call.version = versions.versionOf(asked, call.impliedVersion);
+      call.version = versions.versionOf(asked ?? (strict ? "" : undefined), call.impliedVersion);
     } catch (error) {
       const { binding, peer } = call;
       const why = (error as A2AError).message;

@@ -1,0 +1,26 @@
+import type { A2AError } from "../core/error.js";
+import type { HttpRequest } from "../http/request.js";
+import { serviceSwitchedOff } from "../version/recognition.js";
+import { VERSION_PARAMETER } from "../wire/service-params.js";
+import type { BindingOptions } from "./binding.js";
+
+/** A request for a path that nothing is served under. */
+export interface Unserved {
+  readonly binding: string;
+  readonly path: string;
+  readonly from: Pick<HttpRequest, "peer" | "header">;
+}
+
+/**
+ * The error for a call of a service that stands for a version that is switched off, which is in the log then; undefined for every
+ * other path.
+ */
+export function switchedOff(
+  { binding, path, from }: Unserved,
+  { versions, mismatched }: Pick<BindingOptions, "mismatched" | "versions">,
+): A2AError | undefined {
+  const error = serviceSwitchedOff(path, versions);
+  if (error === undefined) return undefined;
+  mismatched?.(from, { binding, asked: path, version: from.header(VERSION_PARAMETER), why: error.message });
+  return error;
+}
