@@ -14,6 +14,7 @@ export interface PushConfig {
   readonly id: string;
   readonly url: string;
   readonly token?: string;
+  readonly authentication?: Pattern;
 }
 
 /** How a version is spoken over one binding: every operation as a request. */
