@@ -84,6 +84,17 @@ describe("the keys of an issuer", () => {
     },
   );
 
+  it("are read up to maxIssuerBytes, and no further", async () => {
+    for (const [maxIssuerBytes, reason] of [
+      [100, "UNAVAILABLE"],
+      [1_000, undefined],
+    ] as const) {
+      const { issuer, world } = await start({ maxIssuerBytes, issuerCooldownMs: 600_000 });
+      expect((await call(world, await issuer.token())).error?.reason).toBe(reason);
+      expect(issuer.asked).toBe(1);
+    }
+  });
+
   it("are asked for again when the issuer may be well", async () => {
     const { issuer, world } = await start({ issuerTimeoutMs: 200, issuerCooldownMs: 20 });
     const token = await issuer.token();

@@ -20,7 +20,6 @@ export interface Holding {
 
 const noBatch = "there are batches in JSON-RPC alone";
 const notGrpc = "no message of gRPC";
-const untried = "no test sets it: found by reading only";
 const noPort = "no port of ours";
 const everyBinding = { at: "call", test: "limits/requests.test.ts" } as const;
 const callers = { at: "call", test: "limits/callers.test.ts", not: {} } as const;
@@ -65,9 +64,9 @@ export const inventory: Readonly<Record<string, Holding>> = {
   pushRetryMs: { at: "work", test: "push/giving-up.test.ts" },
   maxPushRetryMs: push,
   maxPushAgeMs: { at: "work", test: "push/giving-up.test.ts" },
-  maxOutgoingPushBytes: { at: "work", test: "none", why: untried },
+  maxOutgoingPushBytes: { at: "work", test: "push/bounds.test.ts" },
   maxPushedTaskBytes: { at: "work", test: "push/other-versions.test.ts" },
-  maxHostFailures: { at: "work", test: "none", why: untried },
+  maxHostFailures: { at: "work", test: "push/bounds.test.ts" },
   maxHostRestMs: { at: "work", test: "push/rig.ts" },
   maxBatch: {
     at: "request",
@@ -140,7 +139,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxCredentialLength: { at: "call", test: "auth/matrix.test.ts", as: "too long" },
   credentialMemoryMs: auth,
   maxRememberedCredentials: auth,
-  maxIssuerBytes: { at: "work", test: "none", why: untried },
+  maxIssuerBytes: issuer,
   issuerTimeoutMs: issuer,
   issuerCooldownMs: issuer,
   issuerKeysMs: issuer,
