@@ -4,7 +4,7 @@ import { exchange } from "../cases/exchange.js";
 import type { World } from "../cases/world.js";
 import { begin, say } from "./begin.js";
 import { seen, seenEvents } from "./seen.js";
-import type { Speaker } from "./speakers.js";
+import { isAsNative, type Speaker } from "./speakers.js";
 
 const order = "I have ordered a new Android device for you. Your request number is R12443";
 
@@ -26,7 +26,7 @@ export const deeds: Readonly<Record<string, (world: World, creator: Speaker, oth
     const outcome = await exchange(other.stream({ text: "Android", taskId }), world);
     const events = seenEvents(outcome);
     expect(events.filter(({ kind }) => kind === "artifact")).toMatchObject([{ taskId, texts: [order] }]);
-    expect(events.at(-1)).toMatchObject({ kind: "status", taskId, state: "completed", final: other.version !== "1.0" });
+    expect(events.at(-1)).toMatchObject({ kind: "status", taskId, state: "completed", final: !isAsNative(other) });
     expect(outcome.ended).toBe(true);
   },
   async cancels(world, creator, other) {
@@ -42,8 +42,8 @@ export const deeds: Readonly<Record<string, (world: World, creator: Speaker, oth
     const outcome = await exchange(other.subscribe(taskId), world, { during });
     const events = seenEvents(outcome);
     expect(new Set(events.map((event) => event.taskId))).toEqual(new Set([taskId]));
-    expect(events.at(-1)).toMatchObject({ kind: "status", state: "canceled", final: other.version !== "1.0" });
-    expect(events.filter(({ final }) => final === true).length).toBe(other.version === "1.0" ? 0 : 1);
+    expect(events.at(-1)).toMatchObject({ kind: "status", state: "canceled", final: !isAsNative(other) });
+    expect(events.filter(({ final }) => final === true).length).toBe(isAsNative(other) ? 0 : 1);
     expect(outcome.ended).toBe(true);
   },
   async "reads the webhook of"(world, creator, other) {

@@ -20,8 +20,8 @@ export interface PushConfig {
 /** How a version is spoken over one binding: every operation as a request. */
 export interface Speaker {
   readonly name: string;
-  readonly version: "0.1" | "0.2" | "0.3" | "1.0";
-  readonly binding: "GRPC" | "HTTP+JSON" | "JSONRPC";
+  readonly version: "0.1" | "0.2" | "0.3" | "1.0" | "1.1";
+  readonly binding: "CONNECT" | "GRPC" | "HTTP+JSON" | "JSONRPC";
   send(said: Said): Request;
   /** Sends without waiting for the end; undefined where the version has no word for it. */
   readonly leave?: (said: Said) => Request;
@@ -232,6 +232,53 @@ const jsonRpc01: Speaker = {
   getPush: (taskId) => call("tasks/pushNotification/get", { id: taskId }),
 };
 
+/** The schema's dialect of HTTP+JSON. */
+const schema3: Speaker = {
+  ...rest3,
+  name: "0.3 over HTTP+JSON, in the schema's dialect",
+  send: (said) => post("/v1/message:send", { message: messageOf3(said) }),
+  leave: (said) => post("/v1/message:send", { message: messageOf3(said), configuration: { blocking: false } }),
+  stream: (said) => post("/v1/message:stream", { message: messageOf3(said) }),
+  setPush: (id, config) => post(`/v1/tasks/${path(id)}/pushNotificationConfigs`, { config: { ...config } }),
+};
+
+const streams = ["SendStreamingMessage", "SubscribeToTask", "TaskSubscription"];
+
+/** The same call over Connect, in JSON. */
+function inConnect({ path: to, body, headers }: Request): Request {
+  const isStream = streams.some((name) => to.endsWith(`/${name}`));
+  const type = isStream ? "application/connect+json" : "application/json";
+  const all = { ...headers, "Content-Type": type, "Connect-Protocol-Version": "1" };
+  return { method: "POST", path: to, headers: all, body: body as Pattern };
+}
+
+/** The preview's name, without which a call is one of 1.0. */
+const inPreview = (request: Request): Request => withHeaders(request, { "A2A-Version": "1.1" });
+
+/** A speaker each of whose requests is changed. */
+function changed(speaker: Speaker, own: Partial<Speaker>, change: (request: Request) => Request): Speaker {
+  const members = Object.entries(speaker).map(([name, member]) => [
+    name,
+    typeof member === "function"
+      ? (...given: unknown[]) => change((member as (...given: unknown[]) => Request)(...given))
+      : member,
+  ]);
+  return { ...(Object.fromEntries(members) as unknown as Speaker), ...own };
+}
+
+/** Further ways to speak a version; the server has to have the preview of 1.1 on. */
+export const furtherSpeakers: readonly Speaker[] = [
+  changed(grpc1, { name: "1.0 over Connect", binding: "CONNECT" }, inConnect),
+  changed(grpc3, { name: "0.3 over Connect", binding: "CONNECT" }, inConnect),
+  schema3,
+  changed(jsonRpc1, { name: "1.1 over JSON-RPC", version: "1.1" }, inPreview),
+  changed(rest1, { name: "1.1 over HTTP+JSON", version: "1.1" }, inPreview),
+  changed(grpc1, { name: "1.1 over gRPC", version: "1.1" }, inPreview),
+];
+
+/** Whether what a version shows is what the service makes: streams have no `final`, and end with the task alone. */
+export const isAsNative = ({ version }: Speaker): boolean => version === "1.0" || version === "1.1";
+
 /** Every version over every binding that it has. */
 export const speakers: readonly Speaker[] = [jsonRpc1, rest1, grpc1, jsonRpc3, rest3, grpc3, jsonRpc2, jsonRpc01];
 
@@ -246,13 +293,8 @@ function forTenant(request: Request, { version, binding }: Speaker, tenant: stri
 
 /** The same for the agent of a tenant. */
 export function inTenant(speaker: Speaker, tenant: string): Speaker {
-  const moved = Object.entries(speaker).map(([name, member]) => [
-    name,
-    typeof member === "function"
-      ? (...given: unknown[]) => forTenant((member as (...given: unknown[]) => Request)(...given), speaker, tenant)
-      : member,
-  ]);
-  return { ...(Object.fromEntries(moved) as unknown as Speaker), name: `${speaker.name}, in ${tenant}` };
+  const own = { name: `${speaker.name}, in ${tenant}` };
+  return changed(speaker, own, (request) => forTenant(request, speaker, tenant));
 }
 
 /** Every way to the agent of a tenant: gRPC of earlier versions has no place for one. */

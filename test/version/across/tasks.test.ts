@@ -4,17 +4,19 @@ import { exchange } from "../cases/exchange.js";
 import { openWorld } from "../cases/world.js";
 import { say } from "./begin.js";
 import { deeds } from "./deeds.js";
-import { type Speaker, speakers, withHeaders } from "./speakers.js";
+import { furtherSpeakers, type Speaker, speakers, withHeaders } from "./speakers.js";
 
 let world: Awaited<ReturnType<typeof openWorld>>;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ preview: "1.1" });
 });
 afterAll(() => world.close());
 
 describe.each(Object.keys(deeds))("a client %s a task that another version began", (deed) => {
-  for (const creator of speakers) {
-    for (const other of speakers) {
+  const [native] = speakers as [Speaker];
+  for (const creator of [...speakers, ...furtherSpeakers]) {
+    // The further ways are tried with each version, and not with each other.
+    for (const other of furtherSpeakers.includes(creator) ? [native] : [...speakers, ...furtherSpeakers]) {
       it(`${other.name}, begun by ${creator.name}`, async () => deeds[deed]?.(world, creator, other));
     }
   }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import type { Answer } from "../../support/http.js";
 import { readSse } from "../../support/sse.js";
 import type { Request } from "./case.js";
@@ -60,10 +61,12 @@ async function overHttp(
       // As clients do: the path of the extended card of 0.2 has `..` in it, behind an endpoint without a slash at its end.
       url: new URL(path.replace(/^\/+/, "/"), url).href,
       headers,
-      body: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
+      body: rawBody ?? (body === undefined ? undefined : bodyOf(body, headers["Content-Type"])),
       signal: leave.signal,
     });
     const { status } = answer;
+    if (answer.headers["content-type"]?.startsWith(CONNECT_STREAM))
+      return await overConnect(answer, leaveAfter, during);
     if (!answer.headers["content-type"]?.startsWith("text/event-stream")) {
       return { status, headers: answer.headers, body: jsonOf(await answer.text()) };
     }
@@ -77,6 +80,52 @@ async function overHttp(
     clearTimeout(timer);
     leave.abort();
   }
+}
+
+/** The media type of Connect's streams. */
+const CONNECT_STREAM = "application/connect+json";
+
+function bodyOf(body: JsonValue, type: string | undefined): string | Uint8Array {
+  const text = JSON.stringify(body);
+  return type === CONNECT_STREAM ? encodeEnvelope(0, Buffer.from(text)) : text;
+}
+
+/** A stream of Connect: messages in envelopes, and one at the end that says how it went (Connect protocol, "Streaming-Response"). */
+async function overConnect(
+  { status, headers, body }: Answer,
+  leaveAfter: number | undefined,
+  during: () => Promise<void>,
+): Promise<Outcome> {
+  const done = during();
+  done.catch(() => {});
+  const events: JsonValue[] = [];
+  let end: ConnectEnd | undefined;
+  let rest = Buffer.alloc(0);
+  try {
+    reading: for await (const chunk of body) {
+      rest = Buffer.concat([rest, chunk]);
+      while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
+        const json = JSON.parse(rest.subarray(5, 5 + rest.readUInt32BE(1)).toString()) as JsonValue;
+        if ((rest[0] ?? 0) === 2) end = json as ConnectEnd;
+        else events.push(json);
+        rest = rest.subarray(5 + rest.readUInt32BE(1));
+        if (events.length === leaveAfter) break reading;
+      }
+    }
+  } catch {
+    // The time is up, or the server broke off: what came is looked at.
+  }
+  await done;
+  const ended = end !== undefined;
+  const trailers = Object.entries(end?.metadata ?? {}).map(([name, values]) => [name.toLowerCase(), values.join(", ")]);
+  const all = { ...headers, ...Object.fromEntries(trailers) };
+  if (end?.error === undefined) return { status, headers: all, events, ended };
+  return { status: end.error.code.toUpperCase(), headers: all, body: { error: { ...end.error } }, events, ended };
+}
+
+interface ConnectEnd {
+  readonly error?: { readonly code: string; readonly message?: string };
+  readonly metadata?: Readonly<Record<string, readonly string[]>>;
 }
 
 async function eventsOf(
