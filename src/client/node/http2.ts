@@ -113,11 +113,13 @@ class Exchange extends Incoming {
   }
 
   responded(fields: IncomingHttpHeaders): void {
+    this.#session?.answered();
     this.#fields = fields;
     this.answered(Number(fields[":status"]), fields["content-type"] ?? "", first(fields["content-encoding"]));
   }
 
   override arrived(chunk: Uint8Array): void {
+    this.#session?.answered();
     super.arrived(chunk);
   }
 

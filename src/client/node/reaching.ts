@@ -1,6 +1,9 @@
 import { isIP, type Socket, connect as tcp } from "node:net";
 import { TLSSocket, connect as tls } from "node:tls";
 
+/** TCP asks after so long a silence whether the other machine is there, in milliseconds. */
+const KEEP_ALIVE_MS = 30_000;
+
 /** How an HTTP/2 connection is made. */
 export interface Reaching {
   /** How long it may take until the server has said something, in milliseconds. */
@@ -19,6 +22,7 @@ export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   const to = { host, port: Number(port || (protocol === "https:" ? 443 : 80)), autoSelectFamily: true };
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = protocol === "https:" ? tls({ ...secure, ...to, ...servername, ALPNProtocols: ["h2"] }) : tcp(to);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
   const timer = setTimeout(() => {
     if (socket.connecting || isAgreeing(socket)) socket.destroy(unreached());
     else if (socket.bytesRead === 0) socket.destroy(silent());

@@ -14,11 +14,23 @@ export interface SessionTimes {
   readonly silenceMs: number;
   /** How long the sign of life may take; then the connection is given up. */
   readonly pingMs: number;
+  /** Without an answer in between it is not asked for again sooner. */
+  readonly againMs: number;
   /** A connection without calls is closed after so long. */
   readonly idleMs: number;
 }
 
-const usualTimes: SessionTimes = { lookMs: 10_000, silenceMs: 30_000, pingMs: 15_000, idleMs: 15 * 60_000 };
+/**
+ * Servers of gRPC end a connection (ENHANCE_YOUR_CALM) that has had three pings within five minutes of one another and no answer in
+ * between (gRFC A8). What is gone sooner than the next ping is found by TCP.
+ */
+const usualTimes: SessionTimes = {
+  lookMs: 10_000,
+  silenceMs: 30_000,
+  pingMs: 15_000,
+  againMs: 6 * 60_000,
+  idleMs: 15 * 60_000,
+};
 
 /** Connections to servers of HTTP/2: one for each, and another one when there are many calls, or when it has ended. */
 export class Sessions {
@@ -92,6 +104,8 @@ export class Session {
   // Times of day: a machine that slept finds that its connections are old.
   #heardAt = Date.now();
   #usedAt = Date.now();
+  #askedAt = 0;
+  #isAnswered = true;
 
   constructor(origin: string, reach: (origin: URL) => Socket, times: SessionTimes) {
     const socket = reach(new URL(origin));
@@ -137,7 +151,12 @@ export class Session {
 
   /** Whether a request can be written now. */
   get isReady(): boolean {
-    return this.#connecting === undefined && this.#asking === undefined && !this.#isSilent();
+    return this.#connecting === undefined && this.#asking === undefined && !this.#isToBeAsked();
+  }
+
+  /** Something came that belongs to a call. */
+  answered(): void {
+    this.#isAnswered = true;
   }
 
   take(): void {
@@ -166,7 +185,8 @@ export class Session {
   /** Waits until it is connected, and for a sign of life of one that was silent; false: it is gone. @throws what the socket failed with */
   isAlive(): Promise<boolean> {
     if (this.#connecting !== undefined) return this.#connecting;
-    return this.#isSilent() ? this.#ask() : Promise.resolve(this.isOpen);
+    if (this.#asking !== undefined || this.#isToBeAsked()) return this.#ask();
+    return Promise.resolve(this.isOpen);
   }
 
   destroy(reason?: Error): void {
@@ -175,10 +195,9 @@ export class Session {
     this.#socket.destroy();
   }
 
-  #isSilent(): boolean {
-    const ms = Date.now() - this.#heardAt;
-    // Who knows how long it was where the clock was set back.
-    return ms > this.#times.silenceMs || ms < 0;
+  #isToBeAsked(): boolean {
+    const { silenceMs, againMs } = this.#times;
+    return hasPassed(silenceMs, this.#heardAt) && (this.#isAnswered || hasPassed(againMs, this.#askedAt));
   }
 
   #look(): void {
@@ -194,7 +213,7 @@ export class Session {
     if (this.#connecting !== undefined) return;
     if (this.#calls === 0) {
       if (now - this.#usedAt > this.#times.idleMs) this.http2.close();
-    } else if (this.#isSilent()) void this.#ask();
+    } else if (this.#isToBeAsked()) void this.#ask();
   }
 
   /** Asks for a sign of life; who gives none is given up. */
@@ -203,6 +222,8 @@ export class Session {
       // What came while the program was busy is read first.
       const late = () => setImmediate(() => this.#asking !== undefined && this.destroy(cut("no sign of life in time")));
       const timer = setTimeout(late, this.#times.pingMs).unref();
+      this.#askedAt = Date.now();
+      this.#isAnswered = false;
       // Also called, with an error, when the connection ends.
       this.http2.ping((error) => {
         clearTimeout(timer);
@@ -213,6 +234,12 @@ export class Session {
     });
     return this.#asking;
   }
+}
+
+/** Whether so many milliseconds have passed. Who knows how many it were where the clock was set back. */
+function hasPassed(ms: number, since: number): boolean {
+  const passed = Date.now() - since;
+  return passed > ms || passed < 0;
 }
 
 /** The error of a server that was there: what was sent to it may have arrived. */

@@ -14,7 +14,7 @@ import { cardJson } from "../card-server.js";
 import { atEnd, connect } from "../world.js";
 import { answer, goaway, headers, mostStreams, reset, scripted } from "./scripted-http2.js";
 
-const times: SessionTimes = { lookMs: 10, silenceMs: 60_000, pingMs: 60_000, idleMs: 60_000 };
+const times: SessionTimes = { lookMs: 10, silenceMs: 60_000, pingMs: 60_000, againMs: 0, idleMs: 60_000 };
 
 function asking(origin: string, sockets: Socket[] = [], given: Partial<SessionTimes> = {}) {
   const sessions = new Sessions(

@@ -74,7 +74,7 @@ async function wired(): Promise<Wired> {
   };
 }
 
-const quick: SessionTimes = { lookMs: 10, silenceMs: 100, pingMs: 1_000, idleMs: 60_000 };
+const quick: SessionTimes = { lookMs: 10, silenceMs: 100, pingMs: 1_000, againMs: 0, idleMs: 60_000 };
 
 function clientOf(times: Partial<SessionTimes> = {}): HttpClient {
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: 5_000, secure: {} }), { ...quick, ...times });
@@ -105,6 +105,31 @@ describe("a connection of HTTP/2", () => {
     const http = clientOf({ pingMs: 20_000 });
     expect(await ask(http, `${one.origin}/later`)).toBe("here");
     expect(one.connections).toBe(1);
+  }, 30_000);
+
+  it("is asked for one sign of life between two answers, as servers of gRPC end it otherwise", async () => {
+    const one = await wired();
+    let pings = 0;
+    one.server.on("session", (session) => session.on("ping", () => pings++));
+    const http = clientOf({ againMs: 60_000 });
+    ask(http, `${one.origin}/never`).catch(() => {});
+    await expect.poll(() => pings).toBe(1);
+    await sleep(5 * quick.silenceMs);
+    // Nor before a call.
+    ask(http, `${one.origin}/never`).catch(() => {});
+    await sleep(quick.silenceMs);
+    expect(pings).toBe(1);
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    await expect.poll(() => pings).toBe(2);
+    expect(one.connections).toBe(1);
+  }, 30_000);
+
+  it("is asked again without an answer when that is allowed", async () => {
+    const one = await wired();
+    let pings = 0;
+    one.server.on("session", (session) => session.on("ping", () => pings++));
+    ask(clientOf(), `${one.origin}/never`).catch(() => {});
+    await expect.poll(() => pings).toBeGreaterThan(2);
   }, 30_000);
 
   it("is asked for a sign of life before a call when it was silent for long, and replaced when it gives none", async () => {
