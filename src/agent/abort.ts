@@ -18,6 +18,8 @@ export class AbortReason extends Error {
 /** A client that waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
 export interface Client {
   readonly signal: AbortSignal;
+  /** For how long it waits, in milliseconds since 1970; absent, or Infinity, where it does not say. */
+  readonly deadline?: number;
 }
 
 /**
@@ -38,6 +40,11 @@ export class LazyAbortController {
   /** Why it was interrupted, or undefined. */
   get reason(): AbortReason | undefined {
     return this.#reason;
+  }
+
+  /** That of the client, as long as it may not go. */
+  get deadline(): number {
+    return this.#followed?.deadline ?? Number.POSITIVE_INFINITY;
   }
 
   get signal(): AbortSignal {

@@ -72,7 +72,8 @@ export interface RemoteUpdate {
 
 /**
  * A client of another agent for one turn: all methods of the protocol, and the three that `parley-a2a/client` has beside them. Its calls
- * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires.
+ * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires. Those
+ * of a turn that answers directly have the deadline of its caller.
  * Every method rejects with an A2AError.
  */
 export interface RemoteAgent extends Client<typeof A2AService> {
@@ -170,6 +171,8 @@ export interface RelayedEvent {
 export interface CallingTurn {
   readonly request: TurnRequest;
   readonly signal: AbortSignal;
+  /** For how long the caller of a direct answer waits, in milliseconds since 1970; Infinity otherwise, as tasks have no end. */
+  readonly deadline: number;
   /** The task as it stood when the turn began. */
   readonly task: Task | undefined;
   /** What this turn relayed in attempts before, and what the turns relayed whose question it answers, in order. */

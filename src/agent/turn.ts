@@ -174,6 +174,9 @@ function callsOf(turn: AgentTurn): TurnCalls {
     get signal() {
       return aborter.signal;
     },
+    get deadline() {
+      return aborter.deadline;
+    },
     relayed: () => source.relayed(request),
     messageAt: (position) => source.messageAt(request, position),
   });

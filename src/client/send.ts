@@ -45,14 +45,13 @@ export async function send(
   const headers = key === undefined ? options.headers : withKey(options, key);
   // A call that its caller can end.
   const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
-  // A time of the caller's own, which is `life`, takes the place of `sendTimeoutMs`.
-  const time = options.timeoutMs === undefined ? undefined : { timeoutMs: 0 };
   try {
     return answerOf(
       await core.rpc.sendMessage(request, {
         ...(life !== undefined && { signal: life.signal }),
         ...(headers !== undefined && { headers }),
-        ...time,
+        // A time of the caller's own, which `life` keeps, takes the place of `sendTimeoutMs`; the agent is told of it.
+        ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
         ...ofSkill(options.skill),
       }),
     );

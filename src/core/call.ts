@@ -49,6 +49,8 @@ export interface CallStart {
   readonly mount?: string | undefined;
   /** The tenant that the URL of the call stands for, which its messages do not name. Undefined: its messages say all. */
   readonly pathTenant?: string | undefined;
+  /** When its client's deadline is, in milliseconds since 1970; absent, or Infinity, where it has none. */
+  readonly deadline?: number;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
   /** The same at less cost, where the binding has it; made from the signal otherwise. */
@@ -183,6 +185,11 @@ export class Call {
   /** See CallStart. */
   get pathTenant(): string | undefined {
     return this.#start.pathTenant;
+  }
+
+  /** See CallStart. */
+  get deadline(): number {
+    return this.#start.deadline ?? Number.POSITIVE_INFINITY;
   }
 
   /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */

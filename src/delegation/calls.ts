@@ -59,11 +59,13 @@ class CallsOfTurn implements TurnCalls {
 
   async call(agent: string, { timeoutMs = this.#limits.remoteTimeoutMs }: CallOptions = {}): Promise<RemoteAgent> {
     const remote = this.#remotes.for(this.#turn, agent);
-    const { signal } = this.#turn;
+    const turn = this.#turn;
+    const { signal } = turn;
     // Loaded by servers whose agents call others, and by no other.
     const { remoteAgent } = await import("./remote-agent.js");
     const { card } = await remote.client();
-    return remoteAgent(card, { remote, signal, timeoutMs, enter: () => this.#remotes.enter(agent) });
+    const msLeft = (): number => turn.deadline - Date.now();
+    return remoteAgent(card, { remote, signal, timeoutMs, msLeft, enter: () => this.#remotes.enter(agent) });
   }
 
   /** Names are given when it is called, in the order of the calls, and not when its first event is asked for. */

@@ -11,6 +11,8 @@ interface CallsInTurn {
   readonly signal: AbortSignal;
   /** For calls with one answer, in milliseconds. */
   readonly timeoutMs: number;
+  /** Until the deadline of the turn's caller, in milliseconds; Infinity where there is none. */
+  readonly msLeft: () => number;
   /** Counts a call that begins; the result counts it down. */
   readonly enter: () => () => void;
 }
@@ -40,7 +42,7 @@ function unary(methodOf: MethodOf, calls: CallsInTurn): Method {
     counted(
       calls,
       (client) =>
-        methodOf(client)(request, { timeoutMs, ...optionsIn(calls, options as RemoteOptions) }) as Promise<unknown>,
+        methodOf(client)(request, optionsIn(calls, { timeoutMs, ...(options as RemoteOptions) })) as Promise<unknown>,
     );
 }
 
@@ -74,11 +76,21 @@ async function* counting<T>(
 }
 
 /** What the call says itself stands, but for what the turn decides. */
-function optionsIn({ remote, signal }: CallsInTurn, options: RemoteOptions = {}): RemoteOptions & { headers: Headers } {
+function optionsIn(
+  { remote, signal, msLeft }: CallsInTurn,
+  options: RemoteOptions = {},
+): RemoteOptions & { headers: Headers } {
   const headers = new Headers(options.headers);
   remote.headers().forEach((value, name) => {
     headers.set(name, value);
   });
-  const { signal: own } = options;
-  return { ...options, headers, signal: own === undefined ? signal : AbortSignal.any([signal, own]) };
+  const { signal: own, timeoutMs = 0 } = options;
+  // 0 is no end. One that has passed has ended the turn, which is told of it now.
+  const ms = Math.min(timeoutMs > 0 ? timeoutMs : Number.POSITIVE_INFINITY, Math.max(1, msLeft()));
+  return {
+    ...options,
+    ...(Number.isFinite(ms) && { timeoutMs: ms }),
+    headers,
+    signal: own === undefined ? signal : AbortSignal.any([signal, own]),
+  };
 }

@@ -29,6 +29,10 @@ export class DirectSend implements Client, DirectCall, Deferred {
     this.#open = open;
   }
 
+  get deadline(): number {
+    return this.#caller.deadline ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Fires when the caller goes away, and when the server ends. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

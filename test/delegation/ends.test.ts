@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { httpBearer } from "../../src/auth/http-bearer.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
@@ -177,6 +177,46 @@ describe("turn.call()", () => {
     // The other task is not the turn's to end: it was called, and not handed on.
     expect(stopped).toEqual([]);
   });
+});
+
+describe.each(["GRPC", "CONNECT", "GRPC-WEB"] as const)("the deadline of a caller over %s", (binding) => {
+  it("goes with the calls of an agent that answers it directly, and ends them", async () => {
+    const left: number[] = [];
+    let stopped: unknown;
+    const silent = agentOf(
+      "Silent",
+      async function* ({ signal }) {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        stopped = (signal.reason as Error).cause;
+        yield reply("too late");
+      },
+      { responds: "message" },
+    );
+    const other = await servers.serve(silent, {
+      interceptors: [
+        (next) => (invocation) => {
+          left.push(invocation.call.deadline - Date.now());
+          return next(invocation);
+        },
+      ],
+    });
+    const passing = agentOf(
+      "Passing",
+      async function* (turn) {
+        const remote = await turn.call("other");
+        yield reply((await remote.send(turn.text)).text);
+      },
+      { responds: "message" },
+    );
+    const front = await servers.serve(passing, { remoteAgents: { other: other.url } });
+    const client = await clientOf(front.url, { bindings: [binding] });
+    const sent = client.send("go", { timeoutMs: 2_000 });
+    await expect(sent).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED", metadata: { arrival: "unknown" } });
+    await expect.poll(() => stopped).toBe("disconnected");
+    expect(left).toHaveLength(1);
+    expect(left[0]).toBeLessThanOrEqual(2_000);
+    expect(left[0]).toBeGreaterThan(0);
+  }, 30_000);
 });
 
 describe("the client of turn.call()", () => {

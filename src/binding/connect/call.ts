@@ -40,12 +40,14 @@ export function contextValues(peer: Peer, mount?: string): ContextValues {
 export function startOf(context: HandlerContext, impliedVersion: string): CallStart {
   const origin = context.values.get(originKey);
   context.values.set(hasCalledKey, true);
+  const timeoutMs = context.timeoutMs();
   return {
     binding: context.protocolName,
     header: (name) => headerOf(context, name),
     query: (name) => new URL(context.url).searchParams.get(name) ?? undefined,
     peer: origin?.peer ?? { address: "", encrypted: context.url.startsWith("https:") },
     mount: origin?.mount,
+    ...(timeoutMs !== undefined && { deadline: Date.now() + timeoutMs }),
     signal: context.signal,
     impliedVersion,
   };

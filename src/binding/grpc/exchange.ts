@@ -70,6 +70,10 @@ export class Exchange implements CallStart, Cancellation {
     this.#timer = setTimeout(onDeadline, timeoutMs, this);
   }
 
+  get deadline(): number {
+    return this.#deadline;
+  }
+
   /** Binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
   header(name: string): string | undefined {
     const value = this.#headers[name];

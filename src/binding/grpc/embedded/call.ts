@@ -52,6 +52,10 @@ export class GrpcCallStart implements CallStart, Cancellation {
     return this.#controller.signal;
   }
 
+  get deadline(): number {
+    return Number(this.#grpc.getDeadline());
+  }
+
   get cancellation(): Cancellation {
     return this;
   }
@@ -69,7 +73,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
 
   /** Why the call cannot be answered any more. */
   get reason(): A2AError {
-    return departureOf(Number(this.#grpc.getDeadline()));
+    return departureOf(this.deadline);
   }
 
   /** Says that the answer is on its way: grpc-js reports the end of an answered call as a cancellation too. */
