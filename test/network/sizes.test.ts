@@ -1,3 +1,4 @@
+import { connect as connectTo } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
@@ -6,7 +7,7 @@ import { defaultLimits } from "../../src/core/limits.js";
 import { connect, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { http1, http2Client, type RawAnswer, type RawRequest, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
-import { messageOf, type Served, serve } from "./serve.js";
+import { cleanup, messageOf, type Served, serve } from "./serve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -150,3 +151,38 @@ describe.each(wires)("a request over $name", ({ request, client, judge, refusal,
     await served.server.close();
   });
 });
+
+/** Writes a whole request before it reads anything of the answer, as most clients of HTTP/1.1 do, and then up to some words. */
+async function patiently(
+  port: number,
+  { path: target, headers, body = "" }: RawRequest,
+  words: string,
+): Promise<string> {
+  const socket = connectTo(port, "127.0.0.1");
+  cleanup(() => socket.destroy());
+  socket.pause();
+  const head = Object.entries({ ...headers, "content-length": Buffer.byteLength(body) }).map((pair) => pair.join(": "));
+  socket.write([`POST ${target} HTTP/1.1`, "host: 127.0.0.1", ...head, "", ""].join("\r\n"));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.write(body, () => resolve());
+  });
+  let text = "";
+  for await (const chunk of socket) {
+    text += String(chunk);
+    if (text.includes(words)) break;
+  }
+  return text;
+}
+
+describe.each(wires.filter(({ client }) => client === h1))(
+  "a request over $name that is several times too large",
+  ({ request, refusal }) => {
+    it("is told so where the client sends all of it first [SRV-SEC-04]", async () => {
+      const served = await serve();
+      const answer = await patiently(served.port, request(3 * max), `${max}`);
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refusal[0]} `));
+      expect(answer).toContain(`${max}`);
+    });
+  },
+);

@@ -14,8 +14,11 @@ import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
-/** How much a client may still send of a body that is not needed, in bytes. */
-const MAX_DISCARDED = 1024 * 1024;
+/**
+ * How much a client may still send of a body that is not needed, in bytes. Most clients of HTTP/1.1 read the answer when they have sent
+ * all of it: where the connection was closed before, they learn that it broke, and never why. To read it costs what any request costs.
+ */
+const MAX_DISCARDED = 64 * 1024 * 1024;
 
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
 export class NodeExchange extends Exchange implements HttpRequest {
