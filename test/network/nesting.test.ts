@@ -163,7 +163,7 @@ function overFetch(): Send {
   const a2a = createA2A({ agent: obedient("nested"), store: memoryStore() });
   cleanup(() => a2a.close({ graceMs: 0 }));
   return async ({ path, headers = {}, body = "" }) => {
-    const request = new Request(`http://127.0.0.1${path}`, { method: "POST", headers, body: body as BodyInit });
+    const request = new Request(`http://127.0.0.1${path}`, { method: "POST", headers, body: body as string });
     const answer = await a2a.fetch(request);
     const found = Object.fromEntries(answer.headers);
     return { status: answer.status, headers: found, body: Buffer.from(await answer.arrayBuffer()) };
