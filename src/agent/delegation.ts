@@ -72,8 +72,8 @@ export interface RemoteUpdate {
 
 /**
  * A client of another agent for one turn: all methods of the protocol, and the three that `parley-a2a/client` has beside them. Its calls
- * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires. Those
- * of a turn that answers directly have the deadline of its caller.
+ * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires, and
+ * streams with the turn. Those of a turn that answers directly have the deadline of its caller.
  * Every method rejects with an A2AError.
  */
 export interface RemoteAgent extends Client<typeof A2AService> {
@@ -189,6 +189,8 @@ export interface TurnCalls {
     message: DelegatedContent | undefined,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
+  /** The turn is over: what it left open ends, and nothing more is begun. Never throws. */
+  end(): void;
 }
 
 /** The seam to the client, which nothing below the server knows. */

@@ -46,11 +46,20 @@ export interface TurnContext {
   readonly source: TurnSource;
   /** Made when the agent calls another one for the first time. */
   calls?: TurnCalls;
+  /** The turn has ended. */
+  isOver?: boolean;
 }
 
 /** The turn as the agent sees it. */
 export function makeTurn(request: TurnRequest, around: TurnContext): Turn {
   return new AgentTurn(request, around);
+}
+
+/** The turn is over: what it has of other agents' streams and tasks ends with it. */
+export function endCalls(turn: Turn): void {
+  const around = (turn as AgentTurn)[aroundKey];
+  around.isOver = true;
+  around.calls?.end();
 }
 
 const requestKey: unique symbol = Symbol("request");
@@ -168,7 +177,8 @@ function callsOf(turn: AgentTurn): TurnCalls {
   const request = turn[requestKey];
   const { source, aborter, task } = around;
   if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
-  around.calls ??= source.outgoing.of({
+  if (around.calls !== undefined) return around.calls;
+  around.calls = source.outgoing.of({
     request,
     task,
     get signal() {
@@ -180,6 +190,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
     relayed: () => source.relayed(request),
     messageAt: (position) => source.messageAt(request, position),
   });
+  if (around.isOver === true) around.calls.end();
   return around.calls;
 }
 

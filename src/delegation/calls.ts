@@ -12,6 +12,7 @@ import type {
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
 import type { Logger } from "../core/log.js";
+import { over } from "../core/over.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
 
 /** What a delegation may be called. A slash would make the ids of artifacts ambiguous. */
@@ -48,6 +49,10 @@ class CallsOfTurn implements TurnCalls {
   readonly #logger: Logger;
   readonly #names = new Set<string>();
   readonly #pause = new AbortController();
+  /** Fires when the turn is over. */
+  readonly #end = new AbortController();
+  /** Streams and delegations that have begun, and are not over. */
+  readonly #open = new Set<AsyncGenerator<unknown, unknown>>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
   constructor(turn: CallingTurn, remotes: Remotes, { limits, logger }: RemotesOptions) {
@@ -61,11 +66,13 @@ class CallsOfTurn implements TurnCalls {
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
     const { signal } = turn;
+    const end = this.#end.signal;
     // Loaded by servers whose agents call others, and by no other.
     const { remoteAgent } = await import("./remote-agent.js");
     const { card } = await remote.client();
     const msLeft = (): number => turn.deadline - Date.now();
-    return remoteAgent(card, { remote, signal, timeoutMs, msLeft, enter: () => this.#remotes.enter(agent) });
+    const enter = (): (() => void) => this.#remotes.enter(agent);
+    return remoteAgent(card, { remote, signal, end, open: this.#open, timeoutMs, msLeft, enter });
   }
 
   /** Names are given when it is called, in the order of the calls, and not when its first event is asked for. */
@@ -77,15 +84,29 @@ class CallsOfTurn implements TurnCalls {
     if (this.#turn.request.message.taskId === "") {
       throw new TypeError("An agent that answers directly has no task that another one could be relayed to.");
     }
-    return this.#delegate(agent, message, { ...options, name: this.#nameOf(options.name) });
+    if (this.#end.signal.aborted) throw new TypeError("The turn is over.");
+    const name = this.#nameOf(options.name);
+    const delegation = this.#delegate(agent, message, { ...options, name }, (isOpen) => {
+      if (isOpen) this.#open.add(delegation);
+      else this.#open.delete(delegation);
+    });
+    return delegation;
+  }
+
+  end(): void {
+    this.#end.abort(over);
+    // One whose next event nobody asks for learns of it by this alone.
+    for (const each of this.#open) each.return(undefined).catch(() => {});
   }
 
   async *#delegate(
     agent: string,
     message: DelegatedContent | undefined,
     options: DelegateOptions & { readonly name: string },
+    note: (isOpen: boolean) => void,
   ): AsyncGenerator<AgentEvent, SubTask, undefined> {
     const leave = this.#remotes.enter(agent);
+    note(true);
     try {
       this.#events ??= this.#turn.relayed();
       const { delegate } = await import("./delegate.js");
@@ -101,10 +122,12 @@ class CallsOfTurn implements TurnCalls {
         cancelMs: this.#limits.cancelGraceMs / 2,
         outageMs: this.#limits.maxRemoteOutageMs,
         pause: this.#pause,
+        end: this.#end.signal,
         logger: this.#logger,
         leave: (mark) => this.#remotes.leave(mark),
       });
     } finally {
+      note(false);
       leave();
     }
   }

@@ -54,6 +54,8 @@ export interface DelegationJob {
   readonly cancelMs: number;
   /** Fires when the turn is over with a question: other delegations of it are gone on with in the turn of the answer. */
   readonly pause: AbortController;
+  /** Fires when the turn is over: what it does not wait for is left. */
+  readonly end: AbortSignal;
   /** Lets a sub-task go that is of no use any more. */
   readonly leave: (mark: RelayMark) => void;
 }
@@ -68,7 +70,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
   if (remote.lacksCaller) return yield* pause(job, relay, authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED);
-  const stop = new SubTaskStop(turn.signal, job.pause.signal, job.cancelMs);
+  const stop = new SubTaskStop(turn.signal, [job.pause.signal, job.end], job.cancelMs);
   const course = new Course(job, { place, have, relay, stop });
   try {
     return yield* course.run();
@@ -76,7 +78,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
     turn.signal.throwIfAborted();
     if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
     // Nobody may be there any more who would take an error.
-    if (job.pause.signal.aborted) return subTaskOf(agent, {});
+    if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
     if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller) {
       job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");

@@ -1,6 +1,8 @@
 import type { CallOptions as ConnectOptions } from "@connectrpc/connect";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RemoteAgent, RemoteOptions } from "../agent/delegation.js";
+import { share } from "../client/shared-signal.js";
+import { A2AError } from "../core/error.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./delegate.js";
 
@@ -9,6 +11,10 @@ interface CallsInTurn {
   readonly remote: RemoteForTurn;
   /** Ends them. */
   readonly signal: AbortSignal;
+  /** Ends streams: the turn is over. */
+  readonly end: AbortSignal;
+  /** Streams that have begun, and are not over. */
+  readonly open: Set<AsyncGenerator<unknown, unknown>>;
   /** For calls with one answer, in milliseconds. */
   readonly timeoutMs: number;
   /** Until the deadline of the turn's caller, in milliseconds; Infinity where there is none. */
@@ -28,8 +34,8 @@ export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
     card,
     // A send that waits for its task may take its time.
     send: (message, options) => counted(calls, (client) => client.send(message, optionsIn(calls, options))),
-    stream: (message, options) => counting(calls, (client) => client.stream(message, optionsIn(calls, options))),
-    follow: (taskId, options) => counting(calls, (client) => client.follow(taskId, optionsIn(calls, options))),
+    stream: (message, options) => streamed(calls, options, (client, all) => client.stream(message, all)),
+    follow: (taskId, options) => streamed(calls, options, (client, all) => client.follow(taskId, all)),
   } as RemoteAgent;
 }
 
@@ -48,9 +54,10 @@ function unary(methodOf: MethodOf, calls: CallsInTurn): Method {
 
 function streaming(methodOf: MethodOf, calls: CallsInTurn): Method {
   return (request, options) =>
-    counting(
+    streamed(
       calls,
-      (client) => methodOf(client)(request, optionsIn(calls, options as RemoteOptions)) as AsyncIterable<unknown>,
+      options as RemoteOptions,
+      (client, all) => methodOf(client)(request, all) as AsyncIterable<unknown>,
     );
 }
 
@@ -63,14 +70,37 @@ async function counted<T>(calls: CallsInTurn, call: (client: SubTaskClient) => P
   }
 }
 
+type Opened<T> = (client: SubTaskClient, options: RemoteOptions & { headers: Headers }) => AsyncIterable<T>;
+
+/** A stream that lasts as long as its turn, at most: whoever does not read on has nothing left open. */
+function streamed<T>(
+  calls: CallsInTurn,
+  options: RemoteOptions | undefined,
+  open: Opened<T>,
+): AsyncGenerator<T, void, undefined> {
+  const stream: AsyncGenerator<T, void, undefined> = counting(calls, options, open, () => stream);
+  return stream;
+}
+
 async function* counting<T>(
   calls: CallsInTurn,
-  call: (client: SubTaskClient) => AsyncIterable<T>,
+  options: RemoteOptions | undefined,
+  open: Opened<T>,
+  self: () => AsyncGenerator<T, void, undefined>,
 ): AsyncGenerator<T, void, undefined> {
+  if (calls.end.aborted) throw new A2AError("CANCELLED", "The turn is over.");
   const leave = calls.enter();
+  calls.open.add(self());
   try {
-    yield* call(await calls.remote.client());
+    const client = await calls.remote.client();
+    const all = optionsIn(calls, options);
+    share(calls.end);
+    yield* open(client, { ...all, signal: AbortSignal.any([all.signal, calls.end]) });
+  } catch (error) {
+    // Nobody may be there any more who would take an error.
+    if (!calls.end.aborted) throw error;
   } finally {
+    calls.open.delete(self());
     leave();
   }
 }
@@ -79,7 +109,7 @@ async function* counting<T>(
 function optionsIn(
   { remote, signal, msLeft }: CallsInTurn,
   options: RemoteOptions = {},
-): RemoteOptions & { headers: Headers } {
+): Required<Pick<RemoteOptions, "signal">> & RemoteOptions & { headers: Headers } {
   const headers = new Headers(options.headers);
   remote.headers().forEach((value, name) => {
     headers.set(name, value);

@@ -1,4 +1,5 @@
 import { AbortReason } from "../agent/abort.js";
+import { share } from "../client/shared-signal.js";
 import { over } from "../core/over.js";
 
 /** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */
@@ -10,7 +11,7 @@ const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
  */
 export class SubTaskStop {
   readonly #turn: AbortSignal;
-  readonly #pause: AbortSignal;
+  readonly #ends: readonly AbortSignal[];
   readonly #ms: number;
   readonly #controller: AbortController = new AbortController();
   #cancel: (() => Promise<unknown>) | undefined;
@@ -20,13 +21,14 @@ export class SubTaskStop {
   #canceling: Promise<void> | undefined;
 
   /**
-   * @param pause the turn is over with another agent's question: calls end, and the sub-task goes on
+   * @param ends fire when the turn is over: calls end, and this tells the other agent nothing
    * @param ms how long a cancel may take, in milliseconds
    */
-  constructor(turn: AbortSignal, pause: AbortSignal, ms: number) {
+  constructor(turn: AbortSignal, ends: readonly AbortSignal[], ms: number) {
     this.#turn = turn;
-    this.#pause = pause;
-    pause.addEventListener("abort", this.#onPause, { once: true });
+    this.#ends = ends;
+    for (const signal of [turn, ...ends]) share(signal);
+    for (const end of ends) end.addEventListener("abort", this.#onEnd, { once: true });
     this.#ms = ms;
     if (turn.aborted) this.#onAbort();
     else turn.addEventListener("abort", this.#onAbort, { once: true });
@@ -88,7 +90,7 @@ export class SubTaskStop {
   end(): void {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#onAbort);
-    this.#pause.removeEventListener("abort", this.#onPause);
+    for (const end of this.#ends) end.removeEventListener("abort", this.#onEnd);
     if (this.#canceling === undefined) this.#controller.abort(over);
   }
 
@@ -101,7 +103,7 @@ export class SubTaskStop {
     return aborted && reason instanceof AbortReason && ENDS.has(reason.cause);
   }
 
-  readonly #onPause = (): void => this.#controller.abort();
+  readonly #onEnd = (): void => this.#controller.abort();
 
   readonly #onAbort = (): void => {
     if (!this.#isEnding || !(this.#isSending || this.#isBegun)) return this.#controller.abort();

@@ -1,7 +1,8 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AgentError } from "../agent/agent.js";
+import { AgentError, type Turn } from "../agent/agent.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { AgentEvent } from "../agent/event.js";
+import { endCalls } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Logger } from "../core/log.js";
@@ -26,6 +27,8 @@ export interface AgentEnd {
   readonly agent: string | undefined;
   /** The task and its final state; undefined after a direct answer. */
   readonly task?: { readonly taskId: string; readonly state: TaskState };
+  /** The turn that is over when the agent has ended; undefined where its execution sees to that. */
+  readonly turn?: Turn;
 }
 
 /**
@@ -40,6 +43,8 @@ export async function runToEnd(iterator: AsyncIterator<AgentEvent>, end: AgentEn
     if (!late.done) await iterator.return?.();
   } catch (error) {
     logger.warn({ err: error }, "an agent threw after its last event");
+  } finally {
+    if (end.turn !== undefined) endCalls(end.turn);
   }
 }
 

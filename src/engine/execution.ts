@@ -7,7 +7,7 @@ import { type Relayed, type RelayMark, relayMark, TurnPaused } from "../agent/de
 import { type AgentEvent, type Content, completed } from "../agent/event.js";
 import { checkValues } from "../agent/event-values.js";
 import type { MessageContext } from "../agent/message.js";
-import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
+import { endCalls, makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -246,6 +246,14 @@ export class Execution {
   }
 
   async #runTurn(request: TurnRequest): Promise<void> {
+    try {
+      await this.#runAgent(request);
+    } finally {
+      if (this.#turn !== undefined) endCalls(this.#turn);
+    }
+  }
+
+  async #runAgent(request: TurnRequest): Promise<void> {
     const started = this.#started;
     this.#started = undefined;
     const { iterator, turn } = started ?? this.#start(request);

@@ -6,7 +6,7 @@ import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { AgentEvent, Content, ReplyEvent } from "../agent/event.js";
 import { checkValues, type EventLimits } from "../agent/event-values.js";
 import { agentMessage } from "../agent/message.js";
-import { makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
+import { endCalls, makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { bounded, isPromiseLike } from "../core/bounded.js";
 import { neverCanceled } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
@@ -45,6 +45,7 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
     void first.done;
     return { agent, iterator, aborter, turn: view, first };
   } catch (error) {
+    endCalls(view);
     const iterator = { next: (): Promise<never> => Promise.reject(error) };
     return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
   }
@@ -67,14 +68,16 @@ export async function askToAccept(
       retryAfterMs: 1_000,
     });
   };
+  const view = makeTurn(turn, { task: task?.(), aborter, source });
   try {
-    const said: unknown = agent.accept(makeTurn(turn, { task: task?.(), aborter, source }), turn.caller);
+    const said: unknown = agent.accept(view, turn.caller);
     const call = { cancellation: neverCanceled };
     checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), call, timeoutMs, tooLate) : said);
   } catch (error) {
     const text = (): string => failureText(error, logger, turn.message.taskId);
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
   } finally {
+    endCalls(view);
     aborter.unfollow();
   }
 }
@@ -128,7 +131,7 @@ export async function directReply(started: PendingTurn, contextId: string, sourc
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = replyMessage(event.content, contextId, source);
   // As with a task, what the agent does afterwards is not waited for.
-  void runToEnd(started.iterator, { agent: started.agent.card.name }, logger);
+  void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
   started.aborter.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
@@ -151,9 +154,10 @@ function replyMessage(content: Content, contextId: string, { limits, logger }: R
 }
 
 /** Stops an agent that began for a task which is not its own. */
-export async function giveUp({ iterator, aborter }: PendingTurn, logger: Logger): Promise<void> {
+export async function giveUp({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
   aborter.abort("canceled");
   await closeIterator(iterator, logger);
+  endCalls(turn);
 }
 
 async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent> {
@@ -162,9 +166,10 @@ async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent
   try {
     result ??= await started.iterator.next();
   } catch (error) {
+    endCalls(started.turn);
     throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
   }
   if (isReplyEvent(result.value)) return result.value;
-  void closeIterator(started.iterator, logger);
+  void closeIterator(started.iterator, logger).then(() => endCalls(started.turn));
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
 }

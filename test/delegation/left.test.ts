@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { artifact, completed, inputRequired } from "../../src/agent/event.js";
+import { testAgent } from "../../src/testing/index.js";
+import { agentOf } from "./servers.js";
+
+/** An agent that works until it is stopped, and why each of its tasks was. */
+function endless() {
+  const stopped: string[] = [];
+  const agent = agentOf("Endless", async function* ({ signal }) {
+    yield artifact({ id: "a", text: "begun" });
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    stopped.push((signal.reason as { cause: string }).cause);
+  });
+  return { agent, stopped };
+}
+
+const kindOf = (event: unknown): unknown => (event as { kind?: unknown } | undefined)?.kind;
+const said = ({ status }: Task): string => status?.message?.parts.map(({ content }) => content.value).join("") ?? "";
+
+describe("what a turn leaves open when it ends", () => {
+  it("is ended with it: a delegation that is looked at no more, and one that is waited for", async () => {
+    const { agent, stopped } = endless();
+    const front = agentOf("Front", async function* (turn) {
+      const [one, other] = [turn.delegate("endless"), turn.delegate("endless")];
+      await one.next();
+      while (kindOf((await other.next()).value) !== "artifact");
+      void other.next();
+      yield turn.text === "ask" ? inputRequired("more?") : completed("enough");
+    });
+    await using test = testAgent(front, { remoteAgents: { endless: agent }, limits: { maxRemoteCalls: 2 } });
+    for (const [text, state] of [
+      ["go", TaskState.COMPLETED],
+      ["ask", TaskState.INPUT_REQUIRED],
+      ["go", TaskState.COMPLETED],
+    ] as const) {
+      expect((await test.send(text)).status?.state).toBe(state);
+      await expect.poll(() => stopped.splice(0)).toEqual(["canceled", "canceled"]);
+    }
+  });
+
+  it("is ended with it: streams of a client, whose tasks go on", async () => {
+    const { agent, stopped } = endless();
+    const front = agentOf("Front", async function* (turn) {
+      const client = await turn.call("endless");
+      const [one, other] = [client.stream("go"), client.stream("go")].map((it) => it[Symbol.asyncIterator]());
+      await one?.next();
+      while (kindOf((await other?.next())?.value) !== "artifact");
+      void other?.next();
+      yield completed("enough");
+    });
+    await using test = testAgent(front, { remoteAgents: { endless: agent }, limits: { maxRemoteCalls: 2 } });
+    expect(said(await test.send("go"))).toBe("enough");
+    // What ends with the turn ends a moment behind its last event.
+    await expect.poll(async () => said(await test.send("go"))).toBe("enough");
+    expect(stopped).toEqual([]);
+  });
+
+  it("is told to any number of delegations without a warning of Node.js", async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error): void => void warnings.push(message);
+    process.on("warning", note);
+    const quick = agentOf("Quick", async function* () {
+      yield completed("done");
+    });
+    const front = agentOf("Front", async function* (turn) {
+      const all = Array.from({ length: 12 }, async () => {
+        for await (const _ of turn.delegate("quick"));
+      });
+      await Promise.all(all);
+      yield completed("all");
+    });
+    await using test = testAgent(front, { remoteAgents: { quick } });
+    expect(said(await test.send("go"))).toBe("all");
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
+
+  it("begins nothing new", async () => {
+    const { agent } = endless();
+    const late: unknown[] = [];
+    const front = agentOf("Front", async function* (turn) {
+      if (turn.text === "keep") {
+        late.push(turn);
+        yield completed("kept");
+        return;
+      }
+      const [kept] = late.splice(0) as (typeof turn)[];
+      const client = await kept?.call("endless");
+      const streamed = await client
+        ?.stream("go")
+        [Symbol.asyncIterator]()
+        .next()
+        .catch(({ reason }) => reason);
+      let delegated: unknown;
+      try {
+        await kept?.delegate("endless").next();
+      } catch (error) {
+        delegated = (error as Error).message;
+      }
+      yield completed(`${streamed}: ${delegated}`);
+    });
+    await using test = testAgent(front, { remoteAgents: { endless: agent } });
+    await test.send("keep");
+    expect(said(await test.send("use"))).toBe("CANCELLED: The turn is over.");
+  });
+});
