@@ -86,9 +86,13 @@ export class Routes implements Transport {
     return this.best(new Set()).candidate;
   }
 
-  /** Lets no new call begin. */
+  /** Lets no new call begin, and no call be repeated. */
   close(): void {
     this.#closed = true;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
@@ -243,6 +247,7 @@ class Attempts {
     if (signal?.aborted === true) throw this.#told(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
     if (!isUnreached && isSend(method) && saysNothing.has(error.reason)) this.#mayHaveArrived = true;
+    if (this.#routes.isClosed) throw this.#told(closed(error));
     const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
     if (isAway) failed.failed(limits.interfaceRestMs);
     if (!isUnreached && !(isSafe && isPassing(error))) throw this.#told(error);
@@ -266,6 +271,11 @@ class Attempts {
     const { key, isSafe } = this.#call;
     return this.#mayHaveArrived ? unknownArrival(error, { key, isRepeatable: isSafe }) : error;
   }
+}
+
+/** The error of a call that was under way when its client was closed. */
+function closed(cause: A2AError): A2AError {
+  return new A2AError("UNAVAILABLE", "The client was closed.", { cause });
 }
 
 /** Without an async generator, which would cost each message two more turns. */

@@ -143,6 +143,25 @@ describe.each(bindings)("connect() over %s", (binding) => {
     expect((await already).reason).toBe("CANCELLED");
   });
 
+  it("is closed, and what was under way is not made again", async () => {
+    const server = await serve();
+    const client = await connect(server.url, only);
+    const by = await connect(server.url, only);
+    const waiting = failure(client.send("wait"));
+    await expect.poll(async () => (await by.listTasks({})).totalSize).toBe(1);
+    const updates = client.stream("wait");
+    await updates.next();
+    const streaming = failure(
+      (async () => {
+        for await (const _ of updates);
+      })(),
+    );
+    await client.close();
+    expect(await waiting).toMatchObject({ reason: "UNAVAILABLE", metadata: { arrival: "unknown" } });
+    expect((await waiting).message).toContain("The client was closed.");
+    expect((await streaming).message).toBe("The client is closed.");
+  });
+
   it("keeps the deadline of a call, and its own for calls that name none", async () => {
     const server = await serve();
     const client = await connect(server.url, { ...only, limits: { sendTimeoutMs: 300 } });
