@@ -18,7 +18,7 @@ const proto = { role: "ROLE_USER", messageId: "m", content: [{ text: "x" }] };
 describe("HTTP+JSON of 0.3", () => {
   let server: Awaited<ReturnType<typeof createServer>>;
   beforeEach(async () => {
-    server = await createServer({ agent, store: memoryStore(), host: "127.0.0.1", port: 0 });
+    server = await createServer({ agent, store: memoryStore(), host: "127.0.0.1", port: 0, grpcPort: false });
   });
   afterEach(() => server.close());
 
