@@ -6,8 +6,8 @@ import { Receiver } from "../push/receiver.js";
 import { KEY, type Started, servers } from "./support/servers.js";
 
 /*
- * Servers of other libraries that let in who has a key, and send push notifications: what the table of `servers.interop.ts` cannot have,
- * as nobody is asked for a key there and nothing is pushed.
+ * Servers of other libraries that let in who has a key, have a card for those callers, and send push notifications: what the table of
+ * `servers.interop.ts` cannot have, as nobody is asked for a key there and nothing is pushed.
  */
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Binding[];
@@ -46,6 +46,14 @@ const operations: Readonly<Record<string, (client: A2AClient, stranger: A2AClien
       for await (const _ of stranger.stream("stream 3 16 5"));
     })();
     expect((await failure(reading)).reason).toBe("UNAUTHENTICATED");
+  },
+  "the card for callers that are known": async (client, stranger) => {
+    const { name, supportedInterfaces, securitySchemes, securityRequirements } = await client.extendedCard();
+    expect(name).toBe("Foreign, and more");
+    expect(supportedInterfaces).toContainEqual(client.interface);
+    expect(securitySchemes.key?.scheme.case).toBe("apiKeySecurityScheme");
+    expect(Object.keys(securityRequirements[0]?.schemes ?? {})).toEqual(["key"]);
+    expect((await failure(stranger.extendedCard())).reason).toBe("UNAUTHENTICATED");
   },
   "a push configuration: made, read, listed, deleted": async (client) => {
     const taskId = await begun(client);

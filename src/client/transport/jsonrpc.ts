@@ -3,7 +3,6 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import type { A2AError, Reason } from "../../core/error.js";
 import { type NamedMethod, v1Calls } from "../../version/calls.js";
-import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import {
@@ -17,6 +16,7 @@ import {
   parsed,
 } from "../answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
+import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 
 /**
@@ -35,7 +35,7 @@ export function jsonRpcTransport(settings: TransportSettings, http: HttpClient):
 
 function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod {
   const writeParams = jsonWriter(desc.input);
-  const readResult = answerReader(desc.output);
+  const readResult = readerOfAnswers(desc.output);
   const isEmpty = desc.output.typeName === EmptySchema.typeName;
   const middle = rpcMiddle(name);
   const read = (text: string, { id }: Written, head: AnswerHead): Message => {

@@ -3,7 +3,6 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import { v1Calls } from "../../version/calls.js";
 import { accessTo } from "../../wire/field-access.js";
-import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { expandPath } from "../../wire/path-template.js";
@@ -11,6 +10,7 @@ import { queryWriter } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
 import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
+import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, jsonTransport } from "./json.js";
 
 /**
@@ -50,7 +50,7 @@ function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
 }
 
 function readerOf({ output }: DescMethod): JsonMethod["read"] {
-  const readAnswer = answerReader(output);
+  const readAnswer = readerOfAnswers(output);
   const isEmpty = output.typeName === EmptySchema.typeName;
   return (text, _, head: AnswerHead): Message => {
     if (!isSuccess(head.status)) throw errorOfAnswer(text, head);

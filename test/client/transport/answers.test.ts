@@ -94,6 +94,21 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
     ]);
   });
 
+  it("reads the card for known callers in the forms that libraries write", async () => {
+    // As a2a-go 2.3 has requirements, and `@a2a-js/sdk` 1.3 schemes.
+    const card = {
+      name: "Known",
+      securitySchemes: { key: { scheme: { $case: "apiKeySecurityScheme", value: { location: "header", name: "X" } } } },
+      securityRequirements: [{ schemes: { key: [] } }],
+      skills: [{ id: "s", securityRequirements: [{ schemes: { key: ["read"] } }] }],
+    };
+    const rpc = await open(way, (response, body) => response.writeHead(200, json).end(wrap(way, card, body)));
+    const read = await rpc.getExtendedAgentCard({});
+    expect(read.securitySchemes.key?.scheme).toMatchObject({ case: "apiKeySecurityScheme", value: { name: "X" } });
+    expect(read.securityRequirements).toMatchObject([{ schemes: { key: { list: [] } } }]);
+    expect(read.skills[0]?.securityRequirements).toMatchObject([{ schemes: { key: { list: ["read"] } } }]);
+  });
+
   it("takes no content for a deletion, null, and an answer without a result", async () => {
     const empty = await open(way, (response) => response.writeHead(204).end());
     await empty.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });

@@ -2,7 +2,7 @@
  * An agent that is served with the published JavaScript library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
  *
  * Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
- * that callers need, it sends push notifications too.
+ * that callers need, it sends push notifications and has a card for those callers.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -172,7 +172,12 @@ const card: AgentCard = {
     binding("GRPC", `127.0.0.1:${port}`),
   ],
   provider: undefined,
-  capabilities: { streaming: true, pushNotifications: key !== undefined, extensions: [] },
+  capabilities: {
+    streaming: true,
+    pushNotifications: key !== undefined,
+    extendedAgentCard: key !== undefined,
+    extensions: [],
+  },
   securitySchemes:
     key === undefined
       ? {}
@@ -192,7 +197,15 @@ const card: AgentCard = {
 };
 const configs = key === undefined ? undefined : new InMemoryPushNotificationStore();
 const sender = configs && new DefaultPushNotificationSender(configs);
-const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor, undefined, configs, sender);
+const requestHandler = new DefaultRequestHandler(
+  card,
+  new InMemoryTaskStore(),
+  executor,
+  undefined,
+  configs,
+  sender,
+  key === undefined ? undefined : async () => ({ ...card, name: "Foreign, and more" }),
+);
 app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));
 app.use(["/rpc", "/rest"], (request, response, next) => {
   if (key === undefined || request.headers["x-api-key"] === key) return next();

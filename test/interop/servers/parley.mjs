@@ -6,5 +6,6 @@ const keys = [{ owner: "tester", key: "key-of-the-tests-0123456789abcdef" }];
 
 export default {
   ...agent,
+  extendedCard: { ...agent.card, name: "Foreign, and more" },
   security: { schemes: { key: apiKey({ in: "header", name: "X-Api-Key", keys }) }, require: ["key"] },
 };

@@ -1,7 +1,7 @@
 // An agent that is served with the published Go library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
 //
 // Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
-// that callers need, it sends push notifications too.
+// that callers need, it sends push notifications and has a card for those callers.
 package main
 
 import (
@@ -155,8 +155,17 @@ func main() {
 		Authenticator: func(context.Context) (string, error) { return "anybody", nil },
 	})
 	options := []a2asrv.RequestHandlerOption{a2asrv.WithTaskStore(store)}
+	var card *a2a.AgentCard
 	if key != "" {
-		options = append(options, a2asrv.WithPushNotifications(push.NewInMemoryStore(), push.NewHTTPPushSender(nil)))
+		extended := func(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+			more := *card
+			more.Name = "Foreign, and more"
+			return &more, nil
+		}
+		options = append(options,
+			a2asrv.WithPushNotifications(push.NewInMemoryStore(), push.NewHTTPPushSender(nil)),
+			a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(extended)),
+		)
 	}
 	handler := a2asrv.NewHandler(agent{}, options...)
 	web, err := net.Listen("tcp", "127.0.0.1:0")
@@ -168,7 +177,7 @@ func main() {
 		log.Fatal(err)
 	}
 	url := "http://" + web.Addr().String()
-	card := &a2a.AgentCard{
+	card = &a2a.AgentCard{
 		Name:        "Foreign",
 		Description: "Does what the first word says.",
 		Version:     "1.0.0",
@@ -177,7 +186,7 @@ func main() {
 			a2a.NewAgentInterface(url+"/rest", a2a.TransportProtocolHTTPJSON),
 			a2a.NewAgentInterface(rpc.Addr().String(), a2a.TransportProtocolGRPC),
 		},
-		Capabilities:       a2a.AgentCapabilities{Streaming: true, PushNotifications: key != ""},
+		Capabilities:       a2a.AgentCapabilities{Streaming: true, PushNotifications: key != "", ExtendedAgentCard: key != ""},
 		DefaultInputModes:  []string{"text/plain"},
 		DefaultOutputModes: []string{"text/plain"},
 		Skills:             []a2a.AgentSkill{{ID: "do", Name: "Do", Description: "Does it.", Tags: []string{"test"}}},

@@ -1,7 +1,7 @@
 """An agent that is served with the published Python library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
 
 Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
-that callers need, it sends push notifications too.
+that callers need, it sends push notifications and has a card for those callers.
 """
 
 import asyncio
@@ -127,13 +127,15 @@ async def main():
         name="Foreign",
         description="Does what the first word says.",
         version="1.0.0",
-        capabilities=AgentCapabilities(streaming=True, push_notifications=key is not None),
+        capabilities=AgentCapabilities(
+            streaming=True, push_notifications=key is not None, extended_agent_card=key is not None
+        ),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="do", name="Do", description="Does it.", tags=["test"])],
         supported_interfaces=interfaces,
     )
-    push = {}
+    more = {}
     if key is not None:
         card.security_schemes["key"].CopyFrom(
             SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Api-Key"))
@@ -141,8 +143,11 @@ async def main():
         card.security_requirements.append(SecurityRequirement(schemes={"key": StringList()}))
         configs = InMemoryPushNotificationConfigStore()
         sender = BasePushNotificationSender(httpx.AsyncClient(), configs)
-        push = {"push_config_store": configs, "push_sender": sender}
-    handler = DefaultRequestHandlerV2(agent_executor=Agent(), task_store=InMemoryTaskStore(), agent_card=card, **push)
+        extended = AgentCard()
+        extended.CopyFrom(card)
+        extended.name = "Foreign, and more"
+        more = {"push_config_store": configs, "push_sender": sender, "extended_agent_card": extended}
+    handler = DefaultRequestHandlerV2(agent_executor=Agent(), task_store=InMemoryTaskStore(), agent_card=card, **more)
     a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
     await rpc.start()
     routes = [
