@@ -42,7 +42,8 @@ export interface FollowOptions extends CallOptions {
   readonly stallMs?: number;
   /**
    * What the task told up to this generation is known: with exact resume only what comes after it is told, and the folded task has no
-   * more than that; without it the task is told as it stands. For `follow`.
+   * more than that; without it the task is told as it stands. Of a task that is over, and has told no more, one update says how it
+   * stands, without text. For `follow`.
    */
   readonly afterGeneration?: number;
   /** The largest task that is folded, in bytes as JSON. Default 256 MiB. */

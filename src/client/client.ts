@@ -49,7 +49,10 @@ export interface A2AClient extends Client<typeof A2AService> {
    * on by itself. Leaving the loop ends the call; the task goes on.
    */
   stream(message: MessageInput, options?: StreamOptions): AsyncGenerator<Update, void, undefined>;
-  /** Follows a task that there is (specification 3.1.6), to its end or to where it waits for its client. */
+  /**
+   * Follows a task that there is (specification 3.1.6), to its end or to where it waits for its client. One that waits already when it
+   * is first seen is followed until somebody has answered it: look at its state, or say a `timeoutMs`.
+   */
   follow(taskId: string, options?: FollowOptions): AsyncGenerator<Update, void, undefined>;
   /** Messages that belong together. */
   conversation(state?: ConversationState): Conversation;

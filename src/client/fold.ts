@@ -97,13 +97,15 @@ export class ClientFold {
    */
   takeTask(task: Task, event?: StreamResponse): Update | undefined {
     const known = this.#fold?.task;
+    // The caller has said how far it knows the task, and it has not moved since.
+    const isTold = known === undefined && this.generation !== undefined && generationIn(task.metadata) === this.generation;
     const next = withoutOwnMarks(task);
     if (known !== undefined) next.history = mergedHistory(known.history, next.history);
     withoutCurrent(next);
     this.generation = generationIn(task.metadata);
     this.hasGap = false;
     if (known !== undefined && isSameMessage(known, next)) return undefined;
-    const text = newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
+    const text = isTold ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
     this.#fold = new TaskFold(next);
     this.#checkSize();
     return this.#updateOf(known === undefined ? "task" : "snapshot", event, { text });

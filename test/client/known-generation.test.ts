@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { connect, serve } from "./world.js";
+
+describe("follow() after a generation", () => {
+  it("tells no text twice of a task that was over then, and how it stands", async () => {
+    const client = await connect((await serve()).url);
+    let taskId = "";
+    let generation = 0;
+    for await (const update of client.stream("count")) {
+      taskId = update.task?.id ?? "";
+      generation = update.generation ?? 0;
+    }
+    const updates: unknown[] = [];
+    for await (const { kind, text, task } of client.follow(taskId, { afterGeneration: generation })) {
+      updates.push([kind, text, task?.status?.state]);
+    }
+    expect(updates).toEqual([["task", "", TaskState.COMPLETED]]);
+  });
+
+  it("tells all of one that has gone on to its end since, but for what was before", async () => {
+    const client = await connect((await serve()).url);
+    let taskId = "";
+    let generation = 0;
+    for await (const update of client.stream("count")) {
+      taskId = update.task?.id ?? "";
+      generation = update.generation ?? 0;
+      if (update.text === "two ") break;
+    }
+    let text = "";
+    for await (const update of client.follow(taskId, { afterGeneration: generation })) text += update.text;
+    expect(text).toBe("three");
+  });
+});
