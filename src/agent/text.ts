@@ -21,6 +21,11 @@ export interface TextOptions {
   readonly id?: string;
   readonly name?: string;
   readonly description?: string;
+  /**
+   * False begins the artifact anew, in place of what its `id` has: for turns that a crash cut off and that run again, whose model says
+   * everything once more. Default: true, it goes on with what is there.
+   */
+  readonly append?: boolean;
   /** Pieces that come within this time of each other's first are joined, in milliseconds. 0 joins nothing. Default 50. */
   readonly windowMs?: number;
   /** Joined pieces are stored as soon as they have this many characters. Default 4,096. */
@@ -46,7 +51,8 @@ export async function* text(
   options: TextOptions = {},
 ): AsyncGenerator<AgentEvent, string, undefined> {
   const { id, name, description, windowMs = 50, maxChars = 4_096, toolCalls, signal } = options;
-  const about = { ...given({ id, name, description }), append: true };
+  const about = given({ id, name, description });
+  let append = options.append ?? true;
   const source = new Pieces(stream, signal);
   const joined = new Joined();
   let whole = "";
@@ -64,7 +70,10 @@ export async function* text(
       const isLast = piece.kind === "end" || piece.kind === "error";
       const taken = joined.take(isLast);
       source.noPause();
-      if (taken !== "") yield artifact({ ...about, text: taken, ...(piece.kind === "end" ? { lastChunk: true } : {}) });
+      if (taken !== "") {
+        yield artifact({ ...about, append, text: taken, ...(piece.kind === "end" ? { lastChunk: true } : {}) });
+        append = true;
+      }
       if (content !== undefined) yield working(content);
       if (piece.kind === "error") throw piece.error;
       if (piece.kind === "end") return whole;

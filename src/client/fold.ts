@@ -98,7 +98,8 @@ export class ClientFold {
   takeTask(task: Task, event?: StreamResponse): Update | undefined {
     const known = this.#fold?.task;
     // The caller has said how far it knows the task, and it has not moved since.
-    const isTold = known === undefined && this.generation !== undefined && generationIn(task.metadata) === this.generation;
+    const isTold =
+      known === undefined && this.generation !== undefined && generationIn(task.metadata) === this.generation;
     const next = withoutOwnMarks(task);
     if (known !== undefined) next.history = mergedHistory(known.history, next.history);
     withoutCurrent(next);

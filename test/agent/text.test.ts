@@ -3,6 +3,7 @@ import vm from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { AgentEvent } from "../../src/agent/event.js";
 import { type TextOptions, type TextStream, text } from "../../src/agent/text.js";
+import { testAgent, textOf } from "../../src/testing/index.js";
 
 interface Heard {
   readonly events: readonly AgentEvent[];
@@ -102,6 +103,34 @@ describe("text()", () => {
     const heard = await hear(of("a", "b\ud83e", "\udd16c"), { windowMs: 0 });
     expect(textsOf(heard)).toEqual(["a", "b", "\u{1f916}c"]);
     expect(textsOf(await hear(of("half \ud83e"), { windowMs: 0 }))).toEqual(["half ", "\ud83e"]);
+  });
+
+  it("begins an artifact anew with its first piece, where it is told to", async () => {
+    const { events } = await hear(of("One. ", "Two."), { id: "answer", append: false, windowMs: 0 });
+    expect(events.map((event) => event.kind === "artifact" && [event.id, event.append, event.text])).toEqual([
+      ["answer", false, "One. "],
+      ["answer", true, "Two."],
+    ]);
+  });
+
+  it("has a turn that runs again replace what the one before it said", async () => {
+    const first = spoken();
+    first.say("One. ");
+    await using t = testAgent({
+      card: { name: "Speaker", description: "Speaks.", version: "1.0.0" },
+      recover: "restart",
+      async *execute({ attempt }) {
+        const model = attempt === 1 ? first.stream : of("One. ", "Two.");
+        yield* text(model, { id: "answer", append: false, windowMs: 0 });
+      },
+    });
+    let taskId = "";
+    for await (const { payload } of t.stream("Speak.")) {
+      if (payload.case === "task") taskId = payload.value.id;
+      if (payload.case === "artifactUpdate") break;
+    }
+    await t.crash();
+    expect(textOf(await t.settled(taskId))).toBe("One. Two.");
   });
 
   it("says nothing of an empty stream", async () => {
