@@ -175,6 +175,8 @@ export class A2AError extends Error {
 
   static {
     Object.defineProperty(A2AError.prototype, brand, { value: true });
+    // Bundlers rename a class that names itself, and Node.js shows that name in front of the message.
+    Object.defineProperty(A2AError, "name", { value: "A2AError" });
   }
 
   /** @throws TypeError for a reason that there is not, and for headers that HTTP does not allow. */

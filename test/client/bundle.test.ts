@@ -1,4 +1,5 @@
 import { join, relative } from "node:path";
+import { inspect } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { type DescEnumValue, type DescField, type DescFile, type DescMethod, getOption } from "@bufbuild/protobuf";
@@ -129,6 +130,13 @@ describe("the client in a browser's bundle", () => {
     expect(atFirst.length).toBeLessThan(inTheEnd.length);
     expect(sizes.inTheEnd.gzip).toBeLessThan(MOST);
     expect(sizes.inTheEnd.brotli).toBeLessThan(MOST);
+  });
+
+  it("has errors that are shown by their name, whatever the bundler calls their class", async () => {
+    for (const built of ["dist/src/client/index.js", "dist/web/src/client/web.js"]) {
+      const { A2AError } = await import(join(root, built));
+      expect(inspect(new A2AError("CANCELLED", "Over."))).toMatch(/^A2AError: Over\./);
+    }
   });
 
   it("has the contract as it is elsewhere", async () => {
