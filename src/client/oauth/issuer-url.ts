@@ -15,7 +15,7 @@ export function checkUrl(name: string, url: unknown, { allowLocalIssuer = false 
   if (username !== "" || password !== "") throw untrusted(`${name} has credentials in it`);
   const isHere = loopback.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && isHere && allowLocalIssuer))
-    throw untrusted(`${name} is not https`);
+    throw untrusted(`${name} is not https${isHere ? ", which allowLocalIssuer allows on this machine" : ""}`);
   if ((isHere || address.test(hostname)) && !allowLocalIssuer) {
     throw untrusted(`${name} leads to this machine or an address (allowLocalIssuer)`);
   }

@@ -230,6 +230,11 @@ describe("a card", () => {
     expect([error.reason, error.message]).toEqual(["UNAUTHENTICATED", expect.not.stringContaining("asked")]);
   });
 
+  it.each(["http://127.0.0.1:1", "https://localhost"])("names what allows an issuer at %s", async (url) => {
+    const careful = clientCredentials({ clientId: "c", clientSecret: SECRET, issuer: url });
+    expect((await failing(tokenOf(careful))).message).toContain("allowLocalIssuer");
+  });
+
   it("decides nothing of an issuer that the caller named", async () => {
     const pinned = machine({ issuer: issuer.url });
     const evil = { oauth2MetadataUrl: `${elsewhere.url}/.well-known/openid-configuration` };
