@@ -231,7 +231,9 @@ describe("a call over HTTP+JSON", () => {
       "tenant: is required, and messages of A2A 0.3 have none: over JSON-RPC and HTTP+JSON each agent has a URL of its own";
     expect(rpc.json.error).toMatchObject({ code: -32602, message: expect.stringContaining(why) });
     const native = await served.rpc("SendMessage", said1("hello"));
-    expect(native.json.error.message).toBe("Invalid parameters: tenant: is required: the chosen interface declares it");
+    expect(native.json.error.message).toBe(
+      "Invalid parameters: tenant: is required: the card names one for each agent here, and HTTP+JSON has it as the first part of the path",
+    );
     const body = { ...said("hello"), tenant: "one" };
     const { json } = await served.send({ path: "/two/v1/message:send?tenant=one", body });
     const mine = await served.send({ path: `/two/tasks/${json.task.id}` });

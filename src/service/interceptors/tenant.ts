@@ -23,6 +23,6 @@ export function tenant(agents: AgentDirectory, versions: Versions): Interceptor 
 
 function missing(version: string, versions: Versions): string {
   return versions.isAsNative(version)
-    ? "is required: the chosen interface declares it"
+    ? "is required: the card names one for each agent here, and HTTP+JSON has it as the first part of the path"
     : `is required, and messages of A2A ${version} have none: over JSON-RPC and HTTP+JSON each agent has a URL of its own, which its card names`;
 }
