@@ -9,15 +9,20 @@ export interface Opened {
   readonly store: string;
   /** The card of the first agent, with its interfaces. */
   readonly card: AgentCard;
+  /** The names of several agents. */
+  readonly agents?: readonly string[];
   /** The version that its calls have to name; undefined: none. */
   readonly version?: string | undefined;
   /** The same over HTTP+JSON. */
   readonly restVersion?: string | undefined;
 }
 
+/** So many cards are named. */
+const MOST_CARDS = 10;
+
 /** The greeting: where the server listens, and first commands to call it. */
 export function greeting(opened: Opened): string {
-  const { url, grpcAddress, store, card, restVersion } = opened;
+  const { url, grpcAddress, store, card, restVersion, agents = [] } = opened;
   const grpc = grpcAddress ?? "none";
   const headers = `${named(restVersion)}-H 'content-type: application/json'`;
   return `${card.name} ${card.version} is ready.
@@ -25,7 +30,7 @@ export function greeting(opened: Opened): string {
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
-  Tasks  ${store}
+${others(url, agents)}  Tasks  ${store}
 ${credentials(card)}
 Try it:
 
@@ -37,6 +42,15 @@ Try it:
   curl -N ${quoteUrl(url, card, "message:stream")} ${headers} \\
     -d ${request(card, "streaming")}
 `;
+}
+
+/** Where the cards of agents are that the one at the root says nothing of; a line for each, or nothing. */
+function others(url: string, agents: readonly string[]): string {
+  const lines = agents
+    .slice(1, MOST_CARDS)
+    .map((name) => `         ${url}/${encodeURIComponent(name)}${WELL_KNOWN_PATH}\n`);
+  const left = agents.length - MOST_CARDS;
+  return lines.join("") + (left > 0 ? `         and those of ${left} more agents\n` : "");
 }
 
 /** What calls have to bring, for those who copy the commands below; a line of its own, or nothing. */

@@ -13,9 +13,9 @@ import { UsageError } from "./usage-error.js";
 const PAGE = 500;
 
 /** `parley push list`. */
-export function listCommand({ db, tenant, owner, limit, json }: PushListFlags): void {
+export function listCommand({ store, tenant, owner, limit, json }: PushListFlags): void {
   const filter = { ...(tenant !== undefined && { tenant }), ...(owner !== undefined && { owner }) };
-  const file = openPushMaintenance(db);
+  const file = openPushMaintenance(store);
   try {
     for (const dead of deadIn(file, filter, limit)) process.stdout.write(`${json ? jsonOf(dead) : lineOf(dead)}\n`);
   } finally {
@@ -24,12 +24,12 @@ export function listCommand({ db, tenant, owner, limit, json }: PushListFlags): 
 }
 
 /** `parley push redrive`: prints how many. */
-export async function redriveCommand({ db, task, config, all, audit }: PushRedriveFlags): Promise<void> {
+export async function redriveCommand({ store, task, config, all, audit }: PushRedriveFlags): Promise<void> {
   if (all === (task !== undefined)) throw new UsageError("give --task, or --all for all of them");
   if (config !== undefined && task === undefined) throw new UsageError("--config needs the --task that it belongs to");
   // Nothing is done that could not be recorded.
   const log = audit === "off" ? undefined : new AuditFile(audit, { ...silentLogger, error: cannotRecord });
-  const file = openPushMaintenance(db);
+  const file = openPushMaintenance(store);
   try {
     const keys = task === undefined ? undefined : keysOf(file, task, config);
     const count = await file.redrive({ now: Date.now(), ...(keys && { keys }) });

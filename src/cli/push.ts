@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** What `parley push list` is told. */
 export interface PushListFlags {
-  readonly db: string;
+  readonly store: string;
   readonly tenant?: string;
   readonly owner?: string;
   readonly limit: number;
@@ -11,7 +11,7 @@ export interface PushListFlags {
 
 /** What `parley push redrive` is told. */
 export interface PushRedriveFlags {
-  readonly db: string;
+  readonly store: string;
   readonly task?: string;
   readonly config?: string;
   readonly all: boolean;
@@ -24,8 +24,9 @@ Secrets and paths of URLs are not shown. A server may have the file open.
 `;
 
 const redriveHelp = `
-They begin where they were given up, without the failures before. A server that has the file open finds them within 30 seconds; without
-one they wait for the next. Exit code 2: the file is not there, or of another version of Parley.
+Prints of how many configurations. They begin where they were given up, without the failures before. A server that has the file
+open finds them within 30 seconds; without one they wait for the next. Exit code 2: the file is not there, or of another version of
+Parley.
 `;
 
 /** Adds the commands for push notifications that were given up. What they need is loaded when one of them is run. */
@@ -34,7 +35,7 @@ export function addPush(program: Command): void {
   push
     .command("list")
     .description("list the configurations whose notifications were given up")
-    .requiredOption("--db <file>", "the SQLite file with the tasks")
+    .addOption(storeOption())
     .option("--tenant <tenant>", "only those of a tenant")
     .option("--owner <owner>", "only those of an owner")
     .option("--limit <number>", "at most so many", wholeNumber, 1_000)
@@ -44,7 +45,7 @@ export function addPush(program: Command): void {
   push
     .command("redrive")
     .description("try them again: one configuration, those of a task, or all")
-    .requiredOption("--db <file>", "the SQLite file with the tasks")
+    .addOption(storeOption())
     .option("--task <id>", "only those of this task")
     .option("--config <id>", "only this one of the task")
     .option("--all", "all of them", false)
@@ -55,6 +56,11 @@ export function addPush(program: Command): void {
     )
     .addHelpText("after", redriveHelp)
     .action(async (flags: PushRedriveFlags) => (await import("./push-commands.js")).redriveCommand(flags));
+}
+
+/** The file, by the name that `parley serve` has for it, and by that of before. */
+function storeOption(): Option {
+  return new Option("--db, --store <file>", "the SQLite file with the tasks").env("PARLEY_STORE").default("parley.db");
 }
 
 function wholeNumber(text: string): number {

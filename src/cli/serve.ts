@@ -101,7 +101,8 @@ async function serve(path: string, given: Given): Promise<void> {
     return close(running, logger, { code: RESTART_CODE, graceMs: 0 });
   });
   const tasks = options.store === undefined ? command.store : "the store of the module";
-  process.stdout.write(greeting({ url, grpcAddress, card, store: tasks, ...versionsToName(settings) }));
+  const agents = Object.keys(options.agents ?? {});
+  process.stdout.write(greeting({ url, grpcAddress, card, agents, store: tasks, ...versionsToName(settings) }));
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {

@@ -51,6 +51,8 @@ describe("parley push", () => {
       ...{ position: 1, headPosition: 4, failure: "the receiver\nanswered 500", givenUpAt: "2026-01-02T00:00:00.000Z" },
     });
     expect(await ended("list", "--db", path, "--tenant", "elsewhere")).toEqual([0, "", ""]);
+    // The name that `parley serve` has for it.
+    expect(await ended("list", "--store", path)).toEqual([0, listed, ""]);
 
     const [, , record] = await ended("redrive", "--db", path, "--task", "a", "--config", "y");
     const redriven = { event: "push.redriven", outcome: "success", reason: "command", subject: userInfo().username };
@@ -109,7 +111,8 @@ describe("parley push", () => {
       expect([exitCode, out]).toEqual([2, ""]);
       expect(error).toMatch(/^parley: .*--task.*\n$/);
     }
-    expect((await ended("list"))[0]).toBe(2);
+    const [, , none] = await ended("list");
+    expect(none).toMatch(/^parley: Cannot open .*parley\.db: there is no such file\.\n$/);
     expect((await ended("list", "--db", path, "--limit", "none"))[0]).toBe(2);
   });
 });

@@ -1,0 +1,23 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { greeting } from "../../src/cli/banner.js";
+
+const opened = {
+  url: "http://127.0.0.1:8080",
+  grpcAddress: undefined,
+  store: "parley.db",
+  card: create(AgentCardSchema, { name: "Kitchen", version: "1.0.0" }),
+};
+const cardsIn = (text: string): string[] => text.match(/\S*agent-card\.json/g) ?? [];
+
+it("names the card of each of several agents, and not those of very many", () => {
+  expect(cardsIn(greeting(opened))).toEqual(["http://127.0.0.1:8080/.well-known/agent-card.json"]);
+  expect(cardsIn(greeting({ ...opened, agents: ["kitchen", "b a r"] }))).toEqual([
+    "http://127.0.0.1:8080/.well-known/agent-card.json",
+    "http://127.0.0.1:8080/b%20a%20r/.well-known/agent-card.json",
+  ]);
+  const many = greeting({ ...opened, agents: Array.from({ length: 12 }, (_, i) => `a${i}`) });
+  expect(cardsIn(many).length).toBe(10);
+  expect(many).toContain("and those of 2 more agents\n  Tasks");
+});
