@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import agent from "../../examples/probe/agent.js";
 import { publicKeysOf } from "../../src/card/index.js";
 import { defaultClientLimits } from "../../src/client/limits.js";
@@ -14,7 +14,7 @@ import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "client");
-const [five, answers, printed, verified, credentials] = blocksOf("docs/client.md").map(({ text }) => text);
+const [five, answers, printed, resume, verified, credentials] = blocksOf("docs/client.md").map(({ text }) => text);
 
 const opened: Server[] = [];
 beforeAll(() => {
@@ -33,12 +33,18 @@ async function serve(more: object = {}): Promise<number> {
   return server.port;
 }
 
-/** What a program prints, with another port in the place of 8080. */
-async function run(name: string, text: string | undefined, port: number): Promise<string> {
+/** What a program prints, with another port in the place of 8080, until it ends, or is killed once something has happened. */
+async function run(
+  name: string,
+  text: string | undefined,
+  port: number,
+  enough?: () => Promise<unknown>,
+): Promise<string> {
   writeFileSync(join(folder, name), (text ?? "").replaceAll("8080", `${port}`));
   const child = spawn(process.execPath, [name], { cwd: folder });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+  enough?.().then(() => child.kill("SIGKILL"));
   await new Promise((resolve) => child.on("close", resolve));
   return said;
 }
@@ -58,6 +64,21 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
 
   it("shows answers, streams, conversations and errors, and what they print", async () => {
     expect(await run("answers.js", answers, await serve())).toBe(printed);
+  });
+
+  it("shows a program that goes on where it was killed", async () => {
+    const port = await serve();
+    const known = (): number => JSON.parse(readFileSync(join(folder, "known.json"), "utf8")).generation;
+    const isHalfDone = () => vi.waitFor(() => expect(known()).toBeGreaterThan(5), { timeout: 30_000 });
+    const first = await run("resume.js", resume, port, isHalfDone);
+    // The task and its first status are before the pieces.
+    const noted = known() - 2;
+    const rest = await run("resume.js", resume, port);
+    const pieces = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${number} ...`);
+    expect(first.startsWith(pieces.slice(0, noted).join(""))).toBe(true);
+    expect(noted).toBeLessThan(9);
+    expect(rest).toBe(pieces.slice(noted).join(""));
+    expect(await run("resume.js", resume, port)).toBe("");
   });
 
   it("shows how a signature is verified", async () => {
