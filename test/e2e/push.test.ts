@@ -145,4 +145,30 @@ describe("two servers on one file", { timeout: 400_000 }, () => {
     here.close();
     there.close();
   });
+
+  it("go on with what the other was killed in, each event in order, and never at the same time", async () => {
+    settle("--shared", "--lease", "2s");
+    let [one, two] = await Promise.all([home.start(), home.start()]);
+    let sent = 0;
+    for (let round = 0; round < 4; round++) {
+      const [here, there] = [connect(one), connect(two)];
+      const orders = [here, there].flatMap((driver, at) =>
+        Array.from({ length: 10 }, (_, i) => order(driver, `${round}-${at}-${i}`, "stream 60 16 10")),
+      );
+      sent += 20;
+      // Those of the one that is killed may not have been answered.
+      const settledOrders = Promise.allSettled(orders);
+      const before = receiver.hits.length;
+      await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(before + 200 + 150 * round);
+      await one.kill();
+      await settledOrders;
+      for (const driver of [here, there]) driver.close();
+      [one, two] = [two, await home.start()];
+    }
+    expect(paths().length).toBeGreaterThan(sent);
+    const driver = connect(one);
+    await expectAll(driver);
+    expect(receiver.overlaps).toBe(0);
+    driver.close();
+  });
 });
