@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { AuditLog, AuditRecord } from "../core/audit.js";
 import { auditEvents } from "../core/audit-events.js";
 import type { Logger } from "../core/log.js";
@@ -18,7 +18,7 @@ export class AuditFile implements AuditLog {
   #toldAt = Number.NEGATIVE_INFINITY;
   #lost: { count: number; readonly at: string; until: string } | undefined;
   /** Whether the last line was written in part: the next one has to begin on a line of its own. */
-  #isCut = false;
+  #isCut: boolean;
 
   /**
    * @param path of the file, which only its owner may read where it is new; `stderr` for the process's own.
@@ -32,6 +32,7 @@ export class AuditFile implements AuditLog {
     } catch (cause) {
       throw new UsageError(`--audit: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
+    this.#isCut = this.#file !== STDERR && isCut(path, this.#file);
   }
 
   write(record: AuditRecord): void {
@@ -61,7 +62,7 @@ export class AuditFile implements AuditLog {
     const file = open(this.#path);
     closeSync(this.#file);
     this.#file = file;
-    this.#isCut = false;
+    this.#isCut = isCut(this.#path, file);
   }
 
   #writeLost(): void {
@@ -101,5 +102,21 @@ function open(path: string): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENXIO") throw error;
     throw new Error("nobody reads this pipe", { cause: error });
+  }
+}
+
+/** Whether a file ends within a line, as where the disk was full when a process wrote it. What cannot be read is taken for whole. */
+function isCut(path: string, file: number): boolean {
+  const stats = fstatSync(file);
+  // To open a pipe would be to read it.
+  if (!stats.isFile() || stats.size === 0) return false;
+  try {
+    const read = openSync(path, constants.O_RDONLY);
+    const last = Buffer.alloc(1);
+    readSync(read, last, 0, 1, stats.size - 1);
+    closeSync(read);
+    return last.toString() !== "\n";
+  } catch {
+    return false;
   }
 }

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -36,6 +46,18 @@ describe("AuditFile", () => {
     rmSync(path);
     file.write(record(2));
     expect(recordsIn(readFileSync(path, "utf8"))).toEqual([record(2)]);
+  });
+
+  it("begins a line of its own behind one that was cut off, by a process before it, or before it was opened again", () => {
+    writeFileSync(path, '{"at":"2026-01-01T00:00');
+    const file = new AuditFile(path, logger);
+    file.write(record(1));
+    appendFileSync(path, '{"at":"2026-01-01T00:00');
+    file.reopen();
+    file.write(record(2));
+    const [cut, first, again, second] = readFileSync(path, "utf8").split("\n");
+    expect([cut, again]).toEqual(['{"at":"2026-01-01T00:00', '{"at":"2026-01-01T00:00']);
+    expect([first, second].map((line) => JSON.parse(line ?? ""))).toEqual([record(1), record(2)]);
   });
 });
 
