@@ -11,9 +11,14 @@ import type {
   TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
+import { latePart } from "../core/late-part.js";
 import type { Logger } from "../core/log.js";
 import { over } from "../core/over.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
+
+// Loaded by servers whose agents call others, and by no other.
+const theClient = latePart(() => import("./remote-agent.js"));
+const theRelay = latePart(() => import("./delegate.js"));
 
 /** What a delegation may be called. A slash would make the ids of artifacts ambiguous. */
 const NAME = /^[\w.-]{1,64}$/;
@@ -67,8 +72,7 @@ class CallsOfTurn implements TurnCalls {
     const turn = this.#turn;
     const { signal } = turn;
     const end = this.#end.signal;
-    // Loaded by servers whose agents call others, and by no other.
-    const { remoteAgent } = await import("./remote-agent.js");
+    const { remoteAgent } = await theClient();
     const { card } = await remote.client();
     const msLeft = (): number => turn.deadline - Date.now();
     const enter = (): (() => void) => this.#remotes.enter(agent);
@@ -109,7 +113,7 @@ class CallsOfTurn implements TurnCalls {
     note(true);
     try {
       this.#events ??= this.#turn.relayed();
-      const { delegate } = await import("./delegate.js");
+      const { delegate } = await theRelay();
       return yield* delegate({
         turn: this.#turn,
         agent,

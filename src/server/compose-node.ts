@@ -11,6 +11,7 @@ import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { type AnyServiceOptions, isLazyService } from "../binding/lazy-service.js";
 import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
+import { latePart } from "../core/late-part.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
@@ -59,6 +60,8 @@ export interface ListenerParts {
   readonly health?: boolean;
 }
 
+const theConnect = latePart(() => import("../delegation/connect-node.js"));
+
 /** Adds the parts that need Node.js to those of `compose`, and connects them. */
 export function composeNode(
   settings: Settings,
@@ -69,7 +72,7 @@ export function composeNode(
   const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
     secureHeaders,
     push: pushModules,
-    connect: async (agent, of) => (await import("../delegation/connect-node.js")).connectNode(agent, of),
+    connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
     compressions: [compressionGzip, compressionBrotli],
     more: infrastructure && infrastructureRoutes(infrastructure),
   });

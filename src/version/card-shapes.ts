@@ -1,3 +1,4 @@
+import { latePart } from "../core/late-part.js";
 import { EARLIER_WELL_KNOWN_PATH, WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { parseVersion } from "../wire/service-params.js";
 import type { CardJson } from "./card-json.js";
@@ -40,9 +41,9 @@ export interface ShapesAt {
   for(asked: string | undefined): CardShape;
 }
 
-const loadV03 = (): Promise<typeof import("./v0.3/card.js")> => import("./v0.3/card.js");
-const loadV02 = (): Promise<typeof import("./v0.2/card.js")> => import("./v0.2/card.js");
-const loadV01 = (): Promise<typeof import("./v0.1/card.js")> => import("./v0.1/card.js");
+const loadV03 = latePart(() => import("./v0.3/card.js"));
+const loadV02 = latePart(() => import("./v0.2/card.js"));
+const loadV01 = latePart(() => import("./v0.1/card.js"));
 
 const shapes = {
   both: {

@@ -1,8 +1,12 @@
 import type { StreamResponse } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { latePart } from "../core/late-part.js";
 import { isJsonObject } from "../wire/json-struct.js";
 
 /** Reads the JSON of a notification. @throws A2AError with reason INVALID_PARAMS */
 type ReadNotification = (json: unknown) => StreamResponse;
+
+const ofV03 = latePart(() => import("./v0.3/push-reader.js"));
+const ofV01 = latePart(() => import("./v0.1/push-reader.js"));
 
 /**
  * What reads a notification of an older version; undefined for one of the service's own. Of older versions nothing is wrapped: 0.3 and
@@ -11,7 +15,7 @@ type ReadNotification = (json: unknown) => StreamResponse;
 export async function olderNotification(
   json: Readonly<Record<string, unknown>>,
 ): Promise<ReadNotification | undefined> {
-  if (typeof json.kind === "string") return (await import("./v0.3/push-reader.js")).readNotification;
+  if (typeof json.kind === "string") return (await ofV03()).readNotification;
   const isOfV01 = typeof json.id === "string" && isJsonObject(json.status) && typeof json.status.state === "string";
-  return isOfV01 ? (await import("./v0.1/push-reader.js")).readNotification : undefined;
+  return isOfV01 ? (await ofV01()).readNotification : undefined;
 }

@@ -1,3 +1,4 @@
+import { latePart } from "../../core/late-part.js";
 import type { ProtocolVersion } from "../version.js";
 
 /** A2A 0.1: what its calls are recognised by. All else of it is loaded with the first of them. */
@@ -14,6 +15,6 @@ export const v01: ProtocolVersion = {
     "tasks/pushNotification/set": "CreateTaskPushNotificationConfig",
     "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
   },
-  load: async () => (await import("./dialects.js")).dialects,
-  push: async () => (await import("./push.js")).push,
+  load: latePart(async () => (await import("./dialects.js")).dialects),
+  push: latePart(async () => (await import("./push.js")).push),
 };

@@ -1,3 +1,4 @@
+import { latePart } from "../../core/late-part.js";
 import { methods as later } from "../v0.3/index.js";
 import type { ProtocolVersion } from "../version.js";
 
@@ -18,6 +19,6 @@ export const v02: ProtocolVersion = {
   paths: [EXTENDED_CARD_PATH],
   hasCardBeside: true,
   extensionsParameter: "x-a2a-extensions",
-  push: async () => (await import("../v0.3/push.js")).push,
-  load: async () => (await import("./dialects.js")).dialects,
+  push: latePart(async () => (await import("../v0.3/push.js")).push),
+  load: latePart(async () => (await import("./dialects.js")).dialects),
 };

@@ -1,3 +1,4 @@
+import { latePart } from "../../core/late-part.js";
 import type { LazyService } from "../lazy-service.js";
 
 /** What bindings have to know of a method before its service is loaded. */
@@ -18,5 +19,5 @@ export const grpcService: LazyService = {
     method("GetAgentCard", { isRead: true }),
     method("DeleteTaskPushNotificationConfig"),
   ],
-  load: async () => (await import("./grpc-service.js")).loadedService,
+  load: latePart(async () => (await import("./grpc-service.js")).loadedService),
 };

@@ -1,3 +1,4 @@
+import { latePart } from "../../core/late-part.js";
 import type { ProtocolVersion } from "../version.js";
 import { grpcService } from "./grpc.js";
 import { methods } from "./methods.js";
@@ -14,6 +15,6 @@ export const v03: ProtocolVersion = {
   grpc: grpcService,
   connect: grpcService,
   extensionsParameter: "x-a2a-extensions",
-  push: async () => (await import("./push.js")).push,
-  load: async () => (await import("./dialects.js")).dialects,
+  push: latePart(async () => (await import("./push.js")).push),
+  load: latePart(async () => (await import("./dialects.js")).dialects),
 };

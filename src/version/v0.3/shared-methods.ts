@@ -6,6 +6,7 @@ import {
   type SubscribeToTaskRequest,
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { latePart } from "../../core/late-part.js";
 import { withFirst } from "../../core/with-first.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -57,6 +58,8 @@ function answeredByTask(serve: Serve, service: Serve): Serve {
   };
 }
 
+const ofV01 = latePart(() => import("../v0.1/shared-methods.js"));
+
 /** Whether the call says that it is one of 0.3: by a header, or by a binding that 0.1 does not have. */
 function isNamed({ call }: Asked): boolean {
   return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
@@ -65,7 +68,7 @@ function isNamed({ call }: Asked): boolean {
 async function read(asked: Asked, serve: Serve): Promise<Message> {
   const task = (await serve(asked)) as Task;
   if (versionOf(task) !== "0.1") return task;
-  const { older, writers } = await import("../v0.1/shared-methods.js");
+  const { older, writers } = await ofV01();
   const { historyLength } = asked.request as GetTaskRequest;
   // What is left out asks for no messages in 0.1.
   return writtenBy(sharedCopy(older.task(task, historyLength), {}), writers.of(asked.method));
@@ -76,7 +79,7 @@ async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<As
   return new ByFirst(events, async (first, rest) => {
     const { payload } = first;
     if (payload.case !== "task" || versionOf(payload.value) !== "0.1") return undefined;
-    const { older, writers } = await import("../v0.1/shared-methods.js");
+    const { older, writers } = await ofV01();
     const { id } = asked.request as SubscribeToTaskRequest;
     const writer = writers.of(asked.method);
     return older.events(rest, { taskId: id, call: asked.call, service }, (event) => writtenBy(event, writer));

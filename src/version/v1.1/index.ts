@@ -1,3 +1,4 @@
+import { latePart } from "../../core/late-part.js";
 import { isSideEffectFree } from "../../wire/side-effects.js";
 import type { LazyService } from "../lazy-service.js";
 import { v1 } from "../v1.js";
@@ -11,7 +12,7 @@ const lazyService = (): LazyService => ({
     isStream: method.methodKind === "server_streaming",
     isRead: isSideEffectFree(method),
   })),
-  load: async () => (await import("./dialects.js")).loadedService,
+  load: latePart(async () => (await import("./dialects.js")).loadedService),
 });
 
 /** A2A 1.1, as its draft has it: off where the option `preview` does not ask for it. Once it is final it is one of `servedVersions`. */
@@ -23,6 +24,6 @@ export function v11(): ProtocolVersion {
     interfaces: ["jsonRpc", "rest", "connect", "grpc"],
     grpc: service,
     connect: service,
-    load: async () => (await import("./dialects.js")).dialects,
+    load: latePart(async () => (await import("./dialects.js")).dialects),
   };
 }
