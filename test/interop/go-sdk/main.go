@@ -22,7 +22,13 @@ import (
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	seen, err := steps(ctx, os.Args[1], a2a.TransportProtocol(os.Args[2]))
+	run := func() (map[string]any, error) { return steps(ctx, os.Args[1], a2a.TransportProtocol(os.Args[2])) }
+	if len(os.Args) > 4 {
+		run = func() (map[string]any, error) {
+			return known(ctx, os.Args[1], a2a.TransportProtocol(os.Args[2]), os.Args[3], os.Args[4])
+		}
+	}
+	seen, err := run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
