@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Pattern, Request } from "../cases/case.js";
+import { exchange } from "../cases/exchange.js";
+import { openWorld } from "../cases/world.js";
+import { begin } from "./begin.js";
+import { seenEvents } from "./seen.js";
+import { furtherSpeakers, isAsNative, type Speaker, speakers } from "./speakers.js";
+
+/* What a webhook gets is of the version that asked for it, over whatever binding, and whichever version the task is of. */
+
+const everySpeaker = [...speakers, ...furtherSpeakers];
+
+let world: Awaited<ReturnType<typeof openWorld>>;
+beforeAll(async () => {
+  world = await openWorld({ preview: "1.1" });
+});
+afterAll(() => world.close());
+
+type Json = Record<string, JsonValue>;
+
+interface Received {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+}
+
+/** The last notification of a canceled task, as a version has it. */
+function expected(speaker: Speaker, taskId: string): { readonly headers: object; readonly body: object } {
+  const token = { "x-a2a-notification-token": "the-token" };
+  if (isAsNative(speaker)) {
+    const status = { state: "TASK_STATE_CANCELED", timestamp: expect.any(String) };
+    const statusUpdate = { taskId, contextId: expect.any(String), status: expect.objectContaining(status) };
+    return {
+      headers: { ...token, "content-type": "application/a2a+json", "a2a-version": "1.0" },
+      body: { statusUpdate },
+    };
+  }
+  const task = { id: taskId, status: expect.objectContaining({ state: "canceled" }) };
+  const own =
+    speaker.version === "0.1" ? { sessionId: expect.any(String) } : { kind: "task", contextId: expect.any(String) };
+  return { headers: { ...token, "content-type": "application/json" }, body: { ...task, ...own } };
+}
+
+async function cancelAndRead(speaker: Speaker, taskId: string, hook: string): Promise<void> {
+  const [native] = speakers as [Speaker];
+  await exchange(native.cancel(taskId), world);
+  const isLast = ({ body }: { body?: unknown }): boolean => /cancell?ed/i.test(JSON.stringify(body ?? ""));
+  const all = (await world.webhook.eventually(hook, isLast)) as readonly Received[];
+  const last = all.find(isLast);
+  expect(last, JSON.stringify(all)).toMatchObject(expected(speaker, taskId));
+  const { headers, body } = last as Received;
+  if (isAsNative(speaker)) {
+    expect(Object.keys(body)).toEqual(["statusUpdate"]);
+    return;
+  }
+  expect(headers).not.toHaveProperty("a2a-version");
+  if (speaker.version === "0.1") for (const name of ["kind", "contextId"]) expect(body).not.toHaveProperty(name);
+}
+
+/** A message that brings its webhook along, as a version says it. */
+function withWebhook(request: Request, { version, binding, name }: Speaker, config: Json): Request {
+  const body = request.body as Json;
+  const { id: _, ...withoutId } = config;
+  const added: Json = isAsNative({ version } as Speaker)
+    ? { configuration: { taskPushNotificationConfig: config } }
+    : version === "0.1"
+      ? { pushNotification: withoutId }
+      : binding === "JSONRPC" || name.includes("schema")
+        ? { configuration: { pushNotificationConfig: config } }
+        : { configuration: { pushNotification: config } };
+  const all =
+    binding === "JSONRPC" ? { ...body, params: { ...(body.params as Json), ...added } } : { ...body, ...added };
+  return { ...request, body: all as Pattern };
+}
+
+describe.each(everySpeaker.map((speaker) => [speaker.name, speaker] as const))("a webhook of %s", (_name, speaker) => {
+  const config = (hook: string) => ({ id: "a-hook", url: world.webhook.urlOf(hook), token: "the-token" });
+
+  it("that comes with a message gets what its version sends", async () => {
+    const hook = `/${randomUUID()}`;
+    const request = withWebhook(speaker.stream({ text: "hold: on" }), speaker, config(hook));
+    const [first] = seenEvents(await exchange(request, world, { leaveAfter: 1 }));
+    await cancelAndRead(speaker, first?.taskId ?? "", hook);
+  });
+
+  it.each(speakers.map((creator) => [creator.name, creator] as const))(
+    "that is set for a task of %s does, too",
+    async (_creator, creator) => {
+      const hook = `/${randomUUID()}`;
+      const taskId = await begin(world, creator, { text: "hold: on" });
+      const set = await exchange(speaker.setPush(taskId, config(hook)), world);
+      expect(["OK", 200], JSON.stringify(set)).toContain(set.status);
+      await cancelAndRead(speaker, taskId, hook);
+    },
+  );
+});
