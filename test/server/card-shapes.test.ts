@@ -122,6 +122,38 @@ describe("the card at agent-card.json", () => {
     expect(other.status).toBe(200);
   });
 
+  it("has the same tag at either path where its shape is the same, and each shape has one of its own", async () => {
+    const served = serve();
+    const tagOf = async (path: string, headers: Record<string, string>): Promise<string> => {
+      const answer = await get(served, path, headers);
+      expect([answer.status, answer.headers.get("vary")]).toEqual([200, "A2A-Version"]);
+      return answer.headers.get("etag") ?? "";
+    };
+    const named = ["1.0", "0.3", "0.2", "0.1"].map(version);
+    const atCard = await Promise.all(named.map((headers) => tagOf(CARD, headers)));
+    const atEarlier = await Promise.all(named.map((headers) => tagOf(EARLIER, headers)));
+    expect(atEarlier).toEqual(atCard);
+    const unnamed = [await tagOf(CARD, {}), await tagOf(EARLIER, {})];
+    expect(new Set([...atCard, ...unnamed]).size).toBe(6);
+  });
+
+  it("says that its absence depends on the version, too: caches keep such answers", async () => {
+    const deviceCode = { deviceAuthorizationUrl: "https://i.example/d", tokenUrl: "https://i.example/t", scopes: {} };
+    const { security: _, ...open } = agent({
+      securitySchemes: { device: { oauth2SecurityScheme: { flows: { deviceCode } } } },
+      securityRequirements: [{ schemes: { device: { list: [] } } }],
+    });
+    const served = serve({ agent: open });
+    for (const [path, headers] of [
+      [CARD, version("0.3")],
+      [EARLIER, version("0.2")],
+      [EARLIER, {}],
+    ] as const) {
+      const { status, headers: got } = await get(served, path, headers);
+      expect([status, got.get("vary")]).toEqual([404, "A2A-Version"]);
+    }
+  });
+
   it("helps whoever asks for a version that nobody has", async () => {
     const served = serve();
     const usual = await get(served, CARD);
