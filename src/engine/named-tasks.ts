@@ -96,6 +96,7 @@ export class NamedSends {
   }
 }
 
-function isNotFound(error: unknown): boolean {
+/** Whether a task is not there for its caller. */
+export function isNotFound(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
 }

@@ -32,9 +32,9 @@ import type { OwnerSlots, Place } from "./execution-slots.js";
 import type { Executions } from "./executions.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import type { LeaseKeeper } from "./lease.js";
-import { NamedSends, namedTaskId, type TaskNames } from "./named-tasks.js";
+import { isNotFound, NamedSends, namedTaskId, type TaskNames } from "./named-tasks.js";
 import { OpenTasks } from "./open-tasks.js";
-import { isOutage, toCallerError } from "./outage.js";
+import { isOutage, toCallerError, unavailable } from "./outage.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
 import { TaskExists, type TaskLog } from "./task-log.js";
@@ -158,8 +158,14 @@ export class Sender {
     return task.then(taskResult);
   }
 
-  /** A message to a task that its client has named. */
-  async #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+  /** A message to a task that its client has named. @throws A2AError UNAVAILABLE where the store does not find it */
+  #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+    return this.#sendToNamed(command, message).catch((error: unknown) => {
+      throw toCallerError(this.#source.logger, error);
+    });
+  }
+
+  async #sendToNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
     const { names } = this.#source;
     const { taskId } = await names.find(scopeOf(command), message.taskId);
     try {
@@ -199,6 +205,7 @@ export class Sender {
           create: () => this.#createNamed(command, { ...message, contextId }, next),
         });
       } catch (error) {
+        if (isAtWork && isNotFound(error)) throw unavailable(error);
         if (!isOver(error)) throw error;
         over = error;
       }
@@ -467,8 +474,12 @@ export class Sender {
   }
 
   async #openRemembered(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
-    const { tasks } = this.#source;
-    const log = await tasks.acquire(scopeOf(command), known.taskId);
+    const { tasks, store } = this.#source;
+    const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
+      // Its creation failed here, and was done all the same or elsewhere: a moment later it is found.
+      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
+      throw head === undefined ? error : unavailable(error);
+    });
     const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
     // A retry waits for what its first attempt waited for.
     return tasks.handle(log, known.position, accepted);

@@ -3,7 +3,7 @@ import type { Agent } from "../../../src/agent/agent.js";
 import { completed } from "../../../src/agent/event.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import type { TaskStore } from "../../../src/store/task-store.js";
+import { StoreError, type TaskStore } from "../../../src/store/task-store.js";
 import { temporaryFile } from "../../store/sqlite/files.js";
 import { hangingStore, seeded, slowStore } from "../../support/slow-store.js";
 import { Spoken, say, v1 } from "./server.js";
@@ -120,4 +120,58 @@ describe("a store that stops answering while a task of 0.1 goes on behind its en
     for (const task of await Promise.all(sends)) expect(task).toMatchObject({ id: "mine" });
     expect(await heard(spoken)).toEqual(["begin", "one", "two"]);
   });
+});
+
+/** A store one of whose calls goes wrong now and then: it is not done, or done all the same. */
+function failingStore(inner: TaskStore, random: () => number): TaskStore {
+  return new Proxy(inner, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (!["append", "head", "load", "read"].includes(String(name))) return value.bind(target);
+      return async (...args: unknown[]) => {
+        // A send asks for the heads of all tasks that a name has stood for.
+        const draw = random() * (name === "head" ? 8 : 1);
+        if (draw < 0.08) throw new StoreError("failed", "The disk is full.");
+        if (draw < 0.16) throw new StoreError("unavailable", "Not now.");
+        const done = await value.apply(target, args);
+        if (draw < 0.24 && name === "append") throw new StoreError("unavailable", "Who knows.");
+        return done;
+      };
+    },
+  });
+}
+
+/** Begins again where the store has cut it off. */
+const resuming: Omit<Agent, "card"> = { ...agent, recover: "restart" };
+
+describe.each(places)("a store that fails now and then while a task of 0.1 goes on: %s", (_name, open) => {
+  it.each(Array.from({ length: 12 }, (_, at) => at))(
+    "has each message once that its client sends again under its key, seed %s",
+    async (seed) => {
+      const [one, two] = open();
+      const failing = (store: TaskStore, at: number): TaskStore => failingStore(store, seeded(seed * 1000 + at));
+      const first = new Spoken(resuming, { store: failing(one, 0), maxReopens: 10, leaseMs: 200 });
+      const second =
+        one === two ? first : new Spoken(resuming, { store: failing(two, 1), maxReopens: 10, leaseMs: 200 });
+      const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
+      const send = async (text: string, at: number): Promise<Json> => {
+        const headers = { "idempotency-key": text };
+        for (let tries = 0; ; tries++) {
+          const { json } = await ((at + tries) % 2 === 0 ? first : second).call(
+            "tasks/send",
+            say("mine", text, { sessionId: "s" }),
+            headers,
+          );
+          if (json.result !== undefined) return json.result as Json;
+          // Nothing but that the store fails may be in the way.
+          expect(json.error).toMatchObject({ message: "The task store is not available." });
+          expect(tries).toBeLessThan(100);
+        }
+      };
+      for (const task of await Promise.all(texts.map(send))) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
+      const calm = new Spoken(resuming, { store: one, maxReopens: 10, leaseMs: 200 });
+      expect(await heard(calm)).toEqual(texts);
+    },
+  );
 });
