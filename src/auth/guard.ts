@@ -52,18 +52,26 @@ export class Guards {
   ofSkills(security: AgentSecurity, metadata: ResourceMetadata): ReadonlyMap<string, Guard> {
     const skills = Object.entries(security.skills ?? {});
     return new Map(
-      skills.map(([id, { require }]) => [id, this.#guard(security, require.map(requirementOf), metadata)]),
+      skills.map(([id, { require }]) => [
+        id,
+        this.#guard(security, require.map(requirementOf), metadata, ` for the skill "${id}"`),
+      ]),
     );
   }
 
-  #guard({ schemes }: AgentSecurity, requirements: readonly Requirement[], metadata: ResourceMetadata): Guard {
+  #guard(
+    { schemes }: AgentSecurity,
+    requirements: readonly Requirement[],
+    metadata: ResourceMetadata,
+    purpose?: string,
+  ): Guard {
     const named = new Map(
       Object.entries(schemes).map(([name, scheme]) => [name, { name, scheme, check: this.#open(scheme) }]),
     );
     const parts = requirements.map((requirement) =>
       Object.entries(requirement).map(([name, scopes]) => ({ named: named.get(name) as NamedCheck, scopes })),
     );
-    return new Guard(parts, this.#shared, metadata);
+    return new Guard(parts, this.#shared, metadata, purpose);
   }
 
   #open(scheme: SecurityScheme): SchemeCheck {
@@ -86,6 +94,8 @@ export class Guard {
   readonly #throttle: Throttle;
   readonly #underWay: ChecksUnderWay;
   readonly #resourceMetadata: ResourceMetadata;
+  /** What callers without credentials are told. */
+  readonly #missing: string;
   /** Every scheme that a requirement names, once. */
   readonly #named: readonly NamedCheck[];
   /** Whether callers without any credentials may come in. */
@@ -93,8 +103,15 @@ export class Guard {
   /** The usual case, which needs no waiting. */
   readonly #only: Part | undefined;
 
-  constructor(requirements: readonly (readonly Part[])[], shared: Shared, resourceMetadata: ResourceMetadata) {
+  /** @param purpose what the credentials are for, behind "are required", where they are not for the agent. */
+  constructor(
+    requirements: readonly (readonly Part[])[],
+    shared: Shared,
+    resourceMetadata: ResourceMetadata,
+    purpose = "",
+  ) {
     this.#resourceMetadata = resourceMetadata;
+    this.#missing = `Valid credentials are required${purpose}.`;
     this.#requirements = requirements.filter((parts) => parts.length > 0);
     this.#isOpen = this.#requirements.length < requirements.length;
     this.#throttle = shared.throttle;
@@ -179,7 +196,7 @@ export class Guard {
     const all = [...findings];
     const [, refusal] = all.find(([, finding]) => finding instanceof Refusal) ?? [];
     const [wrong] = all.find(([, finding]) => finding !== undefined && !isCaller(finding)) ?? [];
-    const description = (refusal as Refusal | undefined)?.description ?? "Valid credentials are required.";
+    const description = (refusal as Refusal | undefined)?.description ?? this.#missing;
     const headers = { "www-authenticate": this.#challenges(call, findings) };
     const note = wrong === undefined ? { reason: "missing" } : { reason: "refused", scheme: wrong.name };
     return forAudit(new A2AError("UNAUTHENTICATED", description, { headers }), note);

@@ -163,7 +163,10 @@ describe("requirements of a skill", () => {
       expect(streamed.error?.reason).toBe("PERMISSION_DENIED");
       expect((await driver.call("SendMessage", say("turn"), asBob)).error).toBeUndefined();
       expect((await driver.call("SendMessage", pay, { headers: withToken })).error).toBeUndefined();
-      expect((await driver.call("SendMessage", pay, { headers: withKey })).error?.reason).toBe("UNAUTHENTICATED");
+      expect((await driver.call("SendMessage", pay, { headers: withKey })).error).toMatchObject({
+        reason: "UNAUTHENTICATED",
+        message: 'Valid credentials are required for the skill "pay".',
+      });
     }
   });
 
