@@ -30,11 +30,16 @@ export interface SignedClaims {
 /** The longest JWT that is read, in characters. */
 const MAX_LENGTH = 8 * 1024;
 
+/** So much of what a stranger says is in a log, in characters. */
+const MAX_SHOWN = 300;
+
 /** Verifies the JWTs of servers. */
 export class TokenVerifier {
+  readonly #audience: readonly string[];
   readonly #verifiers: ReadonlyMap<string, (token: string) => Promise<Verified | TokenFault>>;
 
   constructor(servers: readonly TrustedServer[], audience: string | readonly string[], parts: IssuerParts) {
+    this.#audience = [audience].flat();
     this.#verifiers = new Map(
       servers.map(({ url, jwks }) => [
         url,
@@ -46,39 +51,54 @@ export class TokenVerifier {
 
   /** @throws PushRefusal for a JWT that is not of a trusted server, not for this webhook, or not of this body. */
   async verify(token: string, { body }: ReadRequest): Promise<SignedClaims> {
-    const issuer = token.length > MAX_LENGTH ? undefined : issuerOf(token);
-    if (issuer === undefined) throw new PushRefusal("signature", "Parley-Signature is no JWT.");
+    const { iss: issuer, aud } = (token.length > MAX_LENGTH ? undefined : saidIn(token)) ?? {};
+    if (typeof issuer !== "string") throw new PushRefusal("signature", "Parley-Signature is no JWT.");
     const verify = this.#verifiers.get(issuer);
-    if (verify === undefined) throw new PushRefusal("issuer", "Parley-Signature is of another server.");
-    const claims = claimsOf((await verified(verify, token)).claims, issuer);
+    if (verify === undefined) {
+      const why = differing("servers", [...this.#verifiers.keys()], issuer);
+      throw new PushRefusal("issuer", "Parley-Signature is of another server.", why);
+    }
+    const result = await resultOf(verify, token);
+    if (result instanceof TokenFault) {
+      const code = codeOf(result);
+      const why = code === "audience" ? differing("audience", this.#audience, aud) : undefined;
+      throw new PushRefusal(code, `Parley-Signature: ${result.description}`, why);
+    }
+    const claims = claimsOf(result.claims, issuer);
     const digest = base64urlOf(await sha256(body));
     if (claims.digest !== digest) throw new PushRefusal("signature", "Parley-Signature is of another body.");
     return claims;
   }
 }
 
-/** Which server's keys a JWT is verified by. What it says counts when that is done. */
-function issuerOf(token: string): string | undefined {
+/** What a JWT says, such as which server's keys it is verified by. It counts when that is done. */
+function saidIn(token: string): Readonly<Record<string, unknown>> | undefined {
   const [, payload = "", ...rest] = token.split(".");
   if (rest.length !== 1 || !/^[\w-]+$/.test(payload)) return undefined;
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(fromBase64(payload)));
-    return isJsonObject(json) && typeof json.iss === "string" ? json.iss : undefined;
+    return isJsonObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
 }
 
-async function verified(verify: (token: string) => Promise<Verified | TokenFault>, token: string): Promise<Verified> {
-  let result: Verified | TokenFault;
+/** For the log of the receiver alone: mostly one of the two is the same place by another name. */
+function differing(option: string, expected: readonly string[], said: unknown): Error {
+  const shown = (JSON.stringify(said) ?? "nothing").slice(0, MAX_SHOWN);
+  return new Error(`${option} of this receiver: ${expected.join(", ")}; the notification says ${shown}`);
+}
+
+async function resultOf(
+  verify: (token: string) => Promise<Verified | TokenFault>,
+  token: string,
+): Promise<Verified | TokenFault> {
   try {
-    result = await verify(token);
+    return await verify(token);
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
     throw new PushRefusal("unavailable", "The keys of the server cannot be had at the moment.", error);
   }
-  if (!(result instanceof TokenFault)) return result;
-  throw new PushRefusal(codeOf(result), `Parley-Signature: ${result.description}`);
 }
 
 function codeOf({ kind, claim }: TokenFault): PushRefusalCode {

@@ -228,6 +228,24 @@ describe("what is sent more than once", () => {
     expect(answers.slice(2).map(({ status }) => status)).toEqual([204, 204]);
   });
 
+  it("is refused with what was expected in the log, and not in the answer, where it is for another webhook or of another server", async () => {
+    const reasons: string[] = [];
+    const info = ({ err }: { err?: Error }) => void reasons.push(String((err?.cause as Error | undefined)?.message));
+    const logger = { debug() {}, info, warn() {}, error() {} };
+    const keys = jwksOf(["k1", trusting.key]);
+    const other = { servers: [{ url: "https://other.example", jwks: keys }], audience, logger };
+    const elsewhere = { servers: [{ url: issuer, jwks: keys }], audience: "https://hooks.example/b2b", logger };
+    for (const options of [other, elsewhere]) {
+      const { post } = await webhook(options);
+      const { status, text } = await post(await notification({ keys: signing.keys ?? [] }));
+      expect([status, text]).toEqual([403, expect.not.stringContaining("example")]);
+    }
+    expect(reasons).toEqual([
+      `servers of this receiver: https://other.example; the notification says "${issuer}"`,
+      `audience of this receiver: https://hooks.example/b2b; the notification says "${audience}"`,
+    ]);
+  });
+
   it("is handled again where the handler failed", async () => {
     let fails = true;
     const logged: [object, string][] = [];
