@@ -7,6 +7,7 @@ import {
 import { forAudit } from "../../core/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";
 import type { ServiceOptions } from "../options.js";
@@ -35,7 +36,11 @@ export function pushOperations({
       const push = pushOf(options, context);
       // Who has no such task learns nothing of URLs either, and has nothing looked up.
       const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
-      const accepted = await acceptConfig(push, request, { field: "url", version: otherVersion(options, call) });
+      const accepted = await acceptConfig(push, request, {
+        field: "url",
+        version: otherVersion(options, call),
+        logger: options.logger,
+      });
       await engine.pushConfigs.put(scopeOf(call), keptAs, accepted.storedFor(keptAs));
       recordConfig(options, context, "push.config-stored", { taskId, configId: accepted.configIdFor(taskId) });
       return ofCall(accepted.shownFor(taskId), call, taskId);
@@ -91,7 +96,8 @@ export async function configOfSend(
   }
   const { call } = context;
   const version = otherVersion(options, call);
-  return acceptConfig(push, config, { field: `${place}url`, version, namedByTask: call.namesConfigByTask });
+  const { logger } = options;
+  return acceptConfig(push, config, { field: `${place}url`, version, logger, namedByTask: call.namesConfigByTask });
 }
 
 /** The version of a call, empty for the service's own, and for one whose notifications are the same. */
@@ -104,13 +110,14 @@ interface ConfigRequest {
   readonly field: string;
   /** See `PushConfigurations.accept`. */
   readonly version: string;
+  readonly logger: Logger;
   readonly namedByTask?: boolean;
 }
 
 async function acceptConfig(
   push: PushConfigurations,
   config: TaskPushNotificationConfig,
-  { field, version, namedByTask }: ConfigRequest,
+  { field, version, logger, namedByTask }: ConfigRequest,
 ): Promise<AcceptedConfig> {
   try {
     return await push.accept(config, version, namedByTask);
@@ -118,6 +125,9 @@ async function acceptConfig(
     if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
     const refused = invalid(error.violations.map(({ description }) => ({ field, description })));
     const target = URL.canParse(config.url) ? new URL(config.url).origin : "";
+    // Which rule it was is not for the client, where it would tell of inner networks.
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    logger.debug({ target, why }, "push notifications must not go there");
     throw forAudit(refused, { event: "push.target-refused", target, reason: "create" });
   }
 }
