@@ -124,13 +124,27 @@ export const embedding = (bytes: Uint8Array): fc.Arbitrary<number[]> => {
     });
 };
 
-/** Any IPv6 address that must not be reached. */
-export const innerV6: fc.Arbitrary<number[]> = words6.filter((words) => six.check(plainV6(words), "ipv6"));
+/** Any IPv6 address that must not be reached, each network as likely as the others. */
+export const innerV6: fc.Arbitrary<number[]> = fc
+  .tuple(fc.constantFrom(...inner6), words6)
+  .map(([[first, bits], words]) => {
+    const heads = first
+      .slice(0, -2)
+      .split(":")
+      .map((word) => Number.parseInt(word || "0", 16));
+    return words.map((word, i) => {
+      const mask = (0xffff0000 >> Math.min(16, Math.max(0, bits - i * 16))) & 0xffff;
+      return ((heads[i] ?? 0) & mask) | (word & ~mask & 0xffff);
+    });
+  });
+
+/** Whether it must not be reached. */
+const isInnerV6 = (words: readonly number[]): boolean => six.check(plainV6(words), "ipv6");
 
 /** Any IPv6 address of the internet, and none in which others would see one of IPv4. */
 export const publicV6: fc.Arbitrary<number[]> = words6
   .map(([a = 0, ...rest]) => [0x2000 | (a & 0x1fff), ...rest])
-  .filter((words) => !six.check(plainV6(words), "ipv6") && words[5] !== 0x5efe);
+  .filter((words) => !isInnerV6(words) && words[5] !== 0x5efe);
 
 export const plainV6 = (words: readonly number[]): string => words.map((word) => word.toString(16)).join(":");
 
