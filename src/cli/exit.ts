@@ -78,13 +78,22 @@ export function noteEndWhileLoading(path: string): () => void {
   return () => void process.off("beforeExit", onIdle).off("exit", onExit);
 }
 
-/** Kills the process after this time in milliseconds, even when its event loop is blocked: the timer is in another thread. */
+/**
+ * Kills the process after this time in milliseconds, even when its event loop is blocked: the timer is in another thread, unless none can
+ * be started, as where there is no file descriptor left.
+ */
 export function endAtTheLatest(ms: number): void {
+  const line = "parley: the server did not end in time and is killed\n";
   const script = `
-    const { workerData: ms } = require("node:worker_threads");
+    const { workerData: [ms, line] } = require("node:worker_threads");
     setTimeout(() => {
-      require("node:fs").writeSync(2, "parley: the server did not end in time and is killed\\n");
+      require("node:fs").writeSync(2, line);
       process.kill(process.pid, "SIGKILL");
     }, ms);`;
-  new Worker(script, { eval: true, workerData: ms }).unref();
+  const kill = (): void => {
+    process.stderr.write(line);
+    process.kill(process.pid, "SIGKILL");
+  };
+  const thread = new Worker(script, { eval: true, workerData: [ms, line] });
+  thread.on("error", () => setTimeout(kill, ms).unref()).unref();
 }

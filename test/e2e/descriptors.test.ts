@@ -1,23 +1,24 @@
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Home, ServerProcess } from "./support/server-process.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Home, type ServerProcess } from "./support/server-process.js";
 
-const home = new Home();
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-const others: Socket[] = [];
+let home: Home;
 let server: ServerProcess;
+let agent: Agent;
+let others: Socket[];
 
-beforeAll(async () => {
-  const under = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"];
-  server = ServerProcess.launch({ store: home.store, under });
-  await server.ready();
+beforeEach(async () => {
+  home = new Home();
+  home.under = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"];
+  server = await home.start();
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  others = [];
 });
 
-afterAll(async () => {
+afterEach(async () => {
   for (const each of others) each.destroy();
   agent.destroy();
-  await server.kill();
   await home.leave();
 });
 
@@ -77,5 +78,12 @@ describe.skipIf(process.platform === "win32")("a server without a file descripto
     const result = async (): Promise<unknown> => (await call("message/send", { message })).result;
     await expect.poll(result).toMatchObject({ kind: "message" });
     expect((await ask("/.well-known/agent-card.json")).status).toBe(200);
+  });
+
+  it("ends in order", async () => {
+    expect(await call("GetTask", { id: "nope" })).toMatchObject({ error: { data: [{ reason: "TASK_NOT_FOUND" }] } });
+    await takeAll();
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(server.log).toContain("the server has ended");
   });
 });
