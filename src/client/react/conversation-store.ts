@@ -121,12 +121,14 @@ export class ConversationStore extends ViewStore<ConversationView> {
 
   /** Stops the turn: cancels its task; where that is not possible the task goes on unseen. */
   readonly stop = (): void => {
-    const { turn, controller } = this.#running ?? {};
-    if (turn === undefined || controller === undefined) return;
+    const turn = this.#running?.turn;
+    if (turn === undefined) return;
     const leave = (): void => {
       if (turn.phase !== "streaming") return;
       turn.phase = "stopped";
-      controller.abort();
+      // The page may have been left meanwhile, and be there again.
+      if (this.#running?.turn === turn) this.#running.controller.abort();
+      else if (this.#open === turn) this.#close(turn);
     };
     if (turn.taskId === undefined) leave();
     else this.#client?.cancelTask({ id: turn.taskId }).catch(leave);

@@ -1,0 +1,59 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { ClientFold } from "../../src/client/fold.js";
+import { type ConversationClient, ConversationStore } from "../../src/client/react/conversation-store.js";
+import type { Update } from "../../src/client/update.js";
+
+/** An agent whose task works on until nobody follows it, and that cancels no task. */
+class Busy implements ConversationClient {
+  /** Has each cancel fail. */
+  refuse: () => void = () => {};
+  followed = 0;
+
+  async *stream(_: unknown, options: { signal?: AbortSignal } = {}): AsyncGenerator<Update> {
+    this.followed++;
+    const task = { id: "t", contextId: "c", status: { state: TaskState.WORKING } };
+    const event = create(StreamResponseSchema, { payload: { case: "task", value: task } });
+    yield new ClientFold().take(event) as Update;
+    await new Promise<void>((resolve) => options.signal?.addEventListener("abort", () => resolve(), { once: true }));
+    throw options.signal?.reason;
+  }
+
+  follow(_: string, options?: { signal?: AbortSignal }): AsyncIterable<Update> {
+    return this.stream(undefined, options);
+  }
+
+  cancelTask(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.refuse = () => reject(new Error("not cancelable"));
+    });
+  }
+}
+
+describe("a turn that is stopped, whose task cannot be canceled", () => {
+  for (const [when, isBack] of [
+    ["is stopped when the page was left meanwhile", false],
+    ["is stopped when the page was left and is there again", true],
+  ] as const) {
+    it(when, async () => {
+      const agent = new Busy();
+      const store = new ConversationStore(agent, undefined, "chat");
+      const leave = store.attach();
+      expect(store.send("go")).toBe(true);
+      await expect.poll(() => store.view().turns[0]?.taskId).toBe("t");
+      store.stop();
+      leave();
+      if (isBack) {
+        store.attach();
+        await expect.poll(() => agent.followed).toBe(2);
+      }
+      await new Promise((resolve) => setTimeout(resolve));
+      agent.refuse();
+      await expect.poll(() => store.view()).toMatchObject({ isStreaming: false, turns: [{ phase: "stopped" }] });
+      if (!isBack) store.attach();
+      expect(store.send("again")).toBe(true);
+      store.reset();
+    });
+  }
+});
