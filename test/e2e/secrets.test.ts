@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -45,6 +45,19 @@ const said = canary();
 const encryptionKey = randomBytes(32).toString("base64");
 const webhookSecret = randomBytes(32).toString("base64");
 const cookieless = canary();
+const privateKey = (): string =>
+  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+const [signingKey, cardKey] = [privateKey(), privateKey()];
+/** Any line of a key is one too many, and so is its secret number as a JWK has it. */
+const linesOf = (name: string, pem: string): Record<string, string> => ({
+  ...Object.fromEntries(
+    pem
+      .split("\n")
+      .slice(1, 3)
+      .map((line, i) => [`${name} ${i}`, line]),
+  ),
+  [`${name} d`]: String(createPrivateKey(pem).export({ format: "jwk" }).d),
+});
 
 const basic = (name: string, secret: string): string => `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
 
@@ -144,6 +157,45 @@ async function everything(driver: Driver, index: number): Promise<void> {
   }
 }
 
+/** The same as clients of 0.3 and 0.1 ask for it: what is set with secrets, what is read, and what is refused. */
+async function older(index: number): Promise<void> {
+  const ask = async (method: string, params: object, key = keys.header): Promise<{ id?: string }> => {
+    const headers = { "content-type": "application/json", "x-key": key };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = await fetch(server.url, { method: "POST", headers, body });
+    const text = await answer.text();
+    const { result, error } = JSON.parse(text) as { result?: { id?: string }; error?: object };
+    // Their clients find the token that they sent in the answer to it.
+    const told = /pushNotification(Config)?\/set$/.test(method) ? text.replaceAll(hooks.token, "") : text;
+    answers.push(JSON.stringify([...answer.headers]) + told.replaceAll(said, ""));
+    if (error !== undefined) refusals.push(JSON.stringify(error));
+    return result ?? {};
+  };
+  const url = (path: string): string => receiver.url(`/${path}${index}/${hooks.path}?secret=${hooks.query}`);
+  const config = (path: string): object => ({
+    url: url(path),
+    token: hooks.token,
+    authentication: { schemes: ["Bearer"], credentials: hooks.credentials },
+  });
+  const parts = [{ kind: "text", type: "text", text: `hello ${said}` }];
+  const message = { kind: "message", messageId: canary(), role: "user", parts };
+  for (const path of ["good-older", "bad-older"]) {
+    const configuration = { pushNotificationConfig: config(path) };
+    const { id = "" } = await ask("message/send", { message, configuration });
+    for (const given of [config(path), { ...(config(path) as object), url: `https://127.0.0.9/${hooks.path}` }]) {
+      await ask("tasks/pushNotificationConfig/set", { taskId: id, pushNotificationConfig: given });
+    }
+    for (const key of [keys.header, wrong.key]) {
+      await ask("tasks/pushNotificationConfig/get", { id }, key);
+      await ask("tasks/pushNotificationConfig/list", { id }, key);
+    }
+    const named = canary();
+    await ask("tasks/send", { id: named, message: { role: "user", parts }, pushNotification: config(path) });
+    await ask("tasks/pushNotification/set", { id: named, pushNotificationConfig: config(path) });
+    for (const key of [keys.header, wrong.key]) await ask("tasks/pushNotification/get", { id: named }, key);
+  }
+}
+
 beforeAll(async () => {
   issuer = await TestIssuer.start();
   issuer.opaque.set(opaque, { active: true, iss: issuer.url, aud: "agents", sub: "o", scope: "read", secret: claim });
@@ -166,6 +218,10 @@ beforeAll(async () => {
     file("enc", encryptionKey),
     "--push-webhook-secret",
     file("whsec", `whsec_${webhookSecret}`),
+    "--push-signing-key",
+    file("push.pem", signingKey),
+    "--card-key",
+    file("card.pem", cardKey),
   ];
   home = new Home(
     ...push,
@@ -183,6 +239,7 @@ beforeAll(async () => {
     issuer.mood = "well";
     const drivers = bindings.map((binding) => binding.connect(server));
     for (const [index, driver] of drivers.entries()) await everything(driver, 10 * round + index);
+    await older(round);
     // An issuer that is out of order is told about in the log.
     issuer.mood = "lies";
     await issuer.rotate({ keepOld: false });
@@ -228,6 +285,8 @@ function secrets(): [string, string][] {
   const plain: Record<string, string> = {
     ...keys,
     ...Object.fromEntries(Object.entries(wrong).map(([name, value]) => [`wrong ${name}`, value])),
+    ...linesOf("signing key", signingKey),
+    ...linesOf("card key", cardKey),
     ...{ bearer, password, opaque, claim, encryptionKey, webhookSecret, cookieless, clientSecret: "client secret" },
     ...Object.fromEntries(Object.entries(hooks).map(([name, value]) => [`webhook ${name}`, value])),
     ...Object.fromEntries(tokens.map((token, i) => [`token ${i}`, token.slice(-30)])),
@@ -249,6 +308,7 @@ describe("secrets of a server that was called in every way", () => {
   it("went through it", () => {
     expect(receiver.hits.some(({ headers }) => headers.authorization === `Bearer ${hooks.credentials}`)).toBe(true);
     expect(issuer.introspected).toBeGreaterThan(0);
+    expect(receiver.hits.some(({ path }) => path.startsWith("/good-older"))).toBe(true);
     expect(refusals.length).toBeGreaterThan(300);
     expect(logs.join("")).toContain("push notifications were given up");
     expect(logs.join("")).toContain("authentication.failed");
