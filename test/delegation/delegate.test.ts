@@ -1,11 +1,20 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SubTask } from "../../src/agent/delegation.js";
-import { type AgentEvent, artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
+import {
+  type AgentEvent,
+  artifact,
+  authRequired,
+  completed,
+  failed,
+  inputRequired,
+  reply,
+  working,
+} from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
-import { testAgent } from "../../src/testing/index.js";
+import { testAgent, textOf } from "../../src/testing/index.js";
 import { agentOf, Servers } from "./servers.js";
 
 const connect = connectWith(nodePlatform);
@@ -202,5 +211,58 @@ describe("turn.delegate()", () => {
     expect(ids).toEqual(["1.first/poem", "1.first/data", "1.1/1.0/a", "1.1/b"]);
     // What was over before the question is not relayed, nor done, again.
     expect(answer.task?.artifacts[0]?.parts).toHaveLength(3);
+  });
+
+  it("asks for authorization where the other agent does, and hands on what the user says", async () => {
+    const heard: string[] = [];
+    const careful = agentOf("Careful", async function* (turn) {
+      heard.push(turn.text);
+      if (turn.history.length === 0) yield authRequired("log in");
+      else yield completed(`let in by ${turn.text}`);
+    });
+    const front = agentOf("Front", async function* (turn) {
+      const { text } = yield* turn.delegate("careful");
+      yield completed(text);
+    });
+    await using test = testAgent(front, { remoteAgents: { careful } });
+    const asked = await test.send("go");
+    expect([asked.status?.state, textOf(asked.status?.message ?? asked)]).toEqual([TaskState.AUTH_REQUIRED, "log in"]);
+    const task = await test.send("a code", { task: asked });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    expect(textOf(task.status?.message ?? task)).toBe("let in by a code");
+    expect(heard).toEqual(["go", "a code"]);
+  });
+
+  it("goes on with a sub-task that was authorized by another way meanwhile, and tells it nothing", async () => {
+    let authorize = (): void => {};
+    const authorized = new Promise<void>((resolve) => {
+      authorize = resolve;
+    });
+    const heard: string[] = [];
+    let isOver = false;
+    const careful = agentOf("Careful", async function* (turn) {
+      heard.push(turn.text);
+      yield authRequired("log in");
+      await authorized;
+      yield artifact({ id: "a", text: "done" });
+      try {
+        yield completed();
+      } finally {
+        isOver = true;
+      }
+    });
+    const front = agentOf("Front", async function* (turn) {
+      const { text } = yield* turn.delegate("careful");
+      yield completed(text);
+    });
+    await using test = testAgent(front, { remoteAgents: { careful } });
+    const asked = await test.send("go");
+    expect(asked.status?.state).toBe(TaskState.AUTH_REQUIRED);
+    authorize();
+    await expect.poll(() => isOver).toBe(true);
+    const task = await test.send("I am logged in", { task: asked });
+    expect(task.status?.state).toBe(TaskState.COMPLETED);
+    expect(task.artifacts.map(textOf)).toEqual(["done"]);
+    expect(heard).toEqual(["go"]);
   });
 });
