@@ -262,6 +262,40 @@ describe.each(bindings)("the preview of 1.1 over $name", ({ connect, mismatch, i
     expect(Number(((await later) as Shown).generation)).toBeGreaterThan(Number(generation));
   });
 
+  it("waits no longer than `maxPollMs`, and not for a task that is over", async () => {
+    const { id, generation = "" } = await sent("hi");
+    // The limit of this server is twenty seconds, longer than a test may take.
+    expect(await ask("GetTask", { id, currentGeneration: generation })).toMatchObject({ id, generation });
+    expect(await ask("GetTask", { id, currentGeneration: "9999999999" })).toMatchObject({ id, generation });
+    const brief = await createServer(optionsWith({ limits: { shutdownGraceMs: 50, maxPollMs: 50 } }));
+    try {
+      const other = connect(brief);
+      const asked = { message: message("ask") };
+      const { task } = (await other.ask("SendMessage", asked)) as { task: Shown };
+      const known = { id: task.id, currentGeneration: task.generation ?? "" };
+      expect(await other.ask("GetTask", known)).toMatchObject({ id: task.id, generation: task.generation });
+    } finally {
+      await brief.close();
+    }
+  });
+
+  it("expects no generation of a task that is not there yet", async () => {
+    const { code, message: said } = await refusal(sent("hi", { ifGenerationMatch: "1" }));
+    expect([code, said]).toEqual([invalid, expect.stringContaining("message.taskId")]);
+  });
+
+  it("takes one of several messages that come to the same generation", async () => {
+    const { id: taskId, generation = "" } = await sent("ask");
+    const sends = Array.from({ length: 4 }, () =>
+      ask("SendMessage", { message: message("ask", { taskId }), configuration: { ifGenerationMatch: generation } }),
+    );
+    const settled = await Promise.allSettled(sends);
+    const refused = settled.flatMap((each) => (each.status === "rejected" ? [each.reason as Refused] : []));
+    expect(refused).toHaveLength(3);
+    for (const { code } of refused) expect(code).not.toBe(invalid);
+    expect(refused.some(({ code }) => code === mismatch)).toBe(true);
+  });
+
   it("takes a message only at the generation that its caller has seen", async () => {
     const { id: taskId, generation } = await sent("ask");
     expect(generation).toBe("2");
@@ -332,6 +366,25 @@ describe("calls of 1.0 beside the preview", () => {
     expect(await read()).toEqual(before);
     expect(before.slice(0, 3).join()).not.toContain("generation");
     expect(before[3]).toContain('"generation":"0"');
+  });
+
+  it("have parameters of the extension, which in 1.1 count where no field says something else", async () => {
+    const { port } = await serve();
+    const rpc = async (method: string, params: JsonObject, parameters: Record<string, string>): Promise<JsonObject> => {
+      const headers = { ...versioned, "a2a-extensions": "urn:parley:ext:resume:v1", ...parameters };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      return (await (await fetch(urlOf(port), { method: "POST", headers, body })).json()) as JsonObject;
+    };
+    const { result } = await rpc("SendMessage", { message: message("ask") }, {});
+    const { id: taskId, generation = "" } = (result as { task: Shown }).task;
+    const again = (configuration: JsonObject) =>
+      rpc("SendMessage", { message: message("ask", { taskId }), configuration }, { "parley-if-generation": "99" });
+    expect(await again({})).toMatchObject({ error: { code: -32010 } });
+    expect(await again({ ifGenerationMatch: generation })).toMatchObject({ result: { task: { id: taskId } } });
+    const asked = { id: taskId, currentGeneration: "0" };
+    // The parameter alone would wait for what never comes; the field is of long ago.
+    const read = await rpc("GetTask", asked, { "parley-after-generation": "99", "parley-wait": "19" });
+    expect(read).toMatchObject({ result: { id: taskId, generation: "4" } });
   });
 
   it("do not know the fields of a request", async () => {
