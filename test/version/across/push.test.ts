@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { temporaryFile } from "../../store/sqlite/files.js";
 import type { Pattern, Request } from "../cases/case.js";
 import { exchange } from "../cases/exchange.js";
-import { openWorld } from "../cases/world.js";
-import { begin } from "./begin.js";
+import { Webhook } from "../cases/webhook.js";
+import { openWorld, type World } from "../cases/world.js";
+import { begin, say } from "./begin.js";
 import { seenEvents } from "./seen.js";
 import { furtherSpeakers, isAsNative, type Speaker, speakers } from "./speakers.js";
 
@@ -42,11 +45,16 @@ function expected(speaker: Speaker, taskId: string): { readonly headers: object;
   return { headers: { ...token, "content-type": "application/json" }, body: { ...task, ...own } };
 }
 
-async function cancelAndRead(speaker: Speaker, taskId: string, hook: string): Promise<void> {
+async function cancelAndRead(
+  speaker: Speaker,
+  taskId: string,
+  hook: string,
+  { webhook, ...at }: World = world,
+): Promise<void> {
   const [native] = speakers as [Speaker];
-  await exchange(native.cancel(taskId), world);
+  await exchange(native.cancel(taskId), at);
   const isLast = ({ body }: { body?: unknown }): boolean => /cancell?ed/i.test(JSON.stringify(body ?? ""));
-  const all = (await world.webhook.eventually(hook, isLast)) as readonly Received[];
+  const all = (await webhook.eventually(hook, isLast)) as readonly Received[];
   const last = all.find(isLast);
   expect(last, JSON.stringify(all)).toMatchObject(expected(speaker, taskId));
   const { headers, body } = last as Received;
@@ -94,4 +102,24 @@ describe.each(everySpeaker.map((speaker) => [speaker.name, speaker] as const))("
       await cancelAndRead(speaker, taskId, hook);
     },
   );
+});
+
+it("a webhook gets what its version sends when the server no longer speaks that version, after a restart", async () => {
+  const webhook = await Webhook.open();
+  onTestFinished(() => webhook.close());
+  const path = temporaryFile();
+  const push = { allowHttp: true, ports: [webhook.port], allow: ["127.0.0.1"] };
+  const before = await openWorld({ push, store: sqliteStore(path) });
+  const tasks: [Speaker, string, string][] = [];
+  for (const speaker of speakers) {
+    const hook = `/${randomUUID()}`;
+    const taskId = await say(before, speaker, { text: "buy me a new phone" });
+    const config = { id: "a-hook", url: webhook.urlOf(hook), token: "the-token" };
+    await exchange(speaker.setPush(taskId, config), before);
+    tasks.push([speaker, taskId, hook]);
+  }
+  await before.close();
+  const after = await openWorld({ push, store: sqliteStore(path), versions: ["1.0"] });
+  onTestFinished(() => after.close());
+  for (const [speaker, taskId, hook] of tasks) await cancelAndRead(speaker, taskId, hook, { ...after, webhook });
 });

@@ -53,6 +53,18 @@ describe("a stream of 0.3", () => {
     expect(native.json.error.code).toBe(-32004);
   });
 
+  it("has the place of the task on the status that is added, so that its reader goes on exactly there", async () => {
+    const id = await waiting();
+    const { ids } = await served.rpc("tasks/resubscribe", { id });
+    const [place = ""] = ids;
+    expect([place, ids]).toEqual([expect.stringMatching(/^\d+$/), [place, place]]);
+    await served.rpc("message/send", said("JFK to LHR", { taskId: id, messageId: "m2" }));
+    const rest = await served.rpc("tasks/resubscribe", { id }, { "last-event-id": place });
+    const numbers = rest.ids.slice(1).map(Number);
+    expect(numbers).toEqual(numbers.map((_, at) => Number(place) + 1 + at));
+    expect(results(rest).at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
+  });
+
   it("begins behind the event that a client names, and still ends with the status in which the task waits", async () => {
     const first = await served.rpc("message/stream", said("I'd like to book a flight."));
     const id = results(first)[0]?.id;
