@@ -49,10 +49,16 @@ describe("a client that is connected", () => {
 
   afterAll(() => server.close());
 
-  it.each(["JSONRPC", "HTTP+JSON", "urn:parley:binding:connect:v1", "GRPC"])(
+  it.each([
+    ["JSONRPC", "JSONRPC"],
+    ["HTTP+JSON", "HTTP+JSON"],
+    ["CONNECT", "urn:parley:binding:connect:v1"],
+    ["GRPC-WEB", "urn:parley:binding:connect:v1"],
+    ["GRPC", "GRPC"],
+  ] as const)(
     "has all of a stream that is cut again and again, over %s",
     { timeout: 120_000 },
-    async (binding) => {
+    async (spoken, binding) => {
       const port = binding === "GRPC" ? server.grpcPort : new URL(server.url).port;
       let nth = 0;
       const plan = () =>
@@ -60,7 +66,7 @@ describe("a client that is connected", () => {
       const proxy = await CuttingProxy.open(Number(port), { plan, refuseEvery: 10 });
       isOver = () => proxy.cuts >= CUTS;
       const limits = { retryMs: 1, maxRetryMs: 20, interfaceRestMs: 1 };
-      const client = await connect(behind(proxy, card, binding), { limits });
+      const client = await connect(behind(proxy, card, binding), { limits, bindings: [spoken] });
       let text = "";
       for await (const update of client.stream("Go.")) text += update.text;
       expect(proxy.cuts).toBe(CUTS);
