@@ -27,16 +27,35 @@ export function guardedLogger(logger: Logger): Logger {
     try {
       notPromised(logger[level](facts, message));
     } catch {
-      tell(logger, level, message);
+      tell(logger, level, facts, message);
     }
   };
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }
 
-function tell(logger: Logger, level: Level, message: string): void {
+/** Of an error that a logger breaks over so much is logged, in characters. */
+const MAX_TEXT = 10_000;
+
+function tell(logger: Logger, level: Level, facts: object, message: string): void {
   try {
-    logger[level]({}, `${message} (its facts could not be logged)`);
+    logger[level](plain(facts), `${message} (some facts could be logged as texts only)`);
   } catch {
     // A logger that cannot log must not end what goes on.
+  }
+}
+
+/** The facts with a text for each object: the id by which a client reports a failure is among them. */
+function plain(facts: object): object {
+  const isObject = (value: unknown): boolean => typeof value === "object" || typeof value === "function";
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, isObject(value) ? textOf(value) : value]),
+  );
+}
+
+function textOf(value: { readonly stack?: unknown } | null): string {
+  try {
+    return String(value?.stack ?? value).slice(0, MAX_TEXT);
+  } catch {
+    return "cannot be read";
   }
 }
