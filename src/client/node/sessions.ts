@@ -190,7 +190,8 @@ export class Session {
   }
 
   destroy(reason?: Error): void {
-    this.http2.destroy(reason);
+    // Whatever the reason is to its calls, it is no fault of the server, which would be told of one otherwise.
+    this.http2.destroy(reason, NO_ERROR);
     // Node.js lets one go on connecting, and waits for the other side to close it as well.
     this.#socket.destroy();
   }
@@ -241,6 +242,9 @@ function hasPassed(ms: number, since: number): boolean {
   const passed = Date.now() - since;
   return passed > ms || passed < 0;
 }
+
+/** NGHTTP2_NO_ERROR */
+const NO_ERROR = 0;
 
 /** The error of a server that was there: what was sent to it may have arrived. */
 function cut(how: string): Error {
