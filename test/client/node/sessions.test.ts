@@ -175,25 +175,29 @@ describe("a connection of HTTP/2", () => {
     expect(one.connections).toBe(3);
   }, 30_000);
 
-  it.each(["/now", "/never"])("is closed without a complaint to its server (%s)", async (path) => {
-    const one = await wired();
-    const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }));
-    const http = http2Client(sessions);
-    const codes: unknown[] = [];
-    one.server.on("session", (session) => {
-      session.on("goaway", (code) => codes.push(code));
-      session.on("error", (error) => codes.push(error));
-    });
-    const asked = once(one.server, "stream");
-    const answer = ask(http, `${one.origin}${path}`).catch(({ message }) => message);
-    await asked;
-    if (path === "/now") await answer;
-    const closed = once(one.sessions[0] as ServerHttp2Session, "close");
-    sessions.close();
-    await closed;
-    expect(codes.filter((code) => code !== 0)).toEqual([]);
-    expect(await answer).toMatch(/^(here|The client is closed\.)$/);
-  }, 30_000);
+  it.each(["/now", "/never"])(
+    "is closed without a complaint to its server (%s)",
+    async (path) => {
+      const one = await wired();
+      const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }));
+      const http = http2Client(sessions);
+      const codes: unknown[] = [];
+      one.server.on("session", (session) => {
+        session.on("goaway", (code) => codes.push(code));
+        session.on("error", (error) => codes.push(error));
+      });
+      const asked = once(one.server, "stream");
+      const answer = ask(http, `${one.origin}${path}`).catch(({ message }) => message);
+      await asked;
+      if (path === "/now") await answer;
+      const closed = once(one.sessions[0] as ServerHttp2Session, "close");
+      sessions.close();
+      await closed;
+      expect(codes.filter((code) => code !== 0)).toEqual([]);
+      expect(await answer).toMatch(/^(here|The client is closed\.)$/);
+    },
+    30_000,
+  );
 
   it("does not keep the process while no call is under way", async () => {
     const { origin } = await wired();
