@@ -17,11 +17,14 @@ export interface AgentSecurity {
    * all. Default: any one of the schemes.
    */
   readonly require?: readonly RequirementInput[];
-  /** What messages for a skill have to meet besides, by the skill's id. It needs `skillOf`. */
+  /**
+   * What messages for a skill have to meet besides, by the skill's id, and all later ones to the same task. It needs `skillOf`.
+   */
   readonly skills?: Readonly<Record<string, SkillSecurity>>;
   /**
    * The id of the skill that a message is for, or undefined. The protocol has no place for it; the agent and its clients have
-   * to agree on one, such as a field of the metadata. It runs before anything is stored.
+   * to agree on one, such as a field of the metadata. It runs before anything is stored, and again for each message of a task that another
+   * one goes on with.
    */
   readonly skillOf?: (message: Message) => string | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
 import { newRequestId } from "./ids.js";
@@ -118,6 +119,11 @@ export class Call {
    * one configuration of a task without an id: setting that later replaces this.
    */
   namesConfigByTask = false;
+  /**
+   * Refuses a message to a task, by an A2AError, for which the caller lacks what messages before it needed. Undefined: nothing more is
+   * needed. Set where an agent's skills have requirements.
+   */
+  admitToTask: ((task: Pick<Task, "history">) => Promise<void>) | undefined;
   /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
   share: { calls: number; streams: number } | undefined;
 

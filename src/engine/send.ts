@@ -61,6 +61,8 @@ export interface SendCommand {
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
   /** May refuse the message before anybody sees it, by an A2AError; not asked for a retry of one that was accepted. */
   readonly admit?: (() => Promise<void>) | undefined;
+  /** The same, of a message to a task that is there. */
+  readonly admitToTask?: ((task: Task) => Promise<void>) | undefined;
   /** Makes the push configuration that comes with the message, for its task; it is stored together with the message. */
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** Refuses the send unless its task is at this generation. */
@@ -400,6 +402,10 @@ export class Sender {
       const { contextId } = log.head;
       if (message.contextId !== "" && message.contextId !== contextId) {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
+      }
+      if (command.admitToTask !== undefined) {
+        await command.admitToTask(log.fold.task);
+        this.#checkOpen();
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, () => viewTask(log.fold.task));

@@ -36,6 +36,7 @@ const key = apiKey({
 const bearer = httpBearer({
   tokens: [
     { owner: "alice", token: "t1", scopes: ["read"], claims: { site: "south", age: 7 } },
+    { owner: "alice", token: "t3" },
     { owner: "bob", token: "t2" },
   ],
 });
@@ -167,6 +168,31 @@ describe("requirements of a skill", () => {
         reason: "UNAUTHENTICATED",
         message: 'Valid credentials are required for the skill "pay".',
       });
+    }
+  });
+
+  it("are those of a task for good: each message that goes on with it has to meet what the ones before it had to", async () => {
+    const { drivers } = await opened(secured({ agent }));
+    const withLess = { Authorization: "Bearer t3" };
+    for (const driver of drivers.values()) {
+      const send = (text: string, message: object, headers: CallOptions["headers"]) =>
+        driver.call("SendMessage", { message: { ...say(text).message, ...message } } as never, { headers });
+      const taskOf = async (sent: ReturnType<typeof send>) =>
+        ((await sent).message as { task: { id: string } }).task.id;
+      const metadata = { skill: "pay" };
+      const begun = await taskOf(send("ask Whom?", { metadata }, withToken));
+      const later = await taskOf(send("ask What?", {}, withLess));
+      expect((await send("ask More?", { taskId: later, metadata }, withToken)).error).toBeUndefined();
+      for (const taskId of [begun, later]) {
+        for (const said of [{}, { metadata: { skill: "other" } }, { metadata }]) {
+          expect((await send("turn", { taskId, ...said }, withLess)).error?.reason).toBe("PERMISSION_DENIED");
+        }
+        const kept = await driver.call("GetTask", { id: taskId }, { headers: withLess });
+        expect(kept.message).toMatchObject({ status: { state: "TASK_STATE_INPUT_REQUIRED" } });
+        const stranger = await send("turn", { taskId }, { Authorization: "Bearer t2" });
+        expect(stranger.error?.reason).toBe("TASK_NOT_FOUND");
+        expect((await send("turn", { taskId }, withToken)).error).toBeUndefined();
+      }
     }
   });
 

@@ -1,5 +1,7 @@
+import { type Message, Role } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Authenticator } from "../../auth/authenticator.js";
 import { type Guard, Guards } from "../../auth/guard.js";
+import type { AgentSecurity } from "../../auth/security.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
 import { forAudit } from "../../core/audit.js";
 import { bounded, isPromiseLike, notPromised } from "../../core/bounded.js";
@@ -73,7 +75,7 @@ export interface SecurityParts {
 interface GuardedAgent {
   readonly guard: Guard;
   readonly skills: ReadonlyMap<string, Guard>;
-  readonly skillOf: ((message: never) => string | undefined) | undefined;
+  readonly skillOf: AgentSecurity["skillOf"];
 }
 
 /**
@@ -87,7 +89,7 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
   for (const served of agents.all) {
     const { security } = served.agent;
     if (security === undefined) continue;
-    const skillOf = security.skillOf as GuardedAgent["skillOf"];
+    const { skillOf } = security;
     const metadata = (call: Call): string => parts.resourceMetadata(served.tenant, call);
     const [guard, skills] = [guards.ofAgent(security, metadata), guards.ofSkills(security, metadata)];
     guarded.set(served, { guard, skills, skillOf });
@@ -120,9 +122,8 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     },
     last: (next) => {
       const onward = (invocation: Invocation): ReturnType<typeof next> => {
-        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation);
-        if (pending === undefined) return next(invocation);
-        return inTime(pending, invocation.call, limits).then(() => next(invocation));
+        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation, limits);
+        return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
       };
       return (invocation) => {
         const { call, served } = invocation;
@@ -135,17 +136,39 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
   };
 }
 
-/** A message for a skill has to meet what the skill requires as well. */
-function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
+/**
+ * A message for a skill has to meet what the skill requires as well. One that goes on with a task has to meet what the messages before it
+ * had to: what it says of itself would not keep a caller out who may not use the skill.
+ */
+function admitToSkill(
+  agent: GuardedAgent | undefined,
+  { request, call }: Invocation,
+  limits: Limits,
+): Promise<unknown> | undefined {
   if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
-  const { message } = request as { message?: never };
-  const id: unknown = message === undefined ? undefined : agent.skillOf(message);
-  if (id === undefined || id === null) return undefined;
-  // A promise of an id, or a list, would be the id of no skill, and open what it names.
-  if (typeof id !== "string") {
-    notPromised(id);
-    throw new TypeError("security.skillOf() gives the id of a skill, or undefined, and no promise of one");
+  const { message } = request as { message?: Message };
+  if (message === undefined) return undefined;
+  const own = skillIdOf(agent, message);
+  if (message.taskId !== "") {
+    call.admitToTask = ({ history }) => {
+      const ids = new Set(history.filter(({ role }) => role === Role.USER).map((before) => skillIdOf(agent, before)));
+      ids.delete(own);
+      return ids.size === 0 ? Promise.resolve() : inTime(admitToAll(agent, ids, call), call, limits);
+    };
   }
-  const admitted = agent.skills.get(id)?.admit(call);
-  return admitted instanceof Promise ? admitted : undefined;
+  const admitted = agent.skills.get(own)?.admit(call);
+  return admitted instanceof Promise ? inTime(admitted, call, limits) : undefined;
+}
+
+async function admitToAll(agent: GuardedAgent, ids: Iterable<string>, call: Call): Promise<void> {
+  for (const id of ids) await agent.skills.get(id)?.admit(call);
+}
+
+/** The skill that a message is for; empty where it is for none. */
+function skillIdOf({ skillOf }: GuardedAgent, message: Message): string {
+  const id: unknown = skillOf?.(message) ?? "";
+  if (typeof id === "string") return id;
+  // A promise of an id, or a list, would be the id of no skill, and open what it names.
+  notPromised(id);
+  throw new TypeError("security.skillOf() gives the id of a skill, or undefined, and no promise of one");
 }

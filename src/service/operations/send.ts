@@ -163,6 +163,7 @@ function commandOf(
     client,
     capture,
     admit,
+    admitToTask: call.admitToTask,
     pushConfig,
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
