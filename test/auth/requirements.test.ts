@@ -175,7 +175,7 @@ describe("requirements of a skill", () => {
     const { drivers } = await opened(secured({ agent }));
     const withLess = { Authorization: "Bearer t3" };
     for (const driver of drivers.values()) {
-      const send = (text: string, message: object, headers: CallOptions["headers"]) =>
+      const send = (text: string, message: object, headers: Record<string, string>) =>
         driver.call("SendMessage", { message: { ...say(text).message, ...message } } as never, { headers });
       const taskOf = async (sent: ReturnType<typeof send>) =>
         ((await sent).message as { task: { id: string } }).task.id;
