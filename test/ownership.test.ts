@@ -15,6 +15,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/client/node/incoming.ts Incoming.isOver": "itself",
   "src/client/node/incoming.ts Incoming.status": "itself",
   "src/core/call.ts Call.traceParent": "the trace interceptor",
+  "src/core/call.ts Call.admitToTask": "the authentication interceptor",
   "src/core/call.ts Call.caller": "the authentication interceptor",
   "src/core/call.ts Call.version": "the version interceptor",
   "src/core/call.ts Call.namesConfigByTask":
