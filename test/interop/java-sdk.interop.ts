@@ -19,7 +19,7 @@ let server: ServerProcess;
 let folder: string;
 
 beforeAll(async () => {
-  folder = await javaProject({ name: "java-sdk-1.0.0.Alpha3-1", from: join(root, "test", "interop", "java-sdk") });
+  folder = await javaProject({ name: "java-sdk-1.0.0.Alpha3-2", from: join(root, "test", "interop", "java-sdk") });
   server = await home.start();
 });
 
@@ -31,6 +31,7 @@ const steps = [
   "message: hello",
   expect.stringMatching(/^stream: TASK_STATE_COMPLETED 1 \.+2 \.+3 \.+$/),
   expect.stringMatching(/^question: TASK_STATE_INPUT_REQUIRED, TASK_STATE_COMPLETED/),
+  "subscription: TASK_STATE_CANCELED, TASK_STATE_CANCELED",
   "get: TASK_STATE_COMPLETED hello",
 ];
 

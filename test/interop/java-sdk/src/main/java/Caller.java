@@ -58,6 +58,7 @@ public final class Caller {
       Message answer = Message.builder(A2A.toUserMessage("this")).taskId(asked.id()).contextId(asked.contextId()).build();
       return told(asked) + ", " + told(taskOf(send(answer)));
     });
+    step("subscription", this::canceledWhileWatched);
     try (Client client = client(false, (event, of) -> {})) {
       step("get", () -> told(client.getTask(new TaskQueryParams(done[0].id()))));
       ListTasksParams ofContext = ListTasksParams.builder().contextId(done[0].contextId()).tenant("").build();
@@ -106,6 +107,25 @@ public final class Caller {
     try (Client client = client(true, consumer)) {
       client.sendMessage(A2A.toUserMessage(text));
       return end.get(30, TimeUnit.SECONDS);
+    }
+  }
+
+  /** A task that is begun by one client, and watched and canceled by another. */
+  private String canceledWhileWatched() throws Exception {
+    CompletableFuture<Task> begun = new CompletableFuture<>();
+    CompletableFuture<Task> watched = new CompletableFuture<>();
+    CompletableFuture<Task> end = new CompletableFuture<>();
+    BiConsumer<ClientEvent, AgentCard> watch = (event, of) -> {
+      Task task = taskOf(event);
+      watched.complete(task);
+      if (task.status().state().isFinal()) end.complete(task);
+    };
+    try (Client first = client(true, (event, of) -> begun.complete(taskOf(event))); Client second = client(true, watch)) {
+      first.sendMessage(A2A.toUserMessage("wait 20000"));
+      TaskIdParams id = new TaskIdParams(begun.get(30, TimeUnit.SECONDS).id());
+      second.subscribeToTask(id);
+      watched.get(30, TimeUnit.SECONDS);
+      return told(second.cancelTask(id)) + ", " + told(end.get(30, TimeUnit.SECONDS));
     }
   }
 
