@@ -177,12 +177,17 @@ async function patiently(
 
 describe.each(wires.filter(({ client }) => client === h1))(
   "a request over $name that is several times too large",
-  ({ request, refusal }) => {
-    it("is told so where the client sends all of it first [SRV-SEC-04]", async () => {
-      const served = await serve();
-      const answer = await patiently(served.port, request(3 * max), `${max}`);
-      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refusal[0]} `));
-      expect(answer).toContain(`${max}`);
-    });
+  ({ name, request, refusal }) => {
+    // Browsers, which gRPC-Web is for, keep their connections.
+    it.each(name === "gRPC-Web" ? ["keep-alive"] : ["keep-alive", "close"])(
+      "is told so where the client sends all of it first, connection: %s [SRV-SEC-04]",
+      async (connection) => {
+        const served = await serve();
+        const { headers, ...more } = request(3 * max);
+        const answer = await patiently(served.port, { ...more, headers: { ...headers, connection } }, `${max}`);
+        expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refusal[0]} `));
+        expect(answer).toContain(`${max}`);
+      },
+    );
   },
 );

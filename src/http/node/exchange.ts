@@ -28,6 +28,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
   #isEnded = false;
   /** Its body is read in pieces as they arrive, and reading may have stopped half-way. */
   #isConversation = false;
+  /** Set while the rest of its body is read for nothing: ends an answer that waits for that. */
+  #endLate: (() => void) | undefined;
 
   /** @param logger gets errors that no promise reports. */
   constructor(request: NodeServerRequest, response: NodeServerResponse, logger: Logger = silentLogger) {
@@ -126,10 +128,12 @@ export class NodeExchange extends Exchange implements HttpRequest {
     const request = this.#request;
     const { response } = this;
     let left = MAX_DISCARDED;
+    this.#endLate ??= ignore;
     request.on("error", ignore);
     request.on("data", (chunk: Buffer) => {
       left -= chunk.length;
       if (left > 0) return;
+      this.#endLate?.();
       if (response.writableFinished) request.destroy();
       else response.once("finish", () => request.destroy());
       left = Number.POSITIVE_INFINITY;
@@ -160,6 +164,23 @@ export class NodeExchange extends Exchange implements HttpRequest {
       defer(new QueuedResponse(this, answer.status, head, this.method === "HEAD" ? undefined : body));
     } else defer(new QueuedResponse(this, answer.status, head, undefined));
     return undefined;
+  }
+
+  /**
+   * Ends an answer with its body. Node closes a connection that is not kept as soon as its answer has ended, and what the client is still
+   * sending then would cost it the answer: the end waits for that.
+   */
+  end(body: string | Uint8Array): void {
+    const { response } = this;
+    const request = this.#request;
+    const isRead = this.#endLate === undefined || request.complete;
+    if (isRead || !(response instanceof ServerResponse) || response.shouldKeepAlive) {
+      response.end(body);
+      return;
+    }
+    response.write(body);
+    this.#endLate = () => void response.end();
+    request.on("end", this.#endLate).on("close", this.#endLate);
   }
 
   /** Breaks the answer off because of an error in a timer or a tick: it affects this request only. */
@@ -271,7 +292,7 @@ class QueuedResponse implements Deferred {
     if (response.headersSent || response.destroyed) return;
     if (this.#body !== undefined) {
       writeHead(response, this.#status, this.#head);
-      response.end(this.#body);
+      this.#exchange.end(this.#body);
       return;
     }
     // A response that ends before its headers are sent has no body: Node then adds END_STREAM, which gRPC needs, or a length.
