@@ -34,8 +34,9 @@ function framesOf(answer: RawAnswer): Record<string, unknown>[] {
 const isDetail = (detail: unknown): boolean =>
   typeof detail === "object" && detail !== null && "@type" in detail && `${detail["@type"]}`.includes("google.rpc.");
 
-/** Calls that name A2A 0.3 have its errors: the code of JSON-RPC at the top. */
-function olderFault(answer: RawAnswer, { code, message, data }: Record<string, unknown>): number {
+/** Calls that name A2A 0.3 have its errors: the code of JSON-RPC at the top, with the name of a class. */
+function olderFault(answer: RawAnswer, { code, error, message, data }: Record<string, unknown>): number {
+  must(typeof error === "string" && /^[\w.]+Error$/.test(error), "error is no name of a class", answer);
   must(Number.isInteger(code) && (code as number) < 0, "code is none of JSON-RPC", answer);
   must(typeof message === "string" && message !== "", "error has no message", answer);
   must(Array.isArray(data) && data.every(isDetail), "error.data is a list of details", answer);
@@ -43,7 +44,7 @@ function olderFault(answer: RawAnswer, { code, message, data }: Record<string, u
 }
 
 function restFault(answer: RawAnswer, json: Record<string, unknown>): number {
-  if (!("error" in json) && "code" in json) return olderFault(answer, json);
+  if ("code" in json) return olderFault(answer, json);
   const { code, status, message, details } = (json.error ?? {}) as Record<string, unknown>;
   must(typeof code === "number" && code >= 400, "error.code is no status", answer);
   must(/^[A-Z_]+$/.test(String(status)) && typeof message === "string", "error has no status and message", answer);
