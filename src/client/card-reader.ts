@@ -1,5 +1,6 @@
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Violation } from "../core/error.js";
+import { latePart } from "../core/late-part.js";
 import { loaded, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonReader } from "../wire/json-reader.js";
@@ -13,6 +14,7 @@ const essential = new Set(["supportedInterfaces", "capabilities", "securitySchem
 const MAX_TOLD = 5;
 
 const read = jsonReader(AgentCardSchema);
+const theOlderCard = latePart(() => import("../version/older-card.js"));
 
 /** A card that was read. */
 export interface ReadCard {
@@ -60,7 +62,7 @@ async function olderCardJson(
   json: Readonly<Record<string, unknown>>,
   where: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { olderCard } = await loaded(import("../version/older-card.js"));
+  const { olderCard } = await loaded(theOlderCard());
   const card = olderCard(json);
   if (card === undefined) throw notACard(json, where);
   return card;

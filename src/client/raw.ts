@@ -1,5 +1,6 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
+import { latePart } from "../core/late-part.js";
 import { type OlderVersion, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
@@ -11,11 +12,13 @@ import { jsonRpcTransport } from "./transport/jsonrpc.js";
 import { lateTransport } from "./transport/late.js";
 import { restTransport } from "./transport/rest.js";
 
+const ofOlder = latePart(() => import("./transport/older.js"));
+
 /** The transport of a binding. @throws A2AError with reason UNSUPPORTED_OPERATION where the platform has none for it. */
 export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
   if (settings.older !== undefined) {
     return lateTransport(async () => {
-      const { olderTransport } = await import("./transport/older.js");
+      const { olderTransport } = await ofOlder();
       return olderTransport(platform, binding, settings);
     });
   }

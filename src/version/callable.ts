@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AError, type Reason } from "../core/error.js";
+import { latePart } from "../core/late-part.js";
 
 /** One call, from its request to its last answer. */
 export interface OlderExchange {
@@ -72,26 +73,28 @@ export interface OlderVersion {
   load(binding: string): Promise<OlderCalls>;
 }
 
+const ofV03 = latePart(() => import("./v0.3/calls.js"));
+const grpcOfV03 = latePart(() => import("./v0.3/grpc-calls.js"));
+
 /** The newest first. They are recognised by their names in the path or the request, so their calls name no version. */
 export const olderVersions: readonly OlderVersion[] = [
   {
     name: "0.3",
     bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
     extensions: "x-a2a-extensions",
-    load: async (binding) =>
-      (await (binding === "GRPC" ? import("./v0.3/grpc-calls.js") : import("./v0.3/calls.js"))).calls,
+    load: async (binding) => (await (binding === "GRPC" ? grpcOfV03() : ofV03())).calls,
   },
   {
     name: "0.2",
     bindings: ["JSONRPC"],
     extensions: "x-a2a-extensions",
-    load: async () => (await import("./v0.2/calls.js")).calls,
+    load: latePart(async () => (await import("./v0.2/calls.js")).calls),
   },
   {
     name: "0.1",
     bindings: ["JSONRPC"],
     extensions: undefined,
-    load: async () => (await import("./v0.1/calls.js")).calls,
+    load: latePart(async () => (await import("./v0.1/calls.js")).calls),
   },
 ];
 
