@@ -6,6 +6,12 @@ import { StreamTables } from "../../core/stream-tables.js";
 /** Calls that one connection carries at once; servers that allow fewer say so, and get another connection for more of them. */
 const MAX_CALLS = 100;
 
+/**
+ * With more calls than this a server gets a second connection. On one alone both sides take turns: each waits while the other works
+ * through what came at once, which is a third of the time.
+ */
+const MANY_CALLS = 25;
+
 /** When connections are looked after, in milliseconds. */
 export interface SessionTimes {
   /** How often it is seen whether anything came. */
@@ -32,7 +38,7 @@ const usualTimes: SessionTimes = {
   idleMs: 15 * 60_000,
 };
 
-/** Connections to servers of HTTP/2: one for each, and another one when there are many calls, or when it has ended. */
+/** Connections to servers of HTTP/2: one for each, a second one where there are many calls, and others where these are full or have ended. */
 export class Sessions {
   readonly #reach: (origin: URL) => Socket;
   readonly #times: SessionTimes;
@@ -49,7 +55,7 @@ export class Sessions {
   take(origin: string): Session {
     if (this.#isClosed) throw closed();
     const sessions = this.#of(origin);
-    let session = sessions.find((each) => each.hasRoom);
+    let session = roomIn(sessions);
     if (session === undefined) {
       session = new Session(origin, this.#reach, this.#times);
       sessions.push(session);
@@ -80,6 +86,17 @@ export class Sessions {
       else this.#servers.delete(origin);
     });
   }
+}
+
+/** The first connection with few calls, or the one with the fewest; undefined: there has to be another one. */
+function roomIn(sessions: readonly Session[]): Session | undefined {
+  let least: Session | undefined;
+  for (const session of sessions) {
+    if (!session.hasRoom) continue;
+    if (session.calls < MANY_CALLS) return session;
+    if (least === undefined || session.calls < least.calls) least = session;
+  }
+  return sessions.length < 2 ? undefined : least;
 }
 
 function closed(): A2AError {
@@ -141,6 +158,11 @@ export class Session {
   }
 
   /** Whether it takes one more call. */
+  /** Those under way. */
+  get calls(): number {
+    return this.#calls;
+  }
+
   get hasRoom(): boolean {
     return this.#calls < this.#mostCalls && this.isOpen;
   }

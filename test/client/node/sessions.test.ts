@@ -87,6 +87,23 @@ async function ask(http: HttpClient, url: string): Promise<string> {
   return answer.text(1_000);
 }
 
+describe("connections of HTTP/2 to one server", () => {
+  it("are one for few calls, two for many, and more when both are full", async () => {
+    const { origin } = await wired();
+    const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }), quick);
+    atEnd(() => sessions.close());
+    const taken = Array.from({ length: 201 }, () => sessions.take(origin));
+    const after = (calls: number) => new Set(taken.slice(0, calls)).size;
+    expect([1, 25, 26, 50, 200, 201].map(after)).toEqual([1, 1, 2, 2, 2, 3]);
+    const count = (session: (typeof taken)[number]) => taken.filter((each) => each === session).length;
+    expect([...new Set(taken)].map(count)).toEqual([100, 100, 1]);
+    for (const session of new Set(taken)) await session.isAlive();
+    for (const session of taken) session.release();
+    // Who makes few calls again has one of them, and the others come to rest.
+    expect(taken.indexOf(sessions.take(origin))).toBe(0);
+  });
+});
+
 describe("a connection of HTTP/2", () => {
   it("is given up when it is silent while a call is under way, and no ping is answered", async () => {
     const { origin, silence } = await wired();
