@@ -1,12 +1,13 @@
 import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, it, vi } from "vitest";
 import { A2AService } from "../../gen/a2a/v1/a2a_pb.js";
 import { hook, toHook } from "../conformance/hook.js";
 import { connect, grpc, grpcWeb, type Judge } from "./answers.js";
+import { finishedTask, fuzz, replaced } from "./fuzzing.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
 import { type Asked, envelope, mangled, mutated } from "./requests.js";
-import { messageOf, type Served, serve } from "./serve.js";
+import { type Served, serve } from "./serve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -222,31 +223,7 @@ describe.each(targets)("bad requests of 0.3 over $name", ({ make, judge, send: s
   it("are answered with well-formed errors, none of them internal", async () => {
     const served = await serve({ push: { ...toHook, lookup: async () => [{ address: "127.0.0.1", family: 4 }] } });
     const known = await finishedTask(served);
-    const exchange = sendOver(served);
-    const seen = new Map<unknown, number>();
-    const request = asked.map((about) => withTask(about, known)).chain(make);
-    await fc.assert(
-      fc.asyncProperty(request, async (each) => {
-        const code = judge(await exchange(each));
-        seen.set(code, (seen.get(code) ?? 0) + 1);
-        expect(internal).not.toContain(code);
-        expect(served.errors()).toEqual([]);
-      }),
-      { numRuns: Number(process.env.FUZZ ?? 400) },
-    );
-    // Neither all refused nor all taken.
-    expect(seen.get(undefined) ?? 0).toBeGreaterThan(0);
-    expect(seen.size).toBeGreaterThan(1);
+    const request = asked.map((about) => replaced(about, '"tasks/t', `"tasks/${known}`)).chain(make);
+    await fuzz(request, { served, exchange: sendOver(served), judge, internal, runs: Number(process.env.FUZZ ?? 400) });
   });
 });
-
-async function finishedTask({ port }: Served): Promise<string> {
-  const headers = { "content-type": "application/json" };
-  const { body } = await http1(port)({ path: "/message:send", headers, body: JSON.stringify(messageOf("hello")) });
-  return (JSON.parse(body.toString()) as { task: { id: string } }).task.id;
-}
-
-/** Names of a task lead to one that is there. */
-function withTask({ rpc, request }: Asked, taskId: string): Asked {
-  return { rpc, request: JSON.parse(JSON.stringify(request).replaceAll('"tasks/t', `"tasks/${taskId}`)) as never };
-}

@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Judge } from "./answers.js";
+import { http1, type RawRequest, type Send } from "./raw-http.js";
+import type { Asked } from "./requests.js";
+import { messageOf, type Served } from "./serve.js";
+
+/** What requests are sent to, and how their answers are judged. */
+export interface Fuzzing {
+  readonly served: Served;
+  readonly exchange: Send;
+  readonly judge: Judge;
+  /** Codes that say "the server is broken". */
+  readonly internal: readonly (number | string)[];
+  readonly runs: number;
+}
+
+/** Sends many requests: each is answered with a well-formed error, if with one, and none of them is internal. */
+export async function fuzz(
+  requests: fc.Arbitrary<RawRequest>,
+  { served, exchange, judge, internal, runs }: Fuzzing,
+): Promise<void> {
+  const seen = new Map<unknown, number>();
+  await fc.assert(
+    fc.asyncProperty(requests, async (each) => {
+      const code = judge(await exchange(each));
+      seen.set(code, (seen.get(code) ?? 0) + 1);
+      expect(internal).not.toContain(code);
+      expect(served.errors()).toEqual([]);
+    }),
+    { numRuns: runs },
+  );
+  // Neither all refused nor all taken: the requests are near the edge of what is valid.
+  expect(seen.get(undefined) ?? 0).toBeGreaterThan(0);
+  expect(seen.size).toBeGreaterThan(1);
+}
+
+/** The id of a task that there is. */
+export async function finishedTask({ port }: Served): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const { body } = await http1(port)({ path: "/message:send", headers, body: JSON.stringify(messageOf("hello")) });
+  return (JSON.parse(body.toString()) as { task: { id: string } }).task.id;
+}
+
+/** The same request with another text in place of one, wherever that stands in its JSON. */
+export function replaced({ rpc, request }: Asked, text: string, by: string): Asked {
+  return { rpc, request: JSON.parse(JSON.stringify(request).replaceAll(text, by)) as never };
+}
