@@ -112,10 +112,13 @@ function isCut(path: string, file: number): boolean {
   if (!stats.isFile() || stats.size === 0) return false;
   try {
     const read = openSync(path, constants.O_RDONLY);
-    const last = Buffer.alloc(1);
-    readSync(read, last, 0, 1, stats.size - 1);
-    closeSync(read);
-    return last.toString() !== "\n";
+    try {
+      const last = Buffer.alloc(1);
+      readSync(read, last, 0, 1, stats.size - 1);
+      return last.toString() !== "\n";
+    } finally {
+      closeSync(read);
+    }
   } catch {
     return false;
   }
