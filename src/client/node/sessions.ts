@@ -8,7 +8,7 @@ const MAX_CALLS = 100;
 
 /**
  * With more calls than this a server gets a second connection. On one alone both sides take turns: each waits while the other works
- * through what came at once, which is a third of the time.
+ * through what came at once, which is a quarter of the time.
  */
 const MANY_CALLS = 25;
 
@@ -157,12 +157,12 @@ export class Session {
     http2.once("close", () => clearInterval(this.#timer));
   }
 
-  /** Whether it takes one more call. */
-  /** Those under way. */
+  /** How many calls it carries. */
   get calls(): number {
     return this.#calls;
   }
 
+  /** Whether it takes one more call. */
   get hasRoom(): boolean {
     return this.#calls < this.#mostCalls && this.isOpen;
   }
