@@ -1,4 +1,4 @@
-import { forAudit } from "../core/audit.js";
+import { type Audit, forAudit, silentAudit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
@@ -25,6 +25,9 @@ interface Part {
 interface Shared {
   readonly throttle: Throttle;
   readonly underWay: ChecksUnderWay;
+  readonly audit: Audit;
+  /** Calls whose wrong credentials are counted: the guard of a skill sees the same ones again. */
+  readonly counted: WeakSet<Call>;
 }
 
 /** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
@@ -36,11 +39,11 @@ export class Guards {
   readonly #shared: Shared;
   readonly #checks = new Map<SecurityScheme, SchemeCheck>();
 
-  constructor(parts: SchemeParts) {
+  constructor(parts: SchemeParts, audit: Audit = silentAudit) {
     const throttle = new Throttle(parts.limits);
     const underWay = new ChecksUnderWay(parts.limits, throttle);
     this.#parts = { ...parts, underWay };
-    this.#shared = { throttle, underWay };
+    this.#shared = { throttle, underWay, audit, counted: new WeakSet() };
   }
 
   /** What admits calls to an agent. */
@@ -88,9 +91,11 @@ export class Guards {
  * Admits calls that meet one of the requirements: all schemes of it, with their scopes. It refuses others as UNAUTHENTICATED, with
  * a challenge for each scheme that would do, or as PERMISSION_DENIED where only scopes are missing (RFC 6750, 3.1), and
  * as TOO_MANY_REQUESTS where the address has failed too often. What takes time to check has its turn among others of its address.
+ * Wrong credentials count as a failed attempt and are audited even when the call also has good ones of another scheme.
  */
 export class Guard {
   readonly #requirements: readonly (readonly Part[])[];
+  readonly #shared: Shared;
   readonly #throttle: Throttle;
   readonly #underWay: ChecksUnderWay;
   readonly #resourceMetadata: ResourceMetadata;
@@ -114,6 +119,7 @@ export class Guard {
     this.#missing = `Valid credentials are required${purpose}.`;
     this.#requirements = requirements.filter((parts) => parts.length > 0);
     this.#isOpen = this.#requirements.length < requirements.length;
+    this.#shared = shared;
     this.#throttle = shared.throttle;
     this.#underWay = shared.underWay;
     this.#named = [...new Set(this.#requirements.flat().map(({ named }) => named))];
@@ -179,23 +185,50 @@ export class Guard {
   }
 
   #judge(call: Call, findings: ReadonlyMap<NamedCheck, Finding>, retryAfterMs?: number): Caller {
+    const wrong = this.#countWrong(call, findings);
     const met = this.#meeting(findings);
-    if (met !== undefined) return merged(met.map(({ named }) => findings.get(named) as CallerInput));
+    if (met !== undefined) {
+      if (wrong !== undefined) this.#recordWrong(call, wrong);
+      return merged(met.map(({ named }) => findings.get(named) as CallerInput));
+    }
     if (retryAfterMs !== undefined) {
       throw tooManyFailed(retryAfterMs);
     }
     const all = [...findings.values()];
     if (this.#isOpen && all.every((finding) => finding === undefined)) return anonymous;
     const lacking = this.#requirements.find((parts) => parts.every(({ named }) => isCaller(findings.get(named))));
-    if (lacking !== undefined) throw denied(lacking, findings, (named) => this.#metadata(call, named));
-    if (all.some((finding) => finding !== undefined && !isCaller(finding))) this.#throttle.fail(call.peer.address);
-    throw this.#unknown(call, findings);
+    if (lacking === undefined) throw this.#unknown(call, findings);
+    if (wrong !== undefined) this.#recordWrong(call, wrong);
+    throw denied(lacking, findings, (named) => this.#metadata(call, named));
+  }
+
+  /** Counts wrong credentials as one failed attempt a call. Returns their scheme where they were not counted before. */
+  #countWrong(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undefined {
+    const wrong = wrongIn(findings);
+    const { counted } = this.#shared;
+    if (wrong === undefined || counted.has(call)) return undefined;
+    counted.add(call);
+    this.#throttle.fail(call.peer.address);
+    return wrong;
+  }
+
+  /** Audits wrong credentials of a call that is not refused for them: the record of a refusal has them otherwise. */
+  #recordWrong({ peer, binding, requestId }: Call, { name }: NamedCheck): void {
+    const { address } = peer;
+    this.#shared.audit.record({
+      event: "authentication.failed",
+      reason: "refused",
+      scheme: name,
+      address,
+      binding,
+      requestId,
+    });
   }
 
   #unknown(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): A2AError {
     const all = [...findings];
     const [, refusal] = all.find(([, finding]) => finding instanceof Refusal) ?? [];
-    const [wrong] = all.find(([, finding]) => finding !== undefined && !isCaller(finding)) ?? [];
+    const wrong = wrongIn(findings);
     const description = (refusal as Refusal | undefined)?.description ?? this.#missing;
     const headers = { "www-authenticate": this.#challenges(call, findings) };
     const note = wrong === undefined ? { reason: "missing" } : { reason: "refused", scheme: wrong.name };
@@ -242,6 +275,12 @@ function challenge(
     ...(finding instanceof Refusal && { error: "invalid_token", error_description: finding.description }),
     ...(metadata !== undefined && { resource_metadata: metadata }),
   });
+}
+
+/** The first scheme whose credentials were shown and not accepted. */
+function wrongIn(findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undefined {
+  for (const [named, finding] of findings) if (finding !== undefined && !isCaller(finding)) return named;
+  return undefined;
 }
 
 /** Whether a scheme found a caller with a name. One in plain JavaScript may answer anything. */

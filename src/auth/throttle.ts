@@ -2,21 +2,25 @@ import type { A2AError } from "../core/error.js";
 import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
 import { RateLimiter } from "../core/rate-limiter.js";
-import { sourceOf } from "../core/source.js";
+import { siteOf, sourceOf } from "../core/source.js";
+
+/** How many times the attempts of one address a whole IPv6 network of 48 bits has, which has 65,536 networks of 64 bits. */
+const SITE_FACTOR = 16;
 
 /**
- * Slows down who guesses: each address (of IPv6: each network of 64 bits) has some failed attempts, and gets one more each
- * `failedAttemptMs`. The number of addresses is bounded; the ones that failed longest ago are forgotten first.
+ * Slows down guessing: each address (of IPv6: each network of 64 bits) has some failed attempts, and gets one more each
+ * `failedAttemptMs`. A network of 48 bits has 16 times as many, so a site cannot guess from each of its networks, nor make the
+ * throttle forget others. The number of addresses is bounded; the ones that failed longest ago are forgotten first.
  */
 export class Throttle {
   readonly #failures: RateLimiter;
+  readonly #ofSites: RateLimiter;
 
   constructor({ maxFailedAttempts, failedAttemptMs, maxFailedAddresses }: Limits) {
-    this.#failures = new RateLimiter({
-      intervalMs: failedAttemptMs,
-      burst: maxFailedAttempts,
-      maxKeys: maxFailedAddresses,
-    });
+    const rate = { intervalMs: failedAttemptMs, burst: maxFailedAttempts, maxKeys: maxFailedAddresses };
+    this.#failures = new RateLimiter(rate);
+    const { intervalMs, burst } = rate;
+    this.#ofSites = new RateLimiter({ ...rate, intervalMs: intervalMs / SITE_FACTOR, burst: burst * SITE_FACTOR });
   }
 
   /** Whether no address has failed of late: then there is nothing to look at. */
@@ -27,13 +31,18 @@ export class Throttle {
   /** When the address may try again, in milliseconds; undefined where it may now. */
   retryAfterMs(address: string): number | undefined {
     if (this.isCalm || address === "") return undefined;
-    const waitMs = this.#failures.waitMs(sourceOf(address));
+    const site = siteOf(address);
+    const ofSite = site === undefined ? 0 : this.#ofSites.waitMs(site);
+    const waitMs = Math.max(ofSite, this.#failures.waitMs(sourceOf(address)));
     return waitMs > 0 ? Math.ceil(waitMs) : undefined;
   }
 
   /** Counts a failed attempt. Where the address is not known, nobody can be slowed down. */
   fail(address: string): void {
-    if (address !== "") this.#failures.charge(sourceOf(address));
+    if (address === "") return;
+    const site = siteOf(address);
+    if (site !== undefined) this.#ofSites.charge(site);
+    this.#failures.charge(sourceOf(address));
   }
 }
 

@@ -4,10 +4,20 @@
  */
 export function sourceOf(address: string): string {
   if (!address.includes(":")) return address;
-  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice(7);
+  if (isMapped(address)) return address.slice(7);
+  return `${groupsOf(address).slice(0, 4).join(":")}::/64`;
+}
+
+/** The IPv6 network of 48 bits that an address is in, the largest that a site is usually given; undefined for IPv4. */
+export function siteOf(address: string): string | undefined {
+  return address.includes(":") && !isMapped(address) ? `${groupsOf(address).slice(0, 3).join(":")}::/48` : undefined;
+}
+
+const isMapped = (address: string): boolean => address.startsWith("::ffff:") && address.includes(".");
+
+function groupsOf(address: string): string[] {
   const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];
   const groups = head === "" ? [] : head.split(":");
   const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  const all = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - last.length).fill("0"), ...last];
-  return `${all.slice(0, 4).join(":")}::/64`;
+  return tail === undefined ? groups : [...groups, ...Array(8 - groups.length - last.length).fill("0"), ...last];
 }

@@ -63,13 +63,14 @@ function boundedInterceptors({ interceptors = [], limits }: ServiceOptions): rea
 
 /** What finds the caller out. Servers without authentication have nothing of it in their chain. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
-  const { agents, authenticator, ownerOf, limits, logger, resourceMetadata, ignoresSecurity = false } = options;
+  const { agents, authenticator, ownerOf, limits, logger, audit, resourceMetadata, ignoresSecurity = false } = options;
   if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {
     const mayMove = (options.interceptors ?? []).length > 0;
     const parts = {
       agents,
       limits,
       logger,
+      audit,
       mayMove,
       resourceMetadata,
       ownerOf,

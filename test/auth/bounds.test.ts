@@ -86,6 +86,21 @@ describe("Throttle", () => {
     expect(throttle.retryAfterMs("2001:db8:0:1::3")).toBeUndefined();
   });
 
+  it("does not let a site of IPv6 guess from each of its networks, nor make it forget others", () => {
+    const few = new Throttle({ ...limits, maxFailedAddresses: 1_000 });
+    failed(few, "192.0.2.1", 2);
+    let guesses = 0;
+    for (let network = 0; network < 0xffff; network++) {
+      const address = `2001:db8:1:${network.toString(16)}::1`;
+      if (few.retryAfterMs(address) !== undefined) continue;
+      few.fail(address);
+      guesses++;
+    }
+    expect(guesses).toBe(16 * limits.maxFailedAttempts);
+    expect(few.retryAfterMs("192.0.2.1")).toBeDefined();
+    expect(few.retryAfterMs("2001:db8:2::1")).toBeUndefined();
+  });
+
   it("keeps a bounded number of addresses, the newest", () => {
     const throttle = new Throttle(limits);
     for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) failed(throttle, address, 2);

@@ -3,7 +3,7 @@ import type { Authenticator } from "../../auth/authenticator.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentSecurity } from "../../auth/security.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
-import { forAudit } from "../../core/audit.js";
+import { type Audit, forAudit } from "../../core/audit.js";
 import { bounded, isPromiseLike, notPromised } from "../../core/bounded.js";
 import type { Call } from "../../core/call.js";
 import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
@@ -65,6 +65,8 @@ export interface SecurityParts {
   readonly ownerOf?: OwnerOf | undefined;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Gets wrong credentials of calls that good ones of another scheme let in. */
+  readonly audit?: Audit | undefined;
   /** Whether interceptors of the author's run in between, which may lead a call to another agent. */
   readonly mayMove: boolean;
   /** See ServiceOptions. */
@@ -84,7 +86,7 @@ interface GuardedAgent {
  */
 export function enforceSecurity(parts: SecurityParts): { first: Interceptor; last: Interceptor } {
   const { agents, authenticator, ownerOf, limits, logger, mayMove } = parts;
-  const guards = new Guards({ limits, logger });
+  const guards = new Guards({ limits, logger }, parts.audit);
   const guarded = new Map<AgentRegistration, GuardedAgent>();
   for (const served of agents.all) {
     const { security } = served.agent;
