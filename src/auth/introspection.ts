@@ -69,6 +69,8 @@ function judge(
   const { active, exp, nbf, iss, aud } = answer;
   const now = Date.now() / 1000;
   if (active !== true) return new Refusal("The token is not active.");
+  // RFC 7662, 2.2: numbers. A time that cannot be judged would count as none.
+  if (!isTime(exp) || !isTime(nbf)) return new Refusal("The token has a time that is no number.");
   if (typeof exp === "number" && exp <= now) return new Refusal("The token has expired.");
   if (typeof nbf === "number" && nbf > now + 5) return new Refusal("The token is not valid yet.");
   if (iss !== undefined && iss !== issuer) return new Refusal("The token is of another issuer.");
@@ -78,6 +80,8 @@ function judge(
   }
   return { claims: answer, endsAt: typeof exp === "number" ? exp : now + credentialMemoryMs / 1000 };
 }
+
+const isTime = (value: unknown): boolean => value === undefined || value === null || Number.isFinite(value);
 
 /** What is wrong with it. */
 export function introspectionFaults({ url, clientId, clientSecret }: Introspection): string[] {

@@ -72,12 +72,12 @@ export function withOwner(
   }
   const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
   // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
-  // in a store, or that of another owner.
-  const isOwner = typeof owner === "string" && owner.length <= maxOwnerLength && owner.isWellFormed();
+  // in a store, or that of another owner; control characters let one name look like another wherever it is shown.
+  const isOwner = isText(owner) && owner.length <= maxOwnerLength && owner.isWellFormed() && !/\p{Cc}/u.test(owner);
   if (!isOwner || (owner === "" && authenticated)) {
     throw new A2AError("PERMISSION_DENIED", "The caller has no place on this server.");
   }
   return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };
 }
 
-const isText = (value: unknown): boolean => typeof value === "string";
+const isText = (value: unknown): value is string => typeof value === "string";

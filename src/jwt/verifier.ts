@@ -95,6 +95,9 @@ export function createVerifier(
     const jose = await library;
     const judge = async (keySet: Keys): Promise<Verified> => {
       const { payload } = await verifyWith(jose, token, keySet, options);
+      // 1e400 is read as Infinity: such a token would never end.
+      const times = [payload.exp, payload.nbf, payload.iat].filter((time) => time !== undefined);
+      if (!times.every(Number.isFinite)) throw new jose.errors.JWTInvalid();
       return { claims: payload, endsAt: payload.exp ?? 0 };
     };
     const current = await keys.get();

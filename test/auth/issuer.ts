@@ -23,8 +23,8 @@ export class TestIssuer {
   asked = 0;
   /** What its metadata say beside or instead of the truth. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** What it says of opaque tokens (RFC 7662), or the status that it has for them, and how often it was asked. */
-  readonly opaque = new Map<string, object | number>();
+  /** What it says of opaque tokens (RFC 7662), also as JSON, or the status that it has for them, and how often it was asked. */
+  readonly opaque = new Map<string, object | string | number>();
   introspected = 0;
   /** How many such questions are open, and the most that ever were; they are answered when the test lets them. */
   open = 0;
@@ -118,7 +118,7 @@ export class TestIssuer {
     }
     const said = this.opaque.get(body.get("token") ?? "") ?? { active: false };
     if (typeof said === "number") response.writeHead(said).end();
-    else response.end(JSON.stringify(said));
+    else response.end(typeof said === "string" ? said : JSON.stringify(said));
   }
 
   async #keySet(response: ServerResponse): Promise<void> {

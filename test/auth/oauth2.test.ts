@@ -76,6 +76,14 @@ describe("introspection", () => {
     expect(issuer.introspected).toBe(1);
   });
 
+  it.each(["exp", "nbf"])("refuses a token whose %s is no number, since it could not end", async (name) => {
+    const { issuer, world } = await start(introspected);
+    for (const [index, value] of ["1", "4102444800", [], {}, true].entries()) {
+      issuer.opaque.set(`t${index}`, { active: true, sub: "alice", aud: "agents", [name]: value });
+      expect((await call(world, `t${index}`)).error?.reason).toBe("UNAUTHENTICATED");
+    }
+  });
+
   it("knows a token that is remembered however the header is written", async () => {
     const { issuer, world } = await start(introspected);
     issuer.opaque.set("t", { active: true, sub: "alice", aud: "agents" });

@@ -3,6 +3,7 @@ import type { CallStart, Peer } from "../../core/call.js";
 import { callAll } from "../../core/call-all.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
+import { allValues } from "../../http/raw-headers.js";
 import { departureOf } from "./departure.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 
@@ -27,6 +28,8 @@ const OK_TRAILERS = { "grpc-status": "0" };
 export interface ExchangeStart {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
+  /** Names and values of all headers, by turns. */
+  readonly rawHeaders: readonly string[];
   readonly peer: Peer;
   /** Name of the version that the package of the service stands for. */
   readonly impliedVersion: string;
@@ -44,6 +47,7 @@ export class Exchange implements CallStart, Cancellation {
   /** Called when the stream is over, for whatever reason. */
   onOver: (() => void) | undefined;
   readonly #headers: IncomingHttpHeaders;
+  readonly #rawHeaders: readonly string[];
   #isAnswered = false;
   #isCanceled = false;
   /** A part of a message was written, and not all of it. */
@@ -55,11 +59,12 @@ export class Exchange implements CallStart, Cancellation {
   #timer: NodeJS.Timeout | undefined;
   #trailers: OutgoingHttpHeaders = OK_TRAILERS;
 
-  constructor({ stream, headers, peer, impliedVersion }: ExchangeStart) {
+  constructor({ stream, headers, rawHeaders, peer, impliedVersion }: ExchangeStart) {
     this.stream = stream;
     this.peer = peer;
     this.impliedVersion = impliedVersion;
     this.#headers = headers;
+    this.#rawHeaders = rawHeaders;
     (stream as OwnStream)[exchangeKey] = this;
     stream.on("close", onClose);
   }
@@ -78,6 +83,7 @@ export class Exchange implements CallStart, Cancellation {
   header(name: string): string | undefined {
     const value = this.#headers[name];
     if (value === undefined || name.endsWith("-bin")) return undefined;
+    if (name === "authorization") return allValues(this.#rawHeaders, name);
     return typeof value === "string" ? value : value.join(", ");
   }
 

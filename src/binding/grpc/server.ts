@@ -16,7 +16,7 @@ import { deadlineFault } from "../deadline.js";
 import type { AnyServiceOptions } from "../lazy-service.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
-import { dropRest, Exchange } from "./exchange.js";
+import { dropRest, Exchange, type ExchangeStart } from "./exchange.js";
 import { type Incoming, LateRequests } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
@@ -75,7 +75,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const sessions = createHttp2Sessions({
     begun: (session, socket) => {
       const peer = peerOf({ socket });
-      session.on("stream", (stream, headers) => calls.begin(stream, headers, peer));
+      // The types of Node.js 20 do not know the last argument.
+      const begin = (
+        stream: ServerHttp2Stream,
+        headers: IncomingHttpHeaders,
+        _flags: number,
+        rawHeaders: readonly string[],
+      ): void => calls.begin({ stream, headers, rawHeaders, peer });
+      session.on("stream", begin as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
     },
     // Detects clients that vanished without closing their connection.
     keepAliveMs: limits.keepAliveMs,
@@ -135,7 +142,8 @@ class Calls {
     this.#unserved = unserved;
   }
 
-  begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {
+  begin(start: Omit<ExchangeStart, "impliedVersion">): void {
+    const { stream, headers, rawHeaders, peer } = start;
     try {
       if (this.#refused !== undefined) watchStream(stream, headers, { peer, refused: this.#refused });
       // An error without a listener would end the process.
@@ -143,7 +151,7 @@ class Calls {
       if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
-      const exchange = new Exchange({ stream, headers, peer, impliedVersion: method?.version ?? "" });
+      const exchange = new Exchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
       if (method === undefined) return exchange.fail(this.#unknown(headers, peer));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
         return exchange.fail(unknownEncoding());

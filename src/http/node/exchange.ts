@@ -6,6 +6,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector, type BodySize } from "../body.js";
 import { Exchange } from "../exchange.js";
+import { allValues, valuesIn } from "../raw-headers.js";
 import type { HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { mountOf } from "./mount.js";
@@ -82,13 +83,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
   /** Node keeps the first `Host` and drops others, while a proxy in between may have used another (RFC 9112, 3.2). */
   get namesSeveralHosts(): boolean {
     const { httpVersionMajor, rawHeaders } = this.#request;
-    if (httpVersionMajor !== 1) return false;
-    let count = 0;
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i] as string;
-      if (name.length === 4 && name.toLowerCase() === "host" && ++count > 1) return true;
-    }
-    return false;
+    return httpVersionMajor === 1 && valuesIn(rawHeaders, "host").length > 1;
   }
 
   get headers(): Headers {
@@ -102,6 +97,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
 
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
+    if (name === "authorization" && value !== undefined) return allValues(this.#request.rawHeaders, name);
     if (typeof value === "string") return value;
     if (Array.isArray(value)) return value.join(", ");
     return name === ":authority" ? this.#request.headers.host : undefined;
