@@ -10,7 +10,7 @@ export const books = (issuer: string, nightlyKey: string): Agent => ({
   },
   security: {
     schemes: {
-      bearer: jwt({ jwks: `${issuer}/jwks`, issuer, audience: "books" }),
+      bearer: jwt({ jwks: `${issuer}/jwks`, issuer, audience: "books", owner: ({ sub }) => person(sub) }),
       nightly: apiKey({ in: "header", name: "X-Api-Key", keys: [{ owner: "nightly", key: nightlyKey }] }),
     },
     require: [{ bearer: ["books.read"] }, "nightly"],
@@ -20,3 +20,6 @@ export const books = (issuer: string, nightlyKey: string): Agent => ({
     yield completed();
   },
 });
+
+/** Keeps the names of people apart from those of keys: the issuer may call a person "nightly". */
+const person = (sub: unknown): string | undefined => (typeof sub === "string" ? `person:${sub}` : undefined);

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { type KeyPlace, keyOf } from "./credentials.js";
-import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
 import { Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A key and its caller: the key itself, or its SHA-256 in hex. */
@@ -33,6 +33,7 @@ export function apiKey(options: ApiKeyOptions): SecurityScheme {
   return {
     card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
     challenge: { scheme: "ApiKey", parameters: { in: location, name } },
+    ...namesOf(keys),
     faults: faultsOf(options),
     open: ({ limits }) => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);

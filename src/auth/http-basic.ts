@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials, nameAndPassword } from "./credentials.js";
-import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
 import { Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
@@ -30,14 +30,14 @@ export interface BasicOptions {
 
 /** Name and password with every call (RFC 7617, in UTF-8; specification 4.5.3). Use it over TLS alone. */
 export function httpBasic(options: BasicOptions): SecurityScheme {
-  const { users = [], check, realm, description } = options;
+  const { check, realm, description } = options;
   return {
     card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
     challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
+    ...namesOf(named(options)),
     faults: faultsOf(options),
     open: ({ limits }) => {
-      const entries = users.map((user) => ({ ...user, owner: user.owner ?? user.name }));
-      const known = knownSecrets(entries, ({ name, password }) => password && `${name}:${password}`);
+      const known = knownSecrets(named(options), ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
       return {
         check: (call) => {
@@ -50,6 +50,11 @@ export function httpBasic(options: BasicOptions): SecurityScheme {
       };
     },
   };
+}
+
+function named({ users }: BasicOptions): (BasicUser & { readonly owner: string })[] {
+  if (!Array.isArray(users)) return [];
+  return users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
 }
 
 const refused = new Refusal("Name or password is not accepted.");
@@ -66,6 +71,5 @@ function faultsOf({ users, check }: BasicOptions): string[] {
       faults.push(`users[${i}] has no name, or one with a colon`);
     }
   }
-  const named = users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
-  return [...faults, ...secretFaults("users", named, "password")];
+  return [...faults, ...secretFaults("users", named({ users }), "password")];
 }

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials } from "./credentials.js";
-import { type KnownSecret, knownSecrets, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
 import { Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A token and its caller: the token itself, or its SHA-256 in hex. */
@@ -35,6 +35,7 @@ export function httpBearer(options: BearerOptions): SecurityScheme {
       },
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
+    ...namesOf(tokens),
     faults: faultsOf(options),
     open: ({ limits }) => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);

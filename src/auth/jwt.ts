@@ -42,7 +42,7 @@ export function jwt(options: JwtOptions): SecurityScheme {
       },
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
-    ...(owner === undefined && { namespace: issuer }),
+    ...(owner === undefined && { names: { issuer } }),
     faults: jwtFaults(options),
     open: (parts) => tokenCheck(parts, tokenVerifier(options, parts), options),
   };

@@ -1,5 +1,6 @@
 import type { CallerInput } from "../core/caller.js";
 import { fingerprint, fingerprintOfHash, isSha256 } from "./fingerprint.js";
+import type { SecurityScheme } from "./scheme.js";
 
 /** One secret that is known at start, as it is or by its SHA-256, and the caller that it stands for. */
 export interface KnownSecret extends CallerInput {
@@ -33,6 +34,12 @@ function callerOf({ owner, authenticated, scopes, claims }: KnownSecret): Caller
     ...(scopes !== undefined && { scopes }),
     ...(claims !== undefined && { claims }),
   };
+}
+
+/** The names that a list of such entries gives. */
+export function namesOf(known: readonly KnownSecret[] | undefined): Pick<SecurityScheme, "names"> {
+  if (!Array.isArray(known)) return {};
+  return { names: { listed: known.flatMap((entry) => entry?.owner ?? []) } };
 }
 
 /** What is wrong with such entries, without the secrets themselves. */

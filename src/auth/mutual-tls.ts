@@ -1,7 +1,7 @@
 import { notPromised } from "../core/bounded.js";
 import type { ClientCertificate } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
-import { Refusal, type SecurityScheme } from "./scheme.js";
+import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** Options of `mutualTls`. */
 export interface MutualTlsOptions {
@@ -13,6 +13,12 @@ export interface MutualTlsOptions {
   readonly description?: string;
 }
 
+/** Subjects are lists of attributes, such as CN=nightly. */
+const subjects: CallerNames = {
+  issuer: "an authority of tls.ca",
+  mayGive: (name) => name.includes("="),
+};
+
 /**
  * TLS in which the client shows a certificate of an authority of the server's (`tls.ca`), on both ports (specification 4.5.6).
  * The caller's `claims.certificate` has subject, names and fingerprint. Behind a trusted proxy no certificate is the client's. There
@@ -22,6 +28,7 @@ export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {})
   return {
     card: { mtlsSecurityScheme: { ...(description !== undefined && { description }) } },
     challenge: { scheme: "MutualTLS" },
+    ...(owner === undefined && { names: subjects }),
     faults: Object.entries({ owner, scopes }).flatMap(([name, value]) =>
       value === undefined || typeof value === "function" ? [] : [`${name} is no function`],
     ),

@@ -34,7 +34,7 @@ export function oauth2(options: OAuth2Options): SecurityScheme {
       },
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
-    ...(owner === undefined && { namespace: issuer }),
+    ...(owner === undefined && { names: { issuer } }),
     authorizationServer: issuer,
     faults: [
       ...jwtFaults({ ...options, jwks: jwks ?? { keys: [] } }),
@@ -72,7 +72,7 @@ export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
       openIdConnectSecurityScheme: { openIdConnectUrl: url, ...(description !== undefined && { description }) },
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
-    ...(owner === undefined && { namespace: issuer }),
+    ...(owner === undefined && { names: { issuer } }),
     authorizationServer: issuer,
     faults: [...jwtFaults({ ...options, jwks: { keys: [] } }), ...issuerUrlFaults("issuer", issuer)],
     open: (parts) => {

@@ -16,14 +16,24 @@ export interface SecurityScheme {
   readonly card: SecuritySchemeInput;
   /** What `WWW-Authenticate` says of it; its realm is the name that the declaration gives it, unless it says another. */
   readonly challenge: Challenge;
-  /** Whose names its callers have, where nothing of the author's maps them: two issuers may mean two people by one name. */
-  readonly namespace?: string;
+  /** The source of its callers' names. Left out where a function of the author's makes them. */
+  readonly names?: CallerNames;
   /** Issuer of its tokens, for the metadata of the protected resource (RFC 9728). */
   readonly authorizationServer?: string;
   /** What is wrong with how it was made, as sentences without a full stop. */
   readonly faults: readonly string[];
   /** Makes its check for one server. It begins nothing that would have to be ended. */
   open(parts: SchemeParts): SchemeCheck;
+}
+
+/** The source of a scheme's names. Two sources may give two callers one name. */
+export interface CallerNames {
+  /** The issuer that gives them, where that is not the author. */
+  readonly issuer?: string;
+  /** Tells if the issuer may give this name. Default: any. */
+  readonly mayGive?: (name: string) => boolean;
+  /** All of them, where the author lists them. */
+  readonly listed?: readonly string[];
 }
 
 /** What a check gets of its server. */

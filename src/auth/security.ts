@@ -1,4 +1,5 @@
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { sharedNameFaults } from "./owner-names.js";
 import type { SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
@@ -92,7 +93,13 @@ export function securityFaults(security: unknown): string[] {
   if (Object.keys(skills).length > 0 && skillOf === undefined) {
     faults.push("security.skills needs security.skillOf: nothing else says which skill a message is for");
   }
-  return [...faults, ...namespaceFaults(Object.values(schemes))];
+  return faults.length > 0 ? faults : sharedNameFaults(namingSchemes({ schemes, ...(require && { require }) }));
+}
+
+/** The schemes that name callers: of several in one requirement the first. */
+export function namingSchemes(security: AgentSecurity): AgentSecurity["schemes"] {
+  const first = new Set(requirementsOf(security).map((requirement) => Object.keys(requirement)[0]));
+  return Object.fromEntries(Object.entries(security.schemes).filter(([name]) => first.has(name)));
 }
 
 function schemeFaults(place: string, scheme: SecurityScheme | undefined): string[] {
@@ -121,11 +128,3 @@ function requirementFaults(place: string, given: unknown, schemes: AgentSecurity
 
 /** RFC 6749, 3.3. */
 const isScope = (scope: unknown): boolean => typeof scope === "string" && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope);
-
-function namespaceFaults(schemes: readonly SecurityScheme[]): string[] {
-  const all = new Set(schemes.map((scheme) => scheme?.namespace).filter((name) => name !== undefined));
-  if (all.size < 2) return [];
-  return [
-    `security.schemes has tokens of several issuers (${[...all].join(", ")}), who may give one name to two subjects: say by owner how they are told apart`,
-  ];
-}

@@ -1,3 +1,5 @@
+import { sharedNameWarnings } from "../auth/owner-names.js";
+import { namingSchemes } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { isLoopback } from "../http/hosts.js";
 import type { Settings } from "./options.js";
@@ -13,6 +15,9 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
     ...(tls === undefined ? [] : tlsWarnings(tls)),
     ...risksOf(settings, listens),
     ...takenTenants(settings),
+    ...agents.all.flatMap(({ agent: { security } }) =>
+      security === undefined ? [] : sharedNameWarnings(namingSchemes(security)),
+    ),
   ];
   if (isPublic && isWildcard && publicUrl === undefined && trust === undefined) {
     warnings.push(

@@ -145,7 +145,7 @@ describe("metadata of the protected resource (RFC 9728)", () => {
 
   it("are each agent's own, with the scopes that it asks for", async () => {
     const issuer = await TestIssuer.start();
-    const it = oauth2({ issuer: issuer.url, audience: "agents", flows });
+    const it = oauth2({ issuer: issuer.url, audience: "agents", flows, owner: ({ sub }) => `it:${sub}` });
     const key = apiKey({ in: "header", name: "k", keys: [{ owner: "a", key: "k" }] });
     const world = await secured({
       agents: {

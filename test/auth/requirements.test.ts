@@ -305,7 +305,7 @@ describe("a declaration", () => {
     [
       "two issuers who share names",
       { schemes: { a: jwt(token), b: jwt({ ...token, issuer: "https://other.example" }) } },
-      "tokens of several issuers",
+      "names of several issuers",
     ],
   ])("is refused with %s", (_name, security, fault) => {
     expect(faultsOf(security)).toContain(fault);

@@ -21,7 +21,7 @@ async function call(scope?: string): Promise<Response> {
 it("the secured example takes tokens of its own issuer, with the scope", async () => {
   const answer = await call("books.read");
   expect(answer.status).toBe(200);
-  expect(await answer.text()).toContain("The books of alice.");
+  expect(await answer.text()).toContain("The books of person:alice.");
 });
 
 it("it refuses callers without a token, or without the scope", async () => {
@@ -49,7 +49,7 @@ it.skipIf(!hasShell)("its calls answer as it says, pasted into a shell", async (
     }
     const commands = printed.split("\n").filter((line) => line.startsWith("  "));
     const { stdout } = spawnSync("bash", ["-c", commands.join("\n")], { encoding: "utf8" });
-    expect(stdout).toContain("The books of alice.");
+    expect(stdout).toContain("The books of person:alice.");
     expect(stdout).toContain("The books of nightly.");
   } finally {
     child.kill("SIGINT");
