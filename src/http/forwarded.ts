@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { isHost, type RequestOrigin, type Trust } from "./request-origin.js";
 
 /** What proxies say about a request that they pass on; a part that is missing or malformed is undefined. */
@@ -10,40 +11,45 @@ export interface Forwarded {
   readonly client: string | undefined;
 }
 
-/** The headers that the server's address depends on, for `Vary`. */
-export const forwardedHeaders: readonly string[] = [
-  "Forwarded",
-  "X-Forwarded-Proto",
-  "X-Forwarded-Host",
-  "X-Forwarded-Prefix",
-];
-
 /**
- * What a trusted proxy says, or undefined when the peer is not trusted or says nothing. `Forwarded` (RFC 7239) wins
- * over the older headers.
+ * The headers that the trusted proxies write: `x-forwarded` stands for `X-Forwarded-For`, `-Host`, `-Proto` and `-Prefix`,
+ * `forwarded` for `Forwarded` (RFC 7239). A proxy that writes one kind passes the other on as its client sent it.
  */
-export function forwardedBy({ header, address }: RequestOrigin, trust: Trust): Forwarded | undefined {
+export type ProxyHeaders = "x-forwarded" | "forwarded";
+
+/** The headers that the server's address depends on, for `Vary`. */
+export function addressHeaders(headers: ProxyHeaders): readonly string[] {
+  return headers === "forwarded" ? ["Forwarded"] : ["X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Prefix"];
+}
+
+/** What a trusted proxy says in its kind of header, or undefined when the peer is not trusted or says nothing. */
+export function forwardedBy(
+  { header, address }: RequestOrigin,
+  trust: Trust,
+  headers: ProxyHeaders = "x-forwarded",
+): Forwarded | undefined {
   if (!trust(address)) return undefined;
-  const standard = header("forwarded");
+  return headers === "forwarded" ? standardOf(header("forwarded"), trust) : olderOf(header, trust);
+}
+
+function standardOf(header: string | undefined, trust: Trust): Forwarded | undefined {
+  if (header === undefined) return undefined;
+  const { proto, host, for: node } = elementOf(header, trust);
+  return { proto: protoOf(proto), host: validHost(host), prefix: undefined, client: addressOf(node ?? "") };
+}
+
+function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | undefined {
   const proto = header("x-forwarded-proto");
   const host = header("x-forwarded-host");
   const prefix = header("x-forwarded-prefix");
   const chain = header("x-forwarded-for");
-  if (
-    standard === undefined &&
-    proto === undefined &&
-    host === undefined &&
-    prefix === undefined &&
-    chain === undefined
-  ) {
-    return undefined;
-  }
-  const element = standard === undefined ? {} : elementOf(standard, trust);
+  const says = proto !== undefined || host !== undefined || prefix !== undefined || chain !== undefined;
+  if (!says) return undefined;
   return {
-    proto: protoOf(element.proto ?? first(proto)),
-    host: validHost(element.host ?? first(host)),
+    proto: protoOf(first(proto)),
+    host: validHost(first(host)),
     prefix: prefixOf(first(prefix)),
-    client: element.for === undefined ? clientOf(chain, trust) : addressOf(element.for),
+    client: clientOf(chain, trust),
   };
 }
 
@@ -54,15 +60,20 @@ export function forwardedBy({ header, address }: RequestOrigin, trust: Trust): F
 function elementOf(header: string, trust: Trust): Record<string, string> {
   const elements = splitOutsideQuotes(header, ",").map(pairsOf);
   let i = elements.length - 1;
-  while (i > 0 && trust(addressOf(elements[i]?.for ?? ""))) i--;
+  while (i > 0 && isTrusted(addressOf(elements[i]?.for ?? ""), trust)) i--;
   return elements[i] ?? {};
 }
 
-/** The last address of `X-Forwarded-For` that is not a trusted proxy; a client may have written what comes before it. */
+/**
+ * The last address of `X-Forwarded-For` that is not a trusted proxy; a client may have written what comes before it. Undefined
+ * where that is no address.
+ */
 function clientOf(chain: string | undefined, trust: Trust): string | undefined {
-  const addresses = chain?.split(",").map((address) => address.trim()) ?? [];
-  return addresses.findLast((address, i) => i === 0 || !trust(address));
+  const addresses = chain?.split(",").map((node) => addressOf(node.trim())) ?? [];
+  return addresses.findLast((address, i) => i === 0 || !isTrusted(address, trust));
 }
+
+const isTrusted = (address: string | undefined, trust: Trust): boolean => address !== undefined && trust(address);
 
 function pairsOf(element: string): Record<string, string> {
   const pairs: Record<string, string> = {};
@@ -91,9 +102,13 @@ function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
   return [...pieces, text.slice(from)];
 }
 
-/** The address in a node of `Forwarded`: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80` (RFC 7239, 6). */
-function addressOf(node: string): string {
-  return /^\[([^\]]*)\]/.exec(node)?.[1] ?? node.split(":", 1)[0] ?? "";
+/**
+ * The address in a node of `Forwarded` or `X-Forwarded-For`, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`,
+ * `[2001:db8::1]:80` (RFC 7239, 6). Undefined for `unknown`, an obfuscated name, and anything else.
+ */
+function addressOf(node: string): string | undefined {
+  const bare = /^\[([^\]]*)\](?::\w+)?$/.exec(node)?.[1] ?? /^([\d.]+):\w+$/.exec(node)?.[1] ?? node;
+  return isIP(bare) === 0 ? undefined : bare;
 }
 
 /** Where proxies add to a list, the one nearest to the client is first. */

@@ -5,7 +5,7 @@ import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/signer.js";
 import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/well-known.js";
 import type { Logger } from "../core/log.js";
-import { forwardedHeaders } from "../http/forwarded.js";
+import { addressHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
 import type { HttpResponse } from "../http/response.js";
@@ -32,7 +32,7 @@ export function createCardRoute(
   const documents = createDocuments("application/json", {
     maxAgeSeconds: settings.cardMaxAgeSeconds,
     since: new Date(),
-    vary: [VERSION_HEADER, ...(settings.trust === undefined ? [] : forwardedHeaders)],
+    vary: [VERSION_HEADER, ...(settings.trust === undefined ? [] : addressHeaders(settings.proxyHeaders))],
   });
   const paths = cardShapesOf(versions);
   const cardBelow = cardsBelow(settings);

@@ -67,7 +67,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     settings.push &&
     new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules });
   const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, outgoing, prepare });
-  const proxies = createProxies(settings.trust);
+  const proxies = createProxies(settings.trust, settings.proxyHeaders);
   // A call over gRPC, or through another router, does not know where the handler is mounted.
   const originOf = (call: Call): RequestOrigin => ({
     ...proxies.originOf(call),

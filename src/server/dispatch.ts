@@ -5,6 +5,7 @@ import type { Dispatch } from "../http/dispatch.js";
 import type { HostCheck } from "../http/hosts.js";
 import type { HttpRequest, RequestTarget } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
+import { RESOURCE_METADATA_PATH } from "./resource-route.js";
 
 /** Answers a path without a binding; undefined for other paths. An answer that takes time never rejects. */
 export type StaticRoute = (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined;
@@ -106,7 +107,10 @@ function targetOf(request: HttpRequest, basePath: string, headers: readonly stri
   const mount = request.baseUrl + basePath;
   if (basePath === "") return { path, query, mount, headers };
   if (path === basePath) return { path: "/", query, mount, headers };
-  return path.startsWith(`${basePath}/`) ? { path: path.slice(basePath.length), query, mount, headers } : undefined;
+  if (path.startsWith(`${basePath}/`)) return { path: path.slice(basePath.length), query, mount, headers };
+  // The one document whose place is above the mount point: it comes with the whole path (RFC 9728, 3.1).
+  const isMetadata = `${path}/`.startsWith(`${RESOURCE_METADATA_PATH}${basePath}/`);
+  return isMetadata ? { path, query, mount, headers } : undefined;
 }
 
 /** A server must also accept a whole URL as the target (RFC 9112, 3.2.2). */

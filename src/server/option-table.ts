@@ -48,6 +48,7 @@ export const defaultOptions: Required<
     | "accessLog"
     | "cardGrpc"
     | "trustProxy"
+    | "proxyHeaders"
     | "cors"
     | "cardMaxAgeSeconds"
     | "basePath"
@@ -67,6 +68,7 @@ export const defaultOptions: Required<
   accessLog: false,
   cardGrpc: "address",
   trustProxy: false,
+  proxyHeaders: "x-forwarded",
   cors: false,
   cardMaxAgeSeconds: 300,
   basePath: "",
@@ -140,7 +142,11 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
   },
   trustProxy: {
     kind: list("[networks]", checks.trustProxy),
-    help: "proxies whose Forwarded headers are trusted, separated by commas; without a value, every peer",
+    help: "proxies whose headers are trusted, separated by commas; without a value, every peer",
+  },
+  proxyHeaders: {
+    kind: choice(["x-forwarded", "forwarded"], "<kind>"),
+    help: "headers that trusted proxies write: X-Forwarded-For and its like, or Forwarded",
   },
   allowedHosts: {
     kind: list("<names>", checks.allowedHosts),

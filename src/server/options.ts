@@ -10,6 +10,7 @@ import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { RemoteAgents } from "../delegation/options.js";
 import type { EngineOptions } from "../engine/engine.js";
+import type { ProxyHeaders } from "../http/forwarded.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { Trust } from "../http/request-origin.js";
@@ -107,10 +108,15 @@ export interface A2AOptions extends AgentsInput {
    */
   readonly cardGrpc?: CardGrpc;
   /**
-   * Proxies whose `Forwarded` and `X-Forwarded-*` headers are trusted: addresses, networks such as `10.0.0.0/8`, or
-   * the names `loopback`, `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
+   * Proxies whose headers are trusted (`proxyHeaders`): addresses, networks such as `10.0.0.0/8`, or the names `loopback`,
+   * `linklocal`, `uniquelocal`. True trusts every peer. Default: none.
    */
   readonly trustProxy?: boolean | string | readonly string[];
+  /**
+   * The headers that trusted proxies write. Default `x-forwarded`: `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`, as nginx,
+   * Envoy and Caddy do. `forwarded`: `Forwarded` (RFC 7239). Headers of the other kind come from clients and are ignored.
+   */
+  readonly proxyHeaders?: ProxyHeaders;
   /**
    * Hosts that requests on the HTTP port may name: host names, `*.example.com` for all subdomains of one; true for every host.
    * `localhost`, IP addresses and the host of `publicUrl` are always allowed. Default: no others where only this machine
@@ -187,6 +193,7 @@ export interface Settings {
   readonly audit: AuditRecorder | undefined;
   readonly accessLog: boolean;
   readonly trust: Trust | undefined;
+  readonly proxyHeaders: ProxyHeaders;
   readonly allowedHosts: true | readonly string[];
   readonly cors: true | readonly string[] | undefined;
   readonly publicUrl: string | undefined;
@@ -258,6 +265,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     audit: auditOf(all, limits),
     accessLog: all.accessLog,
     trust: trustOf(all.trustProxy),
+    proxyHeaders: all.proxyHeaders,
     allowedHosts: hostsOf(all, listens),
     cors: corsOf(all.cors),
     publicUrl: all.publicUrl && new URL(all.publicUrl).href.replace(/\/+$/, ""),

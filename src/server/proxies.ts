@@ -1,5 +1,5 @@
 import type { Call } from "../core/call.js";
-import { type Forwarded, forwardedBy } from "../http/forwarded.js";
+import { type Forwarded, forwardedBy, type ProxyHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
@@ -16,8 +16,11 @@ export interface Proxies {
   originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
 
-/** @param trust undefined where no proxy is trusted: then every peer is a client. */
-export function createProxies(trust: Trust | undefined): Proxies {
+/**
+ * @param trust undefined where no proxy is trusted: then every peer is a client.
+ * @param headers see `ServerOptions.proxyHeaders`
+ */
+export function createProxies(trust: Trust | undefined, headers?: ProxyHeaders): Proxies {
   if (trust === undefined) {
     return {
       intercept: (next) => next,
@@ -29,7 +32,7 @@ export function createProxies(trust: Trust | undefined): Proxies {
   const origins = new WeakMap<Call, Omit<RequestOrigin, "mount">>();
   const originOf = (call: Call): Omit<RequestOrigin, "mount"> => origins.get(call) ?? directOriginOf(call);
   const saidOf = (request: Pick<HttpRequest, "header" | "peer">): Forwarded | undefined =>
-    forwardedBy({ header: (name: string) => request.header(name), mount: "", ...request.peer }, trust);
+    forwardedBy({ header: (name: string) => request.header(name), mount: "", ...request.peer }, trust, headers);
   return {
     originOf,
     addressOf: (request) => saidOf(request)?.client ?? request.peer.address,
@@ -37,12 +40,15 @@ export function createProxies(trust: Trust | undefined): Proxies {
     intercept: (next) => (invocation) => {
       const { call } = invocation;
       const origin = { ...originOf(call), mount: "" };
-      const forwarded = forwardedBy(origin, trust);
+      const forwarded = forwardedBy(origin, trust, headers);
       if (forwarded !== undefined) {
         origins.set(call, origin);
         const address = forwarded.client ?? origin.address;
         const encrypted = forwarded.proto === undefined ? origin.encrypted : forwarded.proto === "https";
         call.peer = { address, encrypted };
+      } else if (call.peer.certificate !== undefined && trust(origin.address)) {
+        // The certificate is the proxy's own, also where it says nothing of its client.
+        call.peer = { address: origin.address, encrypted: origin.encrypted };
       }
       return next(invocation);
     },

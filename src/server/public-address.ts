@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Endpoints, interfacesOf, nativeInterfacesOf } from "../card/interfaces.js";
-import { type Forwarded, forwardedBy } from "../http/forwarded.js";
+import { type Forwarded, forwardedBy, type ProxyHeaders } from "../http/forwarded.js";
 import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.js";
 import type { Versions } from "../version/versions.js";
 
@@ -28,6 +28,8 @@ export interface AddressSources {
   readonly cardGrpc: CardGrpc;
   /** Undefined: no proxy is trusted. */
   readonly trust: Trust | undefined;
+  /** See `ServerOptions.proxyHeaders`. */
+  readonly proxyHeaders?: ProxyHeaders;
   /** Versions that the interfaces of a card name. Default: those of every server. */
   readonly versions?: Versions;
 }
@@ -98,8 +100,8 @@ export class PublicAddress {
   }
 
   #forwarded(origin: RequestOrigin | undefined): Forwarded | undefined {
-    const { trust } = this.#sources;
-    return trust === undefined || origin === undefined ? undefined : forwardedBy(origin, trust);
+    const { trust, proxyHeaders } = this.#sources;
+    return trust === undefined || origin === undefined ? undefined : forwardedBy(origin, trust, proxyHeaders);
   }
 }
 

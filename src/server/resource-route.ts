@@ -5,31 +5,41 @@ import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
-const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+/** Where metadata of protected resources are, in front of the resource's own path (RFC 9728, 3.1). */
+export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-/** URL of the metadata of an agent as a protected resource, below the URL of the server. */
+/**
+ * URL of the metadata of an agent as a protected resource: that of `https://a.example/agents` is at
+ * `https://a.example/.well-known/oauth-protected-resource/agents` (RFC 9728, 3.1).
+ *
+ * @param url of the server, with its path
+ */
 export function resourceMetadataUrl(url: string, tenant: string): string {
-  return `${url}${WELL_KNOWN}${pathOf(tenant)}`;
+  return new URL(url).origin + metadataPath(url, tenant);
+}
+
+function metadataPath(url: string, tenant: string): string {
+  return RESOURCE_METADATA_PATH + new URL(url).pathname.replace(/\/$/, "") + pathOf(tenant);
 }
 
 const pathOf = (tenant: string): string => (tenant === "" ? "" : `/${encodeURIComponent(tenant)}`);
 
 /**
  * The metadata of each agent that takes tokens of an authorization server (RFC 9728): its issuers and scopes. The resource is the URL
- * of the server, or of the agent below it where there are several.
+ * of the server, or of the agent below it where there are several. Where that URL has a path, they are also served without it, for
+ * a proxy that removes the path.
  */
 export function createResourceRoute(settings: Settings, address: PublicAddress): StaticRoute {
-  const byPath = new Map(
-    settings.agents.all
-      .filter((served) => issuersOf(served).length > 0)
-      .map((served) => [WELL_KNOWN + pathOf(served.tenant), served]),
-  );
+  const guarded = settings.agents.all.filter((served) => issuersOf(served).length > 0);
   const headers = [["cache-control", `public, max-age=${settings.cardMaxAgeSeconds}`]] as const;
   return (request) => {
     const { path, mount = settings.basePath } = request.target;
-    const served = byPath.size === 0 ? undefined : byPath.get(path);
-    if (served === undefined) return undefined;
+    if (guarded.length === 0 || !path.startsWith(RESOURCE_METADATA_PATH)) return undefined;
     const url = address.url(originOf(request, mount));
+    const served = guarded.find(
+      ({ tenant }) => path === metadataPath(url, tenant) || path === RESOURCE_METADATA_PATH + pathOf(tenant),
+    );
+    if (served === undefined) return undefined;
     const body = JSON.stringify(metadataOf(served, url + pathOf(served.tenant)));
     return { status: 200, type: "application/json", headers, body };
   };

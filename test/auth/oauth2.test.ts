@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AgentSecurity, apiKey, oauth2, openIdConnect } from "../../src/index.js";
+import { type AgentSecurity, apiKey, createA2A, oauth2, openIdConnect } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { obedient } from "../conformance/agents.js";
 import type { Driver, Reply } from "../support/driver.js";
@@ -161,6 +162,25 @@ describe("metadata of the protected resource (RFC 9728)", () => {
     });
     expect((await fetch(`${world.address.url}${path}/keys`)).status).toBe(404);
     expect((await fetch(world.address.url + path)).status).toBe(404);
+  });
+
+  it("of a resource with a path are in front of the path (RFC 9728, 3.1)", async () => {
+    const issuer = await TestIssuer.start();
+    const security = { schemes: { it: oauth2({ issuer: issuer.url, audience: "agents", flows }) } };
+    const agent = { ...obedient("books"), security };
+    const a2a = createA2A({ agent, store: memoryStore(), basePath: "/agents", allowedHosts: true });
+    open.push(issuer, a2a);
+    const refused = await a2a.fetch(new Request("https://a.example/agents/tasks"));
+    const url = "https://a.example/.well-known/oauth-protected-resource/agents";
+    expect(refused.headers.get("www-authenticate")).toContain(`resource_metadata="${url}"`);
+    for (const each of [url, "https://a.example/agents/.well-known/oauth-protected-resource"]) {
+      const answer = await a2a.fetch(new Request(each));
+      expect([each, answer.status]).toEqual([each, 200]);
+      expect(await answer.json()).toMatchObject({ resource: "https://a.example/agents" });
+    }
+    for (const other of [`${url}2`, `${url}/other`, "https://a.example/.well-known/oauth-protected-resource"]) {
+      expect([other, (await a2a.fetch(new Request(other))).status]).toEqual([other, 404]);
+    }
   });
 
   it("stand beside the card's own words for OAuth 2.0 and OpenID Connect", async () => {

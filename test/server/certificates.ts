@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A certificate that signs itself, with its key, as PEM. */
+/** A certificate with its key, as PEM. */
 export interface Pair {
   readonly key: string;
   readonly cert: string;
@@ -21,6 +21,19 @@ policy = any
 commonName = supplied
 `;
 
+/** How a certificate is made. */
+interface Making {
+  /** As `YYYYMMDDHHMMSSZ`. */
+  readonly from?: string;
+  readonly to?: string;
+  /** As openssl names keys. */
+  readonly kind?: string;
+  /** Default: it signs itself. */
+  readonly by?: Pair;
+  /** What it may be used for, as openssl names it. Default: anything. */
+  readonly usage?: string;
+}
+
 /** Makes certificates with openssl, in a directory that `clean` removes. */
 export class Certificates {
   readonly #path = mkdtempSync(join(tmpdir(), "parley-tls-"));
@@ -29,12 +42,16 @@ export class Certificates {
     rmSync(this.#path, { recursive: true, force: true });
   }
 
-  /** One for a name; `from` and `to` as `YYYYMMDDHHMMSSZ`, `kind` as openssl names keys. */
-  make(name: string, { from = "20200101000000Z", to = "21200101000000Z", kind = "rsa:2048" } = {}): Pair {
+  /** One for a name. */
+  make(name: string, making: Making = {}): Pair {
+    const { from = "20200101000000Z", to = "21200101000000Z", kind = "rsa:2048", by, usage } = making;
     for (const [file, text] of [
       ["index.txt", ""],
       ["serial", "01"],
       ["ca.cnf", config],
+      ["authority.cert", by?.cert ?? ""],
+      ["authority.key", by?.key ?? ""],
+      ["usage.cnf", usage === undefined ? "" : `extendedKeyUsage = ${usage}\n`],
     ] as const) {
       writeFileSync(join(this.#path, file), text);
     }
@@ -54,14 +71,15 @@ export class Certificates {
       `/CN=${name}`,
     );
     const dates = ["-startdate", from, "-enddate", to];
+    const signer = by === undefined ? ["-selfsign", "-keyfile", "key"] : ["-cert", "authority.cert"];
     this.#openssl(
       "ca",
       "-batch",
       "-config",
       "ca.cnf",
-      "-selfsign",
-      "-keyfile",
-      "key",
+      ...signer,
+      ...(by === undefined ? [] : ["-keyfile", "authority.key"]),
+      ...(usage === undefined ? [] : ["-extfile", "usage.cnf"]),
       "-in",
       "csr",
       ...dates,

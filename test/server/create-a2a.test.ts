@@ -198,7 +198,7 @@ describe("createA2A()", () => {
     };
     const url = await serve(make({ authenticator, trustProxy: "loopback" }).handler);
     await urlsAt(url);
-    await urlsAt(url, { forwarded: "for=192.0.2.1;proto=https" });
+    await urlsAt(url, { "x-forwarded-for": "192.0.2.1", "x-forwarded-proto": "https" });
     expect(peers).toEqual([
       ["127.0.0.1", false],
       ["192.0.2.1", true],

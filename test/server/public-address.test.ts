@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forwardedBy } from "../../src/http/forwarded.js";
+import { forwardedBy, type ProxyHeaders } from "../../src/http/forwarded.js";
 import type { RequestOrigin } from "../../src/http/request-origin.js";
 import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
 
@@ -77,7 +79,8 @@ describe("PublicAddress", () => {
     });
     expect(both(address, proxied)).toEqual(["https://example.org/agents", "example.org:50051"]);
     const standard = origin({ forwarded: 'for=192.0.2.1;Proto=HTTPS;host="example.org:8443"', host: "inner" });
-    expect(both(address, standard)).toEqual(["https://example.org:8443", "example.org:50051"]);
+    const byStandard = listening({ trust, proxyHeaders: "forwarded" });
+    expect(both(byStandard, standard)).toEqual(["https://example.org:8443", "example.org:50051"]);
   });
 
   it("takes the host of the request where a trusted proxy names none", () => {
@@ -119,26 +122,87 @@ describe("PublicAddress", () => {
 });
 
 describe("forwardedBy()", () => {
-  const client = (headers: Record<string, string>): unknown => forwardedBy(origin(headers), trust)?.client;
+  const client = (headers: Record<string, string>, kind?: ProxyHeaders): unknown =>
+    forwardedBy(origin(headers), trust, kind)?.client;
 
   it("believes an element as far as proxies before it are trusted", () => {
     const inner = "for=10.0.0.2;host=inner";
-    const host = (forwarded: string): unknown => forwardedBy(origin({ forwarded }), trust)?.host;
+    const host = (forwarded: string): unknown => forwardedBy(origin({ forwarded }), trust, "forwarded")?.host;
     expect(host(`for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
     expect(host(`host=evil.example, for=192.0.2.1;host=example.org, ${inner}`)).toBe("example.org");
     expect(host('for="[2001:db8::1]:1";host="a,b;c", for="10.0.0.3:80";host=x')).toBeUndefined();
   });
 
-  it("finds the client behind the proxies", () => {
-    expect(client({ "x-forwarded-for": "198.51.100.1, 192.0.2.1, 10.0.0.2" })).toBe("192.0.2.1");
-    expect(client({ "x-forwarded-for": "10.0.0.3, 10.0.0.2" })).toBe("10.0.0.3");
-    expect(client({ forwarded: 'for="[2001:db8::1]:1234"' })).toBe("2001:db8::1");
-    expect(client({ forwarded: "for=192.0.2.1:80" })).toBe("192.0.2.1");
-    expect(client({ "x-forwarded-proto": "https" })).toBeUndefined();
+  it.each([
+    ["198.51.100.1, 192.0.2.1, 10.0.0.2", "192.0.2.1"],
+    ["10.0.0.3, 10.0.0.2", "10.0.0.3"],
+    ["192.0.2.1:49152", "192.0.2.1"],
+    ["192.0.2.1, 10.0.0.2:49152", "192.0.2.1"],
+    ["2001:db8::1", "2001:db8::1"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["[2001:db8::1]:49152", "2001:db8::1"],
+    ["", undefined],
+    ["unknown", undefined],
+    ["192.0.2.1, evil", undefined],
+    ["192.0.2.1.1", undefined],
+  ])("finds the client in X-Forwarded-For: %s", (chain, address) => {
+    expect(client({ "x-forwarded-for": chain })).toBe(address);
+  });
+
+  it.each([
+    ['for="[2001:db8::1]:1234"', "2001:db8::1"],
+    ["for=192.0.2.1:80", "192.0.2.1"],
+    ['for=""', undefined],
+    ["for=unknown", undefined],
+    ["for=_hidden", undefined],
+    ["for=198.51.100.1, for=_hidden", undefined],
+    ["proto=https", undefined],
+  ])("finds the client in Forwarded: %s", (forwarded, address) => {
+    expect(client({ forwarded }, "forwarded")).toBe(address);
+  });
+
+  it("ignores headers of the kind that the proxy does not write", () => {
+    const forged = {
+      forwarded: "for=203.0.113.9;host=evil.example;proto=https",
+      "x-forwarded-for": "203.0.113.9",
+      "x-forwarded-host": "evil.example",
+      "x-forwarded-proto": "https",
+      "x-forwarded-prefix": "/evil",
+    };
+    const { forwarded, ...older } = forged;
+    expect(forwardedBy(origin({ forwarded }), trust)).toBeUndefined();
+    expect(forwardedBy(origin(older), trust, "forwarded")).toBeUndefined();
+    const real = { "x-forwarded-for": "192.0.2.1", "x-forwarded-host": "example.org" };
+    expect(forwardedBy(origin({ forwarded, ...real }), trust)).toMatchObject({
+      client: "192.0.2.1",
+      host: "example.org",
+      proto: undefined,
+    });
+    expect(forwardedBy(origin({ ...forged, forwarded: "for=192.0.2.1;host=example.org" }), trust, "forwarded")).toEqual(
+      {
+        client: "192.0.2.1",
+        host: "example.org",
+        proto: undefined,
+        prefix: undefined,
+      },
+    );
+  });
+
+  it("takes from a trusted proxy nothing but addresses, whatever it writes", () => {
+    const text = fc.oneof(fc.string(), fc.ipV4(), fc.ipV6(), fc.stringMatching(/^[\w.:[\],;="\\ -]{0,40}$/));
+    fc.assert(
+      fc.property(text, fc.constantFrom<ProxyHeaders>("x-forwarded", "forwarded"), (value, kind) => {
+        const found = client({ "x-forwarded-for": value, forwarded: `for=${value}` }, kind);
+        expect(found === undefined || isIP(found as string) !== 0).toBe(true);
+      }),
+    );
   });
 
   it("is silent where no proxy speaks or none is trusted", () => {
     expect(forwardedBy(origin(), trust)).toBeUndefined();
-    expect(forwardedBy(origin({ forwarded: "host=a" }, { address: "192.0.2.1" }), trust)).toBeUndefined();
+    expect(forwardedBy(origin(), trust, "forwarded")).toBeUndefined();
+    const elsewhere = { address: "192.0.2.1" };
+    expect(forwardedBy(origin({ "x-forwarded-host": "a" }, elsewhere), trust)).toBeUndefined();
+    expect(forwardedBy(origin({ forwarded: "host=a" }, elsewhere), trust, "forwarded")).toBeUndefined();
   });
 });
