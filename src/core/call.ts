@@ -2,6 +2,7 @@ import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
 import { newRequestId } from "./ids.js";
+import type { SharedHold } from "./shared-hold.js";
 
 /** Where a call came from. */
 export interface Peer {
@@ -126,6 +127,8 @@ export class Call {
   admitToTask: ((task: Pick<Task, "history">) => Promise<void>) | undefined;
   /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
   share: { calls: number; streams: number } | undefined;
+  /** The memory of its request, where that is large: request memory interceptor. Released when the call is over. */
+  held: SharedHold | undefined;
 
   readonly #start: CallStart;
   #responseHeaders: Map<string, string> | undefined;

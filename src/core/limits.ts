@@ -9,7 +9,13 @@ export interface Limits {
   readonly maxArrivingBytes: number;
   /** Requests from one address that have begun and are still arriving. Trusted proxies may have any number. Default 4,096. */
   readonly maxArrivingPerAddress: number;
-  /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 250,000. */
+  /**
+   * Memory of the large requests in progress, in bytes; each value of JSON counts as 100. A request counts until it is answered, a
+   * message until its execution has ended. One caller may have half. A larger request is served where nothing else is in progress.
+   * Default 1 GiB.
+   */
+  readonly maxOpenRequestBytes: number;
+  /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 50,000. */
   readonly maxRequestValues: number;
   /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
   readonly maxPageBytes: number;
@@ -333,12 +339,33 @@ export interface Limits {
  */
 export const MAX_TASK_BYTES: number = 448 * 1024 * 1024;
 
+/** The parts of the heap that the defaults of these limits never exceed: a quarter, an eighth and so on. */
+const heapParts = {
+  maxArrivingBytes: 4,
+  maxOpenRequestBytes: 4,
+  maxQueuedBytes: 8,
+  maxPageBytes: 16,
+  maxOutgoingBytes: 4,
+  maxOutgoingBytesPerCaller: 8,
+  maxOutgoingBytesPerConnection: 16,
+  maxBatchBytes: 8,
+  maxOutgoingPushBytes: 8,
+} satisfies Partial<Record<keyof Limits, number>>;
+
+/** The defaults in a process whose heap may have so many bytes. */
+export function defaultLimitsOf(heapBytes: number): Limits {
+  const names = Object.keys(heapParts) as (keyof typeof heapParts)[];
+  const parts = names.map((name) => [name, Math.min(defaultLimits[name], Math.floor(heapBytes / heapParts[name]))]);
+  return { ...defaultLimits, ...Object.fromEntries(parts) };
+}
+
 /** The stated defaults. */
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,
   maxArrivingPerAddress: 4_096,
-  maxRequestValues: 250_000,
+  maxOpenRequestBytes: 1024 * 1024 * 1024,
+  maxRequestValues: 50_000,
   maxPageBytes: 16 * 1024 * 1024,
   maxTaskBytes: 256 * 1024 * 1024,
   maxArtifactBytes: 256 * 1024 * 1024,

@@ -7,6 +7,19 @@ export function nextRound(): Promise<void> {
   return new Promise((resolve) => inNextRound(resolve));
 }
 
+const alone: (() => void)[] = [];
+
+/** Calls back in a round of the event loop in which nothing else that is called so runs: for work that takes milliseconds. */
+export function inRoundOfItsOwn(run: () => void): void {
+  if (alone.push(run) === 1) inNextRound(runFirst);
+}
+
+function runFirst(): void {
+  const run = alone.shift();
+  if (alone.length > 0) inNextRound(runFirst);
+  run?.();
+}
+
 /** Messages of a channel are rounds of their own; a timer of a browser waits four milliseconds when there were a few. */
 function byChannel(): (run: () => void) => void {
   let channel: InstanceType<typeof MessageChannel> | undefined;

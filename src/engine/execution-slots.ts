@@ -1,5 +1,6 @@
 import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
+import type { SharedHold } from "../core/shared-hold.js";
 import type { CountedTenant } from "./counted-tenant.js";
 
 /** What one owner has running, waiting and begun: under one tenant, or under all of them where any may be named. */
@@ -27,6 +28,8 @@ export class Place {
   /** Whether it is one of those that run. */
   isHeld = false;
   isOver = false;
+  /** The memory of the message that its execution began with. */
+  held: SharedHold | undefined;
   /** Called once when it is held, unless it was from the beginning. */
   whenHeld: (() => void) | undefined;
   /** Called when nothing that waits is begun any more. */
@@ -152,6 +155,7 @@ export class ExecutionSlots {
     if (place.isOver) return;
     place.isOver = true;
     place.whenHeld = undefined;
+    place.held?.release();
     if (place.isHeld) this.release(place.owner);
     else this.#dequeue(place);
   }

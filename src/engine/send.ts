@@ -15,6 +15,7 @@ import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import type { SharedHold } from "../core/shared-hold.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -74,6 +75,8 @@ export interface SendCommand {
    * that name. Default false: there has to be such a task.
    */
   readonly namesTask?: boolean | undefined;
+  /** The memory of the request, which the execution of its message shares. */
+  readonly held?: SharedHold | undefined;
 }
 
 /** What became of a message: a direct answer, or a task that goes on. */
@@ -332,6 +335,7 @@ export class Sender {
     const time = now();
     const draft = createdDraft(turn, time, command.version);
     const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
+    place.held = command.held?.share();
     let isCounted = false;
     try {
       const counting = this.#openTasks.admit(owner, scopeOf(command));
@@ -416,6 +420,7 @@ export class Sender {
       // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
         place = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
+        place.held = command.held?.share();
       }
       const waits = place !== undefined && !place.isHeld;
       const lease = (at: number): Lease => (waits ? leases.waiting(at) : leases.lease(at));

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
+import { inRoundOfItsOwn, nextRound } from "../core/rounds.js";
 import { excessOfJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
 import type { HttpRequest } from "./request.js";
@@ -16,13 +17,16 @@ export interface Bounds {
 }
 
 /**
- * Reads the body of a request, for `jsonBodyOf`.
+ * Reads the body of a request, and parses it. After a long one other work of the event loop runs before the result is used.
  *
  * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; TOO_MANY_REQUESTS where too
- * much is arriving at once; CANCELLED when the client goes away before the end.
+ * much is arriving at once; CANCELLED when the client goes away before the end; and as `jsonBodyOf`.
  */
-export function readBytes(request: HttpRequest, { limits, arrivals }: Bounds): Promise<Uint8Array> {
-  return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
+export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
+  return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals).then((bytes) => {
+    const body = jsonBodyOf(bytes, limits);
+    return bytes.length < LONG_BYTES ? body : nextRound().then(() => body);
+  });
 }
 
 /** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`, INVALID_PARAMS for what nests too deep to be parsed. */
@@ -65,6 +69,8 @@ export class BodyCollector implements Arriving {
   #size = 0;
   #account: Account | undefined;
   #done = false;
+  /** It is here as a whole, and waits for its round. */
+  #isWhole = false;
   readonly #timeoutMs: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -92,7 +98,7 @@ export class BodyCollector implements Arriving {
   }
 
   get hasArrived(): boolean {
-    return this.#done;
+    return this.#done || this.#isWhole;
   }
 
   wait(): void {
@@ -114,6 +120,13 @@ export class BodyCollector implements Arriving {
   }
 
   end(): void {
+    if (this.#size < LONG_BYTES) return this.#pass();
+    if (this.#done || (this.#account === undefined && !this.#count(this.#size))) return;
+    this.#isWhole = true;
+    inRoundOfItsOwn(() => this.#pass());
+  }
+
+  #pass(): void {
     if (this.#done) return;
     const first = this.#first ?? EMPTY;
     this.#resolve(this.#more === undefined ? bufferOf(first) : Buffer.concat([first, ...this.#more.all()]));
@@ -122,7 +135,7 @@ export class BodyCollector implements Arriving {
 
   /** The request was closed. This matters only before its body was read. */
   close(): void {
-    if (this.#done) return;
+    if (this.hasArrived) return;
     this.#end();
     this.#reject(new A2AError("CANCELLED", "The client went away."));
   }
@@ -153,6 +166,9 @@ export class BodyCollector implements Arriving {
     this.#account?.close();
   }
 }
+
+/** A body of so many bytes, which takes milliseconds to parse, is passed on in a round of its own. */
+export const LONG_BYTES: number = 64 * 1024;
 
 const EMPTY = Buffer.alloc(0);
 

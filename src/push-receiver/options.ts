@@ -77,7 +77,7 @@ export interface PushReceiverOptions {
 /** The stated defaults. */
 export const defaultReceiverLimits: PushReceiverLimits = {
   maxBodyBytes: 8 * 1024 * 1024,
-  maxBodyValues: defaultLimits.maxRequestValues,
+  maxBodyValues: 250_000,
   issuerTimeoutMs: defaultLimits.issuerTimeoutMs,
   maxIssuerBytes: defaultLimits.maxIssuerBytes,
   issuerCooldownMs: defaultLimits.issuerCooldownMs,

@@ -5,7 +5,7 @@ import { ConfigurationError } from "../card/faults.js";
 import type { CardSigning } from "../card/signing/signer.js";
 import { type AuditLog, AuditRecorder, auditChannel } from "../core/audit.js";
 import type { OwnerOf } from "../core/caller.js";
-import { defaultLimits, type Limits } from "../core/limits.js";
+import { defaultLimitsOf, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import type { RemoteAgents } from "../delegation/options.js";
@@ -22,6 +22,7 @@ import { resumeExtension } from "../service/resume.js";
 import type { TaskStore } from "../store/task-store.js";
 
 import { previews, servedVersions, type Versions } from "../version/versions.js";
+import { heapLimit } from "./heap-limit.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 
 import { risksOf, warningsOf } from "./option-warnings.js";
@@ -242,7 +243,7 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
 
 /** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
-  const limits = { ...defaultLimits, ...given(all.limits ?? {}) };
+  const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
   return {
     engine: {

@@ -5,6 +5,7 @@ import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
 import { boundInterceptors } from "./interceptors/bound-interceptors.js";
 import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
+import { requestMemory } from "./interceptors/request-memory.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
 import { validate } from "./interceptors/validate.js";
@@ -32,6 +33,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...authentication.first,
     ...callerRate(limits),
     callerLimits(limits),
+    requestMemory(limits),
     ...boundedInterceptors(options),
     version(strictVersion, versions, options.mismatches),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.

@@ -19,12 +19,20 @@ export function valueFault(value: Value, depth = 0): string | undefined {
     case "numberValue":
       return Number.isFinite(kind.value) ? undefined : notFinite;
     case "structValue":
-      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstFault(Object.values(kind.value.fields), depth);
+      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstInside(kind.value.fields, depth);
     case "listValue":
       return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstFault(kind.value.values, depth);
     default:
       return undefined;
   }
+}
+
+function firstInside(fields: Readonly<Record<string, Value>>, depth: number): string | undefined {
+  for (const name in fields) {
+    const fault = valueFault(fields[name] as Value, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 function firstFault(values: readonly Value[], depth: number): string | undefined {

@@ -36,7 +36,8 @@ function stringEnd(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Whether the bytes of a message hold more than `max` fields, at every depth, without making any object of them.
+ * Tells if the bytes of a message hold more than `max` fields, at every depth, without making any object of them. The members and
+ * elements of free JSON count as they do in a text of JSON, once each.
  * @throws when the bytes are not a message of this type
  */
 export function exceedsBinary(desc: DescMessage, bytes: Uint8Array, max: number): boolean {
@@ -52,7 +53,10 @@ interface Budget {
 
 /** What of a message's type tells where its fields are messages themselves. */
 interface Shape {
-  readonly fields: readonly { readonly number: number; readonly inner: () => Shape | undefined }[];
+  /** Fields that are not counted, since they belong to the value that the message stands for. */
+  readonly free: number;
+  /** The shapes of the fields that are messages, by number. */
+  readonly inner: ReadonlyMap<number, () => Shape>;
 }
 
 const shapes = new WeakMap<DescMessage, Shape>();
@@ -60,30 +64,36 @@ const shapes = new WeakMap<DescMessage, Shape>();
 function shapeOf(desc: DescMessage): Shape {
   let shape = shapes.get(desc);
   if (shape === undefined) {
-    shape = { fields: desc.fields.map((field) => ({ number: field.number, inner: () => innerOf(field) })) };
+    const inner = desc.fields.flatMap((field) => {
+      const of = innerOf(field);
+      return of === undefined ? [] : [[field.number, of] as const];
+    });
+    // A Value is its one field; JSON counts them as one as well.
+    shape = { free: desc.typeName === "google.protobuf.Value" ? 1 : 0, inner: new Map(inner) };
     shapes.set(desc, shape);
   }
   return shape;
 }
 
 /** An entry of a map is a message with the key as field 1 and the value as field 2; no descriptor shows it. */
-function innerOf({ fieldKind, message }: DescField): Shape | undefined {
-  const value = message && shapeOf(message);
-  return fieldKind === "map" ? { fields: [{ number: 2, inner: () => value }] } : value;
+function innerOf({ fieldKind, message }: DescField): (() => Shape) | undefined {
+  if (fieldKind !== "map") return message && (() => shapeOf(message));
+  const entry = { free: 2, inner: new Map(message && [[2, () => shapeOf(message)]]) };
+  return () => entry;
 }
 
 function countFields(shape: Shape, reader: BinaryReader, { end, depth, max }: Budget): number {
-  let count = 0;
+  let count = -shape.free;
   while (reader.pos < end && count <= max) {
     const [number, wireType] = reader.tag();
     count++;
-    const inner = shape.fields.find((field) => field.number === number)?.inner();
-    if (wireType !== WireType.LengthDelimited || inner === undefined || depth >= MESSAGE_LEVELS) {
+    const inner = wireType === WireType.LengthDelimited ? shape.inner.get(number)?.() : undefined;
+    if (inner === undefined || depth >= MESSAGE_LEVELS) {
       reader.skip(wireType, number);
       continue;
     }
     const length = reader.uint32();
     count += countFields(inner, reader, { end: reader.pos + length, depth: depth + 1, max: max - count });
   }
-  return count;
+  return Math.max(count, 0);
 }

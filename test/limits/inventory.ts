@@ -35,6 +35,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxRequestBytes: { at: "request", test: "limits/requests.test.ts" },
   maxArrivingBytes: { at: "request", test: "network/arriving.test.ts" },
   maxArrivingPerAddress: { at: "request", test: "network/arriving.test.ts" },
+  maxOpenRequestBytes: { at: "call", test: "limits/memory.test.ts" },
   maxRequestValues: { at: "request", test: "limits/requests.test.ts" },
   maxPageBytes: everyBinding,
   maxTaskBytes: { at: "work", test: "engine/size.test.ts" },

@@ -44,9 +44,9 @@ export async function start(heapMib: number, limits: object = {}): Promise<Child
     await once(child, "exit");
     rmSync(folder, { recursive: true, force: true });
   };
+  const gone = once(child, "exit").then(() => Promise.reject(new Error("the server has ended")));
+  gone.catch(() => {});
   const answer = async <T>(): Promise<T> => {
-    const gone = once(child, "exit").then(() => Promise.reject(new Error("the server has ended")));
-    gone.catch(() => {});
     return (await Promise.race([once(child, "message"), gone]))[0] as T;
   };
   const ports = await answer<{ port: number; grpcPort: number }>();

@@ -1,6 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, it } from "vitest";
-import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { MessageSchema, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { exceedsBinary, excessOfJson } from "../../src/wire/count-values.js";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -44,11 +45,26 @@ describe("exceedsBinary()", () => {
     expect(exceedsBinary(SendMessageRequestSchema, request(50_000), 100_002)).toBe(false);
   });
 
-  it("counts what stands in maps and in free JSON, at every depth", () => {
+  it("counts what stands in maps and in free JSON, at every depth, as it is counted in JSON", () => {
     const list = Array.from({ length: 20_000 }, (_, i) => ({ [`k${i}`]: [true] }));
     const free = toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, { metadata: { list } }));
-    expect(exceedsBinary(SendMessageRequestSchema, free, 100_000)).toBe(true);
-    expect(exceedsBinary(SendMessageRequestSchema, free, 300_000)).toBe(false);
+    const text = bytes(JSON.stringify({ metadata: { list } }));
+    for (const [max, exceeds] of [
+      [59_000, true],
+      [61_000, false],
+    ] as const) {
+      expect(exceedsBinary(SendMessageRequestSchema, free, max)).toBe(exceeds);
+      expect(excessOfJson(text, max) === "values").toBe(exceeds);
+    }
+  });
+
+  it("counts the fields that a value has too many of", () => {
+    const value = new BinaryWriter().tag(6, WireType.LengthDelimited).fork();
+    value.tag(1, WireType.LengthDelimited).fork().tag(1, WireType.LengthDelimited).string("k");
+    value.tag(2, WireType.LengthDelimited).fork();
+    for (let i = 0; i < 50_000; i++) value.tag(1, WireType.Varint).int32(0);
+    const hostile = value.join().join().join().finish();
+    expect(exceedsBinary(MessageSchema, hostile, 40_000)).toBe(true);
   });
 
   it("lets a large text be one field", () => {

@@ -6,7 +6,8 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import { tooManyValues } from "../../http/body.js";
+import { nextRound } from "../../core/rounds.js";
+import { LONG_BYTES, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
 import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
@@ -37,7 +38,8 @@ const COMPRESS_MIN_BYTES = 1024;
 /** Reads requests and writes answers of one method in one format. */
 interface Codec {
   readonly type: string;
-  readonly read: (bytes: Buffer) => Message;
+  /** Checks and parses a request; the result makes its message. */
+  readonly parse: (bytes: Buffer) => () => Message;
   readonly write: (message: Message) => string | Uint8Array;
   /** The same for a large one. */
   readonly pieces: (message: Message) => Promise<Pieces> | Pieces;
@@ -85,7 +87,10 @@ export class OrdinaryUnary {
     let refusals: readonly Refusal[] | undefined;
     let hasCalled = false;
     try {
-      const message = codec.read(await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals));
+      const bytes = await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
+      const make = codec.parse(bytes);
+      if (bytes.length >= LONG_BYTES) await nextRound();
+      const message = make();
       hasCalled = true;
       const answer = messageOf(await invoke({ method: this.#method, request: message, call }));
       if (weightOf(answer) !== undefined) return await this.#large(request, call, codec, answer);
@@ -158,15 +163,16 @@ function binaryCodec({ input, output }: DescMethod, { maxRequestValues }: Limits
   const asMeant = protobufRequest(input);
   return {
     type: PROTO_TYPE,
-    read: (bytes) => {
-      let message: Message | undefined;
-      try {
-        if (!exceedsBinary(input, bytes, maxRequestValues)) message = fromBinary(input, bytes);
-      } catch {
-        throw notTheMessage(input);
-      }
-      if (message === undefined) throw tooManyValues(maxRequestValues);
-      return asMeant(message);
+    parse: (bytes) => {
+      const fitting = <T>(read: () => T): T => {
+        try {
+          return read();
+        } catch {
+          throw notTheMessage(input);
+        }
+      };
+      if (fitting(() => exceedsBinary(input, bytes, maxRequestValues))) throw tooManyValues(maxRequestValues);
+      return () => asMeant(fitting(() => fromBinary(input, bytes)));
     },
     write: binaryWriter(output),
     pieces: async (message) => (await binaryPieces(output, message)).pieces,
@@ -177,10 +183,10 @@ function jsonCodec({ input, output }: DescMethod, limits: Limits): Codec {
   const readJson = jsonReader(input);
   return {
     type: JSON_TYPE,
-    read: (bytes) => {
+    parse: (bytes) => {
       const json = plainJson(bytes, limits);
       refuseDuplicates(bytes.toString());
-      return readJson(json);
+      return () => readJson(json);
     },
     write: jsonWriter(output),
     pieces: (message) => jsonPieces(output, message),

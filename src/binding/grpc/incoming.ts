@@ -1,7 +1,9 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
+import { inRoundOfItsOwn } from "../../core/rounds.js";
 import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
+import { LONG_BYTES } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { bytesOf } from "./compression.js";
 import { type Envelope, EnvelopeReader, isOneMessage } from "./envelope-reader.js";
@@ -61,6 +63,8 @@ class SingleRequest implements Arriving {
   /** What has come so far, and what was counted of it, in bytes. */
   #size = 0;
   #isOver = false;
+  /** It is here as a whole, and waits for its round. */
+  #isWhole = false;
 
   constructor(exchange: Exchange, request: Request, incoming: Incoming) {
     this.#exchange = exchange;
@@ -69,7 +73,7 @@ class SingleRequest implements Arriving {
   }
 
   get hasArrived(): boolean {
-    return this.#isOver;
+    return this.#isOver || this.#isWhole;
   }
 
   /** Called in the round after the one in which it began. */
@@ -86,17 +90,22 @@ class SingleRequest implements Arriving {
   /** It is not here as a whole. */
   #watch(): void {
     const { stream } = this.#exchange;
-    const { arrivals, late } = this.#incoming;
+    const { late } = this.#incoming;
     this.began = performance.now();
     this.#exchange.onOver = () => this.over();
     late.add(this);
     try {
-      this.#account = arrivals.open(this.#exchange.peer.address);
-      this.#account.take(this.#size);
+      this.#open();
       stream.on("data", onData);
     } catch (error) {
       this.#refused(error);
     }
+  }
+
+  /** @throws A2AError with reason TOO_MANY_REQUESTS */
+  #open(): void {
+    this.#account = this.#incoming.arrivals.open(this.#exchange.peer.address);
+    this.#account.take(this.#size);
   }
 
   take(piece: Buffer): void {
@@ -125,6 +134,18 @@ class SingleRequest implements Arriving {
 
   /** The stream of the client has ended. */
   end(): void {
+    if (this.#size < LONG_BYTES) return this.#pass();
+    if (this.#isOver) return;
+    this.#isWhole = true;
+    try {
+      if (this.#account === undefined) this.#open();
+    } catch (error) {
+      return this.#refused(error);
+    }
+    inRoundOfItsOwn(() => this.#pass());
+  }
+
+  #pass(): void {
     if (this.#isOver) return;
     this.over();
     if (this.#exchange.isOver) return;

@@ -1,5 +1,5 @@
 import { A2AError } from "../../core/error.js";
-import { jsonBodyOf, readBytes } from "../../http/body.js";
+import { readJson } from "../../http/body.js";
 import { checkBodyType } from "../../http/media-type.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
@@ -49,7 +49,7 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
 }
 
 async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse> {
-  const { limits, logger } = options;
+  const { logger } = options;
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
@@ -57,7 +57,7 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
     return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
-    const body = jsonBodyOf(await readBytes(request, options), limits);
+    const body = await readJson(request, options);
     if (body === "empty" || body === "malformed") {
       return failed(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }

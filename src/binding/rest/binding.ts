@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { jsonBodyOf, readBytes } from "../../http/body.js";
+import { type JsonBody, readJson } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
@@ -154,8 +154,8 @@ function withoutBody({ request, route, values }: Serving): Message {
   return route.read({ values, query: request.target.query, body: undefined });
 }
 
-/** @throws A2AError as `readBytes()`, and for a media type that is no JSON */
-function bodyOf({ request, options }: Serving): Promise<Uint8Array> {
+/** @throws A2AError as `readJson()`, and for a media type that is no JSON */
+function bodyOf({ request, options }: Serving): Promise<JsonBody> {
   try {
     // Without a body its type does not matter, unless it is what keeps pages of others out.
     const matters = request.header("content-length") !== "0" || request.header("origin") !== undefined;
@@ -164,11 +164,10 @@ function bodyOf({ request, options }: Serving): Promise<Uint8Array> {
     request.discard();
     throw error;
   }
-  return readBytes(request, options);
+  return readJson(request, options);
 }
 
-function messageIn({ request, route, values, options }: Serving, bytes: Uint8Array): Message {
-  const body = jsonBodyOf(bytes, options.limits);
+function messageIn({ request, route, values }: Serving, body: JsonBody): Message {
   if (body === "malformed") {
     const error = invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
     throw route.dialect.malformed === undefined ? error : new A2AError(route.dialect.malformed, error.message);

@@ -53,7 +53,7 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
       streaming = true;
       const end = (): void => {
         open[counter]--;
-        if (call.share !== undefined) call.share[counter]--;
+        release(call, counter);
       };
       const stream = { call, end, failed: (error: unknown) => failed(error, invocation) };
       return guardStream(answer, stream, limits.expiredStreamGraceMs);
@@ -63,10 +63,16 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
     } finally {
       if (!streaming) {
         open[counter]--;
-        if (call.share !== undefined) call.share[counter]--;
+        release(call, counter);
       }
     }
   };
+}
+
+/** Counts down what the caller has open, and releases the memory of the request. */
+function release({ share, held }: Call, counter: "calls" | "streams"): void {
+  if (share !== undefined) share[counter]--;
+  held?.release();
 }
 
 /** What is done about an open stream. */

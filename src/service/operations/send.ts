@@ -169,6 +169,7 @@ function commandOf(
     ifGeneration: expectedGeneration(call),
     version: call.version === "" || call.version === options.versions.native.name ? undefined : call.version,
     namesTask: call.namesTask,
+    held: call.held,
   };
 }
 

@@ -23,8 +23,7 @@ function withValues(count: number): SendMessageRequest {
 
 const codecs = {
   json: (count: number) => Buffer.from(toJsonString(SendMessageRequestSchema, withValues(count))),
-  // Each value of a list is a message with a field.
-  proto: (count: number) => Buffer.from(toBinary(SendMessageRequestSchema, withValues(count / 2))),
+  proto: (count: number) => Buffer.from(toBinary(SendMessageRequestSchema, withValues(count))),
 };
 
 async function post(

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { connect, grpc, type Judge, jsonRpc, rest } from "./answers.js";
+import { type Child, start } from "./child.js";
+import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
+import { bytesOf, envelope } from "./requests.js";
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+
+/** Requests at once. Together they are several times the heap, as bytes or as values. */
+const REQUESTS = 40;
+
+const path = `/${A2AService.typeName}/SendMessage`;
+const json = { "content-type": "application/json" };
+
+interface Wire {
+  readonly send: (child: Child) => Send;
+  readonly request: (message: object) => RawRequest;
+  readonly judge: Judge;
+  /** The code of an overload: too many large requests are in progress, or are arriving. */
+  readonly overload: number | string;
+}
+
+const wires: Readonly<Record<string, Wire>> = {
+  "JSON-RPC": {
+    send: ({ port }) => http1(port),
+    request: (params) => ({
+      path: "/",
+      headers: json,
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params }),
+    }),
+    judge: jsonRpc,
+    overload: -32000,
+  },
+  "HTTP+JSON": {
+    send: ({ port }) => http1(port),
+    request: (message) => ({ path: "/message:send", headers: json, body: JSON.stringify(message) }),
+    judge: rest,
+    overload: 429,
+  },
+  Connect: {
+    send: ({ port }) => http1(port),
+    request: (message) => ({ path, headers: json, body: JSON.stringify(message) }),
+    judge: connect,
+    overload: "resource_exhausted",
+  },
+  gRPC: {
+    // A connection each: Node.js ends streams by itself when those of one connection hold too much.
+    send:
+      ({ grpcPort }) =>
+      (request) =>
+        http2Client(grpcPort)(request),
+    request: (message) => ({
+      path,
+      headers: { "content-type": "application/grpc", te: "trailers" },
+      body: envelope(bytesOf({ rpc: "SendMessage", request: message as never })),
+    }),
+    judge: grpc,
+    overload: 8,
+  },
+};
+
+const messageOf = (part: object): object => ({
+  message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "pause 1 1" }, part] },
+  configuration: { historyLength: 0 },
+});
+const messages: Readonly<Record<string, object>> = {
+  "of 7.5 MB": messageOf({ text: "x".repeat(7.5 * 1024 * 1024) }),
+  "of 49,000 short texts": messageOf({ data: Array.from({ length: 49_000 }, (_, i) => `s${i}`) }),
+};
+
+const heaps = [
+  [96, Object.keys(wires)],
+  [256, ["HTTP+JSON"]],
+] as const;
+
+describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMib, names) => {
+  let child: Child;
+  beforeAll(async () => {
+    child = await start(heapMib);
+  });
+  afterAll(() => child.end());
+
+  const table = names.flatMap((wire) => Object.keys(messages).map((message) => [message, wire] as const));
+  it.each(table)("%s do not end it over %s, or are refused as an overload [SRV-SEC-04]", async (message, wire) => {
+    const { send: of, request, judge, overload } = wires[wire] as Wire;
+    const send = of(child);
+    const large = request(messages[message] as object);
+    const answers = await Promise.all(Array.from({ length: REQUESTS }, async () => judge(await send(large))));
+    expect(answers).toContain(undefined);
+    expect([undefined, overload]).toEqual(expect.arrayContaining([...new Set(answers)]));
+    expect(judge(await send(request(messageOf({ text: "small" }))))).toBeUndefined();
+    expect(child.ended()).toBe(false);
+  });
+});
