@@ -95,7 +95,8 @@ export class Engine {
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
     const names = new TaskNames(store, options.maxReopens ?? 0);
-    const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes: limits.maxPageBytes, pushed });
+    const { maxPageBytes, maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
+    const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes, maxKeptBytes, pushed });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,

@@ -1,3 +1,4 @@
+import { Room } from "../core/room.js";
 import { nextRound } from "../core/rounds.js";
 import { isOf } from "../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../store/task-store.js";
@@ -13,6 +14,12 @@ const PAGE_ENTRIES = 1_000;
 
 /** How often a task is read from the start because its snapshot was replaced meanwhile. */
 const MAX_ATTEMPTS = 5;
+
+/** Large tasks of one store that are folded at the same time, at most: each takes its size in memory before anybody can weigh it. */
+const MAX_FOLDING = 4;
+
+/** The large tasks of each store that are being folded, and those that wait for it. */
+const foldings = new WeakMap<TaskStore, Room>();
 
 /** A task as a store has it, folded. */
 export interface FoldedTask {
@@ -50,13 +57,25 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
 
 /**
  * Folds what comes in pieces, up to a position, by default all of it; undefined when retention removes the task meanwhile. A snapshot of a
- * later position is not used.
+ * later position is not used. It waits while enough other large tasks are being folded.
  */
 export async function foldLarge(
   store: TaskStore,
   loaded: LoadedTask,
   until: number = loaded.head.position,
 ): Promise<FoldedTask | undefined> {
+  const room = foldings.get(store) ?? new Room(MAX_FOLDING);
+  foldings.set(store, room);
+  await room.acquire(1);
+  try {
+    return await foldAgain(store, loaded, until);
+  } finally {
+    room.release(1);
+  }
+}
+
+/** Folds a large task, from the start again when its snapshot was replaced meanwhile. */
+async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { taskId } = loaded.head;
   for (let from: LoadedTask | undefined = loaded, attempt = 1; from !== undefined; attempt++) {
     const isLater = from.snapshot !== undefined && from.snapshot.position > until;

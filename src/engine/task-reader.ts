@@ -1,6 +1,7 @@
 import { background } from "../core/background.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
+import { Room } from "../core/room.js";
 import { isOf } from "../store/check.js";
 import {
   type ListRequest,
@@ -25,6 +26,9 @@ const LARGE_KEPT_MS = 1_000;
 /** A task of fewer bytes as JSON comes from the store in one read. */
 const ONE_READ_BYTES = 1024 * 1024;
 
+/** Pages of more bytes than one read that are made at the same time, at most: nobody can weigh a page before it is made. */
+const MAX_LARGE_PAGES = 4;
+
 /** From this many on, entries of large tasks that are not in use any more are removed. */
 const SWEEP_AT = 64;
 
@@ -39,6 +43,16 @@ interface KeptTask extends ReadTask {
 interface LargeTask {
   readonly position: number;
   readonly folded: Promise<ReadTask | undefined>;
+  /** The size of the task as JSON once it is read; 0 before. */
+  bytes: number;
+  /** Forgets the task after a while. */
+  timer?: NodeJS.Timeout;
+}
+
+/** The place of a page among the large ones that are being made. */
+interface PagePlace {
+  /** Waits for a place unless the page has one. */
+  enter(): Promise<void>;
 }
 
 /** A page of tasks. */
@@ -60,6 +74,8 @@ export interface TaskReaderOptions {
   readonly caughtUp: (taskId: string, position: number) => Promise<ReadTask | undefined>;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
+  /** Large tasks are kept for the next call up to this size together, in bytes as JSON; the newest one is kept whatever its size. */
+  readonly maxKeptBytes: number;
 }
 
 /**
@@ -71,9 +87,13 @@ export class TaskReader {
   /** The least recently used first. */
   readonly #kept = new Map<string, KeptTask>();
   #keptBytes = 0;
+  /** Those that are being read, and those that are kept; the oldest first. */
   readonly #largeTasks = new Map<string, LargeTask>();
+  #largeBytes = 0;
   /** Large tasks, for as long as they are in use: slow readers share them with those that come later. */
   readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
+
+  readonly #largePages = new Room(MAX_LARGE_PAGES);
 
   constructor(options: TaskReaderOptions) {
     this.#options = options;
@@ -102,6 +122,22 @@ export class TaskReader {
    * @throws StoreError
    */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
+    let isLarge = false;
+    const place: PagePlace = {
+      enter: async () => {
+        if (isLarge) return;
+        await this.#largePages.acquire(1);
+        isLarge = true;
+      },
+    };
+    try {
+      return await this.#page(request, view, place);
+    } finally {
+      if (isLarge) this.#largePages.release(1);
+    }
+  }
+
+  async #page(request: ListRequest, view: View, place: PagePlace): Promise<TaskPage> {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
     const moments: TaskView[] = [];
@@ -112,8 +148,9 @@ export class TaskReader {
     const ahead = new Map<string, LoadedTask | undefined>();
     for (let index = 0; index < heads.length; index++) {
       const head = heads[index] as TaskHead;
+      if (bytes > ONE_READ_BYTES) await place.enter();
       const known = this.#known(head);
-      const folded = known ?? (await this.#listed(heads, index, ahead));
+      const folded = known ?? (await this.#listed(heads, index, { ahead, place }));
       const size = folded?.fold.size ?? 0;
       // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
       if (last !== undefined && bytes + size > this.#options.maxPageBytes) break;
@@ -144,7 +181,7 @@ export class TaskReader {
   async #listed(
     heads: readonly TaskHead[],
     index: number,
-    ahead: Map<string, LoadedTask | undefined>,
+    { ahead, place }: { readonly ahead: Map<string, LoadedTask | undefined>; readonly place: PagePlace },
   ): Promise<ReadTask | undefined> {
     const { taskId } = heads[index] as TaskHead;
     try {
@@ -152,7 +189,7 @@ export class TaskReader {
       const loaded = ahead.get(taskId);
       ahead.delete(taskId);
       if (loaded === undefined) return undefined;
-      const folded = foldSmall(loaded) ?? (await this.#liveOrLarge(loaded));
+      const folded = foldSmall(loaded) ?? (await place.enter().then(() => this.#liveOrLarge(loaded)));
       if (folded !== undefined && folded.fold.size <= KEPT_TASK_BYTES) this.#keep(folded);
       return folded;
     } catch (error) {
@@ -221,25 +258,48 @@ export class TaskReader {
     // A slow reader may still hold the result of an earlier read.
     const held = this.#heldFolds.get(taskId)?.deref();
     if (held?.position === position) return Promise.resolve({ head: loaded.head, fold: held });
-    return this.#share(taskId, { position, folded: foldLarge(this.#options.store, loaded) });
+    return this.#share(taskId, { position, folded: foldLarge(this.#options.store, loaded), bytes: 0 });
   }
 
   /** Keeps a large task that was in use until now for the next call: reading it again takes long. */
   keepLarge({ head, fold, uncertain }: ReadTask & { readonly uncertain: boolean }): void {
     if (fold.size < ONE_READ_BYTES || uncertain) return;
-    void this.#share(head.taskId, { position: fold.position, folded: Promise.resolve({ head, fold }) });
+    void this.#share(head.taskId, { position: fold.position, folded: Promise.resolve({ head, fold }), bytes: 0 });
   }
 
   #share(taskId: string, large: LargeTask): Promise<ReadTask | undefined> {
+    this.#forgetLarge(taskId);
     this.#largeTasks.set(taskId, large);
     const forget = (): void => {
-      if (this.#largeTasks.get(taskId) === large) this.#largeTasks.delete(taskId);
+      if (this.#largeTasks.get(taskId) === large) this.#forgetLarge(taskId);
     };
     large.folded.then((folded) => {
-      if (folded !== undefined) this.#holdWeakly(taskId, folded.fold);
-      background(setTimeout(forget, LARGE_KEPT_MS));
+      if (folded === undefined) return forget();
+      this.#holdWeakly(taskId, folded.fold);
+      if (this.#largeTasks.get(taskId) !== large) return;
+      large.bytes = folded.fold.size;
+      large.timer = background(setTimeout(forget, LARGE_KEPT_MS));
+      this.#largeBytes += large.bytes;
+      this.#forgetOldest(taskId);
     }, forget);
     return large.folded;
+  }
+
+  /** Makes place for the newest of the kept tasks. */
+  #forgetOldest(newest: string): void {
+    for (const [taskId, { bytes }] of this.#largeTasks) {
+      if (this.#largeBytes <= this.#options.maxKeptBytes) return;
+      if (taskId !== newest && bytes > 0) this.#forgetLarge(taskId);
+    }
+  }
+
+  #forgetLarge(taskId: string): void {
+    const large = this.#largeTasks.get(taskId);
+    if (large === undefined) return;
+    this.#largeTasks.delete(taskId);
+    this.#largeBytes -= large.bytes;
+    // A timer holds what it forgets.
+    clearTimeout(large.timer);
   }
 
   #holdWeakly(taskId: string, fold: TaskFold): void {

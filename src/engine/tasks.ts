@@ -24,6 +24,8 @@ export interface TasksSource {
   readonly names: TaskNames;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
+  /** Large tasks that were read are kept for a moment, up to this size together. */
+  readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed: (taskId: string) => void;
 }
@@ -36,7 +38,7 @@ export class Tasks {
   readonly #source: TasksSource;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxPageBytes, pushed } = source;
+    const { store, logger, maxPageBytes, maxKeptBytes, pushed } = source;
     this.#source = source;
     this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed });
     this.#reader = new TaskReader({
@@ -45,6 +47,7 @@ export class Tasks {
       live: (taskId, position) => this.#live(taskId, position),
       caughtUp: (taskId, position) => this.#caughtUp(taskId, position),
       maxPageBytes,
+      maxKeptBytes,
     });
   }
 

@@ -3,6 +3,7 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../core/audit.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import type { Room } from "../core/room.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { PushDialect, PushDialectOf } from "../version/push.js";
@@ -10,7 +11,7 @@ import type { EventFilter } from "./event-filter.js";
 import { asksForSignature, headersFor } from "./headers.js";
 import type { Host } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
-import type { OutgoingBytes } from "./outgoing-bytes.js";
+import type { PastFolds } from "./past-folds.js";
 import type { Pauses } from "./pauses.js";
 import { bodyOf, eventIdOf, taskIdOf } from "./payload.js";
 import type { OpenedConfig } from "./secrets.js";
@@ -43,9 +44,11 @@ export interface DeliveryParts {
   readonly dialectOf: PushDialectOf;
   /** Notifications up to so many bytes never wait for room: all of them together are small as well. */
   readonly smallBytes: number;
-  readonly outgoing: OutgoingBytes;
+  /** The tasks that configurations of other versions were sent last. */
+  readonly folds: PastFolds;
+  readonly outgoing: Room;
   /** The same to hosts that are only tried. */
-  readonly outgoingTrials: OutgoingBytes;
+  readonly outgoingTrials: Room;
   readonly pauses: Pauses;
   readonly life: LifeWatch;
   readonly audit: Audit;
@@ -137,7 +140,7 @@ export class Delivery {
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
     this.#config = opened.config;
-    this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version);
+    this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
     this.#epoch = epoch;
   }
@@ -180,6 +183,14 @@ export class Delivery {
    * @param isPressed whether others wait for its place
    */
   async run(isPressed: () => boolean): Promise<Ending> {
+    try {
+      return await this.#deliver(isPressed);
+    } finally {
+      this.#tasks?.rest();
+    }
+  }
+
+  async #deliver(isPressed: () => boolean): Promise<Ending> {
     const { pushes, isEnding } = this.#parts;
     const wanted = this.#tasks === undefined ? this.#parts.wanted : this.#parts.wantedWithTask;
     const { taskId, tenant, owner } = this.claimed;

@@ -1,5 +1,6 @@
 import { silentAudit } from "../core/audit.js";
 import { background } from "../core/background.js";
+import { Room } from "../core/room.js";
 import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
 import { isOutage, logTrouble } from "../engine/outage.js";
@@ -13,7 +14,7 @@ import type { Admission, Host } from "./host.js";
 import { Hosts } from "./hosts.js";
 import { LifeWatch } from "./life-watch.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
-import { OutgoingBytes } from "./outgoing-bytes.js";
+import { PastFolds } from "./past-folds.js";
 import { Pauses } from "./pauses.js";
 import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
@@ -95,8 +96,9 @@ export class Dispatcher {
       wantedWithTask: createTaskFilter(options.events),
       // A quarter is for small ones; the rest is shared by hosts that are proven and those that are not.
       smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
-      outgoing: new OutgoingBytes((limits.maxOutgoingPushBytes * 3) / 8),
-      outgoingTrials: new OutgoingBytes((limits.maxOutgoingPushBytes * 3) / 8),
+      folds: new PastFolds(limits.maxOutgoingPushBytes / 4),
+      outgoing: new Room((limits.maxOutgoingPushBytes * 3) / 8),
+      outgoingTrials: new Room((limits.maxOutgoingPushBytes * 3) / 8),
       count: this.#count,
       isEnding: () => this.#ending,
     };

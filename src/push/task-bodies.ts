@@ -6,14 +6,15 @@ import type { ClaimedDelivery } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
 import type { PushDialect, PushDialectOf } from "../version/push.js";
+import type { PastFolds } from "./past-folds.js";
 
 /** What tasks for notifications are found with. */
 export interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
   readonly dialectOf: PushDialectOf;
   readonly limits: Pick<Limits, "maxPushedTaskBytes">;
-  /** A task up to so many bytes is kept from one notification to the next. */
-  readonly smallBytes: number;
+  /** Keeps tasks from one notification to the next. */
+  readonly folds: PastFolds;
 }
 
 /** A task that is to be sent. */
@@ -29,34 +30,43 @@ export class TaskBodies {
   readonly #parts: TaskBodiesParts;
   readonly #claimed: ClaimedDelivery;
   readonly #version: string;
-  /** The task as it was when it was sent last, with what came since. */
-  #past: TaskFold | undefined;
+  readonly #name: string;
 
-  constructor(parts: TaskBodiesParts, claimed: ClaimedDelivery, version: string) {
+  /** @param name of the configuration, see `nameOf` */
+  constructor(parts: TaskBodiesParts, claimed: ClaimedDelivery, version: string, name: string) {
     this.#parts = parts;
     this.#claimed = claimed;
     this.#version = version;
+    this.#name = name;
   }
 
   /** Hears of each entry of the log, in order, those that are not sent too. */
   note(entry: LogEntry): void {
-    const past = this.#past;
+    const { folds } = this.#parts;
+    const past = folds.get(this.#name);
     if (past === undefined || entry.position <= past.position) return;
-    if (entry.position === past.position + 1) past.apply(entry);
-    if (entry.position !== past.position || past.size > this.#parts.smallBytes) this.#past = undefined;
+    if (entry.position !== past.position + 1) return folds.drop(this.#name);
+    past.apply(entry);
+    folds.keep(this.#name, past);
+  }
+
+  /** Nothing more is sent for the moment. */
+  rest(): void {
+    this.#parts.folds.rest(this.#name);
   }
 
   /** The task as of an entry, or, as a text, why there is none. */
   async at({ position }: LogEntry): Promise<TaskBody | string> {
-    const { dialectOf, pushes } = this.#parts;
+    const { dialectOf, pushes, folds } = this.#parts;
     const dialect = await dialectOf(this.#version);
     if (dialect === undefined) return `notifications of version ${this.#version} of the protocol are not known here`;
-    if (this.#past?.position === position) return this.#shown(dialect, this.#past);
+    const kept = folds.get(this.#name);
+    if (kept?.position === position) return this.#shown(dialect, kept);
     const { taskId, tenant, owner } = this.#claimed;
     const found = pushes.taskAt({ taskId, tenant, owner, position });
     const past = found instanceof Promise ? await found : found;
     if (past === undefined) return "the task is not there any more";
-    if (!past.isLive && past.fold.size <= this.#parts.smallBytes) this.#past = past.fold;
+    if (!past.isLive) folds.keep(this.#name, past.fold);
     return this.#shown(dialect, past.fold);
   }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -11,7 +13,7 @@ import { TaskReader } from "../../src/engine/task-reader.js";
 import { headOf } from "../../src/store/contract/setup.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
-import type { TaskStore } from "../../src/store/task-store.js";
+import type { TaskHead, TaskStore } from "../../src/store/task-store.js";
 import { encodeEntry } from "../../src/task/entry.js";
 import { TaskFold, type View } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
@@ -192,7 +194,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
       const entries = [encodeEntry(createdEntry(taskId, "hello", 1))];
       await store.append({ head: headOf({ taskId, ...scope }), expected: 0, creates: true, entries });
     }
-    const reader = new TaskReader({ store, logger, live, caughtUp: never, maxPageBytes: 1_000 });
+    const reader = new TaskReader({ store, logger, live, caughtUp: never, maxPageBytes: 1_000, maxKeptBytes: 1_000 });
     const page = await reader.list({ ...scope, limit: 1 }, {});
     expect(page.moments.map(({ task }) => task.id)).toEqual(["z"]);
     const next = await reader.list({ ...scope, limit: 1, after: page.next! }, {});
@@ -256,6 +258,7 @@ describe("a large task", { timeout: 60_000 }, () => {
       live: () => undefined,
       caughtUp: never,
       maxPageBytes: 1,
+      maxKeptBytes: 1,
     });
     const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a", head)));
     expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
@@ -268,6 +271,80 @@ describe("a large task", { timeout: 60_000 }, () => {
     });
     await store.append({ head: { ...head, position: 5, generation: 5 }, expected: 4, entries: [encodeEntry(more)] });
     expect((await reader.get("a", head))?.fold.position).toBe(5);
+  });
+
+  it("is folded while three others are, and waits while there are more, also when one cannot be read", async () => {
+    const store = memoryStore();
+    const heads = await Promise.all(Array.from({ length: 10 }, (_, index) => largeTask(store, `t${index}`)));
+    const reading = new Set<string>();
+    const [begun, go] = [gate(), gate()];
+    const waiting = {
+      ...spread(store),
+      async read(request: Parameters<typeof store.read>[0]) {
+        reading.add(request.taskId);
+        if (reading.size === 4) begun.open();
+        await go.opened;
+        if (request.taskId === "t1") throw new Error("The disk is gone.");
+        return store.read(request);
+      },
+    };
+    const folded = Promise.allSettled(heads.map(({ taskId }) => foldStored(waiting, taskId)));
+    await begun.opened;
+    await nextRound();
+    expect(reading.size).toBe(4);
+    go.open();
+    expect((await folded).map(({ status }) => status === "fulfilled")).toEqual(
+      heads.map(({ taskId }) => taskId !== "t1"),
+    );
+  });
+
+  it("is on four pages that are made at a time, and the next page is begun when one is made", async () => {
+    const store = memoryStore();
+    const owners = Array.from({ length: 10 }, (_, index) => `owner-${index}`);
+    for (const owner of owners) {
+      for (const place of ["a", "b"]) await largeTask(store, `${owner} ${place}`, owner);
+    }
+    const read: string[] = [];
+    const noting = {
+      ...spread(store),
+      read(request: Parameters<typeof store.read>[0]) {
+        read.push(request.taskId.slice(0, -2));
+        return store.read(request);
+      },
+    };
+    const options = { store: noting, logger: silentLogger, live: () => undefined, caughtUp: never };
+    const reader = new TaskReader({ ...options, maxPageBytes: 100 * 1024 * 1024, maxKeptBytes: 1 });
+    const pages = await Promise.all(owners.map((owner) => reader.list({ ...scope, owner, limit: 5 }, {})));
+    expect(pages.map(({ moments }) => moments.length)).toEqual(owners.map(() => 2));
+    expect(new Set(read).size).toBe(10);
+    // The second task of some page is read before the last page is begun.
+    const begun = new Set<string>();
+    const second = read.findIndex((owner) => begun.size === begun.add(owner).size);
+    expect(new Set(read.slice(0, second)).size).toBeLessThanOrEqual(4);
+  });
+
+  it("is kept in memory after it was read only beside others up to a size, and the newest one always", async () => {
+    const store = memoryStore();
+    const heads = await Promise.all(["a", "b", "c", "d", "e", "f"].map((taskId) => largeTask(store, taskId)));
+    const kept = async (maxKeptBytes: number): Promise<number> => {
+      const options = { store, logger: silentLogger, live: () => undefined, caughtUp: never, maxPageBytes: 1 };
+      const reader = new TaskReader({ ...options, maxKeptBytes });
+      const folds: WeakRef<TaskFold>[] = [];
+      for (const head of heads) folds.push(new WeakRef((await reader.get(head.taskId, head))?.fold as TaskFold));
+      // A WeakRef holds its target until the round of the event loop is over.
+      await nextRound();
+      collectGarbage();
+      const alive = folds.filter((fold) => fold.deref() !== undefined).length;
+      // The reader itself stays in use.
+      expect((await reader.get("a", heads[0] as TaskHead))?.fold.position).toBe(2);
+      return alive;
+    };
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      expect([await kept(1), await kept(9 * 1024 * 1024), await kept(100 * 1024 * 1024)]).toEqual([1, 2, 6]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("is not read while it is written: a list waits for the answer to what it has seen in the store", async () => {
@@ -338,6 +415,7 @@ describe("list()", () => {
       live: () => undefined,
       caughtUp: never,
       maxPageBytes: 1_000_000,
+      maxKeptBytes: 1,
     });
     const head = headOf({ taskId: "a", ...scope, position: 2, generation: 2 });
     const value = { artifact: { artifactId: "x", parts: partsOf("found", 1) } };
@@ -363,6 +441,7 @@ describe("list()", () => {
       live: () => undefined,
       caughtUp: never,
       maxPageBytes: 1_000_000,
+      maxKeptBytes: 1,
     });
     const head = headOf({ taskId: "a", ...scope, state: TaskState.SUBMITTED });
     await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
@@ -384,6 +463,23 @@ function createdEntry(taskId: string, text: string, count: number): LogEntry {
   const history = [create(MessageSchema, { messageId: "m", parts: partsOf(text, count) })];
   const value = { id: taskId, contextId: "c", status: { state: TaskState.SUBMITTED }, history };
   return create(LogEntrySchema, { position: 1, generation: 1, event: { case: "created", value } });
+}
+
+/** Stores a task of 4 MiB in two entries. */
+async function largeTask(store: TaskStore, taskId: string, owner: string = scope.owner): Promise<TaskHead> {
+  const head = headOf({ taskId, ...scope, owner, position: 2, generation: 2 });
+  const value = { artifact: { artifactId: "x", parts: partsOf("x".repeat(1024 * 1024), 1) } };
+  const found = create(LogEntrySchema, { position: 2, generation: 2, event: { case: "artifact", value } });
+  const entries = [createdEntry(taskId, "x".repeat(1024 * 1024), 3), found].map(encodeEntry);
+  await store.append({ head, expected: 0, creates: true, entries });
+  return head;
+}
+
+const nextRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
 }
 
 const never = async (): Promise<undefined> => undefined;
