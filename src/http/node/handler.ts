@@ -2,6 +2,7 @@ import type { Logger } from "../../core/log.js";
 import { type Dispatch, tellRefusals } from "../dispatch.js";
 import { type HttpResponse, isSource } from "../response.js";
 import { NodeExchange } from "./exchange.js";
+import { inTurn, isPipelined } from "./pipelining.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 /** Called for a request that no route or binding matches, as in Express. */
@@ -12,7 +13,7 @@ export type NodeHandler = (request: NodeServerRequest, response: NodeServerRespo
 
 /** Writes the answers of a dispatch to Node's responses. */
 export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandler {
-  return (request, response, next) => {
+  const begin: NodeHandler = (request, response, next) => {
     const exchange = new NodeExchange(request, response, logger);
     try {
       const answer = dispatch.answer(exchange);
@@ -22,6 +23,10 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
       // Caught here the error affects one request; in the listener of a server it would end the process.
       fail(exchange, error, logger);
     }
+  };
+  return (request, response, next) => {
+    if (isPipelined(response)) inTurn(request, response, () => begin(request, response, next));
+    else begin(request, response, next);
   };
 }
 
