@@ -76,6 +76,7 @@ export const places = {
     has: written("js"),
     test: "test/docs/client-credentials.test.ts",
   },
+  backup: { page: /^docs\/backup\.md$/, has: written("console"), test: "test/docs/backup.test.ts" },
   layout: { page: /^docs\/architecture\.md$/, has: begins("proto/ "), test: "test/docs/blocks.test.ts" },
   drawings: {
     page: /^docs\/architecture\.md$/,

@@ -19,8 +19,8 @@ export const WRITE_TIMEOUT_MS = 10_000;
 /** How long a read waits, in milliseconds. It hardly ever does: readers do not wait for writers in WAL mode. */
 export const READ_TIMEOUT_MS = 1_000;
 
-/** Pages in the log before the writer moves them into the file, 16 MiB: a commit that does takes some 10 ms more. */
-const CHECKPOINT_PAGES = 4_000;
+/** Pages in the log before the writer moves them into the file, 16 MiB: the next commit waits some 10 ms for it. */
+export const CHECKPOINT_PAGES: number = 4_000;
 
 /**
  * Bytes of bulk writes in the log before the writer moves them into the file, with the small ones among them: a write that
@@ -87,7 +87,8 @@ export function checkpoint(db: Database): void {
 export function openWriter({ path, synchronous }: Pick<WriterData, "path" | "synchronous">): Database {
   const db = sqliteDriver().open(path, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
   db.pragma(`synchronous = ${synchronous}`);
-  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  // Not within a commit, but after it, when the files were looked at.
+  db.pragma("wal_autocheckpoint = 0");
   db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
   return db;

@@ -1,8 +1,9 @@
-import { realpathSync, type Stats, statSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { closeSync, openSync, realpathSync, statSync } from "node:fs";
+import type { FileState } from "./file-guard.js";
+import { closeBeside, openBeside, readCounts, readLogIndex } from "./log-index.js";
 
 /** One of a store's files, and what tells it from another: an inode is not used again while it is open. */
-interface OpenFile {
+export interface OpenFile {
   readonly name: string;
   readonly dev: number;
   readonly ino: number;
@@ -14,58 +15,35 @@ export interface FileIdentity {
   readonly kept: readonly OpenFile[];
   /** Those, and the index of the log, which is memory that processes share. */
   readonly all: readonly OpenFile[];
+  /** Descriptor of the database, to be read. */
+  readonly file: number;
+  /** Descriptor of the log, to be read. */
+  readonly log: number;
+  /** Descriptor of its index, to be read. */
+  readonly index: number;
+  /** State of the files when they were opened. */
+  readonly state: FileState;
 }
 
-/** Notes which files are there now. @throws the system's error when one of them is not. */
-export function identityOf(path: string): FileIdentity {
+/** Notes which files are there now, and opens what `FileGuard` reads. @throws the system's error when one is not there. */
+export function openFiles(path: string): FileIdentity {
   // SQLite puts the other files beside the file itself, whatever links lead to it.
   const real = realpathSync(path);
   const all = [path, `${real}-wal`, `${real}-shm`].map((name) => {
     const { dev, ino } = statSync(name);
     return { name, dev, ino };
   });
-  return { kept: all.slice(0, 2), all };
+  const [db, wal, shm] = all as [OpenFile, OpenFile, OpenFile];
+  const index = openBeside(shm);
+  const file = openBeside(db);
+  const { mtimeMs: modified, size } = statSync(path);
+  const state = { index: readLogIndex(index), modified, size, counts: readCounts(file) };
+  return { kept: [db, wal], all, file, log: openSync(wal.name, "r"), index, state };
 }
 
-/**
- * Whether the names of the files that are written still lead to them, or what happened: a file that has lost its name
- * takes every write and keeps none. It costs 3 microseconds.
- */
-export function checkNow({ kept }: FileIdentity): string | undefined {
-  for (const file of kept) {
-    try {
-      const found = faultIn(file, statSync(file.name, { throwIfNoEntry: false }));
-      if (found !== undefined) return found;
-    } catch (error) {
-      return hidden(file, error);
-    }
-  }
-  return undefined;
-}
-
-/** As `lookNow`, at all files and without holding up the thread: a file system may take long to answer. */
-export async function check({ all }: FileIdentity): Promise<string | undefined> {
-  for (const file of all) {
-    try {
-      const found = faultIn(file, await stat(file.name).catch(absent));
-      if (found !== undefined) return found;
-    } catch (error) {
-      return hidden(file, error);
-    }
-  }
-  return undefined;
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-}
-
-function faultIn({ name, dev, ino }: OpenFile, now: Stats | undefined): string | undefined {
-  if (now === undefined) return `The file ${name} was removed or moved while the store had it open.`;
-  if (now.ino !== ino || now.dev !== dev) return `The file ${name} was replaced while the store had it open.`;
-  return undefined;
-}
-
-function hidden({ name }: OpenFile, error: unknown): string {
-  return `The file ${name} cannot be looked at any more: ${(error as Error).message}.`;
+/** Ends what `openFiles` began, when no connection of the store has the files any more. */
+export function closeFiles({ file, log, index }: FileIdentity): void {
+  closeSync(log);
+  closeBeside(file);
+  closeBeside(index);
 }

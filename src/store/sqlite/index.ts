@@ -6,9 +6,11 @@ import type { StoreHealth } from "../health.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
-import { type FileIdentity, identityOf } from "./file-identity.js";
+import { FileGuard } from "./file-guard.js";
+import { closeFiles, openFiles } from "./file-identity.js";
+import { leaveLog } from "./foreign-log.js";
 import { SCHEMA_VERSION } from "./migrations.js";
-import { type Prepared, prepareFile, removeLog } from "./open.js";
+import { type Prepared, prepareFile } from "./open.js";
 import { pushStoreOf } from "./push-store.js";
 import { Reader } from "./reader.js";
 import { StoreFaults } from "./store-faults.js";
@@ -74,20 +76,27 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   try {
     const reader = new Reader(openReader(file.path));
     // The reader has made SQLite's log, which stays as long as any connection has the file open.
-    const files = identityOf(file.path);
+    const files = openFiles(file.path);
+    const guard = new FileGuard(files);
     const troubles = new StoreFaults();
     const schema = shared ? SCHEMA_VERSION : undefined;
     const start = (): Worker =>
       startWriter({ path: file.path, synchronous, files, gone: file.gone, schema, driver: driver.name });
     const writer = new WriterClient({ ...settings, start, troubles });
-    const unwatchFiles = watchFiles(files, troubles);
+    const unwatchFiles = watchFiles(files, guard, troubles);
     const unwatchSchema = shared ? watchSchema(reader, file.path, troubles) : () => {};
     const unwatch = (): void => {
       unwatchFiles();
       unwatchSchema();
     };
     logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");
-    return compose({ reader, writer, file, files, health: troubles.health, shared, unwatch });
+    const leave = (): void => {
+      leaveLog(files, troubles.fileFault ?? guard.checkNow(), logger);
+      guard.close();
+      closeFiles(files);
+      file.lock.release();
+    };
+    return compose({ reader, writer, file, health: troubles.health, shared, unwatch, leave });
   } catch (error) {
     file.lock.release();
     throw error;
@@ -124,15 +133,29 @@ interface Parts {
   readonly reader: Reader;
   readonly writer: WriterClient;
   readonly file: Prepared;
-  readonly files: FileIdentity;
   readonly health: StoreHealth;
   readonly shared: boolean;
   readonly unwatch: () => void;
+  /** Puts the files in order when no connection has them any more, and lets others have them. */
+  readonly leave: () => void;
 }
 
-function compose({ reader, writer, file, files, health, shared, unwatch }: Parts): SqliteStore {
+function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts): SqliteStore {
   // Whose leases are up for a claim where no other process can have the file: then a look tells whether there are any.
   const claimable = file.gone && [NO_HOLDER, ...file.gone];
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    unwatch();
+    reader.retire();
+    try {
+      // As long as the reader has the file, SQLite does not move the log into it by itself: it may be another one by now.
+      await writer.close();
+    } finally {
+      reader.close();
+    }
+    // A thread that still hangs may write once more, so the file stays locked.
+    leave();
+  };
   return {
     shared,
     health,
@@ -163,15 +186,7 @@ function compose({ reader, writer, file, files, health, shared, unwatch }: Parts
     setLease: async (request) => writer.call("setLease", request),
     removeFinished: async (request) => removeInSteps(writer, request),
     ...pushStoreOf(reader, writer),
-    async close() {
-      // The reader first: the last connection to go is the writer's, which then tidies the log away.
-      unwatch();
-      reader.close();
-      if (!writer.hasBegun) removeLog(files);
-      // A thread that still hangs may write once more, so the file stays locked.
-      await writer.close();
-      file.lock.release();
-    },
+    close: () => (closed ??= close()),
   };
 }
 

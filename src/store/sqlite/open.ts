@@ -2,12 +2,12 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } fro
 import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
-import { APPLICATION_ID, INCREMENTAL, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
+import { APPLICATION_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
-import { checkNow, type FileIdentity } from "./file-identity.js";
+import { setForeignLogAside } from "./foreign-log.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
@@ -50,6 +50,7 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
   }
   const path = resolve(given);
   checkPlace(path);
+  setForeignLogAside(path, logger);
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
   const { lock, before } = shared ? lockCurrent(path, logger) : { lock: lockPlace(path, false), before: undefined };
   try {
@@ -239,6 +240,7 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
     if (!shared && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
+    if (!shared && before > 0) distinguish(db);
     // No process that claimed one is there any more.
     if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     return { before, gone: shared ? undefined : holdersIn(db) };
@@ -249,19 +251,14 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
   }
 }
 
-/** Removes the log of a file that nothing was written to, which its reader made and cannot remove. */
-export function removeLog(files: FileIdentity): void {
-  const [file] = files.kept;
-  if (file === undefined || checkNow(files) !== undefined) return;
-  let db: Database | undefined;
-  try {
-    db = sqliteDriver().open(file.name, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
-    db.pragma("user_version");
-  } catch {
-    // It stays, empty, and the next one to open the file takes it for what it is.
-  } finally {
-    db?.close();
-  }
+/**
+ * Changes what tells this file from the copies that were made of it before, so that the log of one is not taken for
+ * the other's (see `isForeignLog`): SQLite counts the changes of the schema in the first page.
+ */
+function distinguish(db: Database): void {
+  // Nothing else is in the log then, so that a crash here loses nothing.
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  immediate(db, () => db.exec("CREATE TABLE opened (once); DROP TABLE opened"));
 }
 
 /** Lets an older file give space back, which it can only after it was rewritten. */

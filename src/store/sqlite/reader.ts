@@ -67,6 +67,7 @@ export class Reader {
   readonly #lists = new Map<string, ListStatements>();
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
+  #retired = false;
 
   constructor(db: Database) {
     this.#db = db;
@@ -246,7 +247,13 @@ export class Reader {
     return this.#version.get() ?? 0;
   }
 
+  /** Refuses every later call. */
+  retire(): void {
+    this.#retired = true;
+  }
+
   close(): void {
+    this.retire();
     this.#db.close();
   }
 
@@ -310,7 +317,7 @@ export class Reader {
   }
 
   #look<T>(method: string, look: () => T): T {
-    if (!this.#db.isOpen) throw new StoreError("closed", "The store is closed.");
+    if (this.#retired) throw new StoreError("closed", "The store is closed.");
     try {
       return look();
     } catch (error) {

@@ -1,11 +1,12 @@
 import { HealthSource, type StoreHealth } from "../health.js";
 import { StoreError } from "../task-store.js";
+import type { FileFault } from "./file-guard.js";
 
 /** Where trouble comes from. When there is more than one, the first in this order is reported. */
-const causes = ["file", "schema", "thread", "timeout", "disk"] as const;
+const causes = ["contents", "file", "schema", "thread", "timeout", "disk"] as const;
 
 /**
- * What is wrong: a file is not where it was, another program changed its schema, the writer's thread ended, a write
+ * What is wrong: what is in a file was changed, a file is not where it was, another program changed its schema, the writer's thread ended, a write
  * takes too long, or the disk answers with errors.
  */
 export type Cause = (typeof causes)[number];
@@ -25,6 +26,7 @@ export class StoreFaults {
   readonly #health = new HealthSource();
   readonly #known = new Map<Cause, StoreFault>();
   #refusal: StoreError | undefined;
+  #fileFault: FileFault | undefined;
 
   /** What a write is refused with, without being tried; undefined when it is tried. */
   get refusal(): StoreError | undefined {
@@ -37,6 +39,19 @@ export class StoreFaults {
 
   has(cause: Cause): boolean {
     return this.#known.has(cause);
+  }
+
+  /** The change of the files' contents, if there was one. */
+  get fileFault(): FileFault | undefined {
+    return this.#fileFault;
+  }
+
+  /** Says how it is with the files. What was done to their contents is not over when a later look does not find it. */
+  noteFile(fault: FileFault | undefined): void {
+    if (fault?.lasting === true) {
+      this.#fileFault ??= fault;
+      this.note("contents", restartFault(fault.reason));
+    } else this.note("file", fault && restartFault(fault.reason));
   }
 
   /** Says how it is with one cause; undefined stands for well. */
@@ -53,4 +68,9 @@ export class StoreFaults {
     const [first] = all;
     this.#health.report(first && { reason: first.reason, restartHelps: all.some((each) => each.restartHelps) });
   }
+}
+
+/** A fault after which writes would be lost, so none is made. */
+export function restartFault(reason: string): StoreFault {
+  return { reason, restartHelps: true, refuses: true };
 }

@@ -1,9 +1,9 @@
 import { outgrown } from "./connection.js";
-import { check, type FileIdentity } from "./file-identity.js";
+import type { FileFault, FileGuard } from "./file-guard.js";
+import type { FileIdentity } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import type { Reader } from "./reader.js";
-import type { StoreFaults } from "./store-faults.js";
-import { fileTrouble } from "./writer-client.js";
+import { restartFault, type StoreFaults } from "./store-faults.js";
 
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 500;
@@ -12,24 +12,24 @@ const LOOK_MS = 500;
 const LATE_TURNS = 3;
 
 /**
- * Looks now and then whether the store's files are still where they were, so that it shows while no one writes; a
+ * Looks now and then whether the store's files are still its own, so that it shows while no one writes; a
  * write looks by itself.
  * @returns how to end it
  */
-export function watchFiles(files: FileIdentity, troubles: StoreFaults): () => void {
+export function watchFiles(files: FileIdentity, guard: FileGuard, troubles: StoreFaults): () => void {
   let turns = 0;
   let over = false;
-  const report = (reason: string | undefined): void => {
+  const report = (fault: FileFault | undefined): void => {
     // A commit that began later may have found out more: what is well is said by a look that began after that.
     const outdated = turns === 0;
     turns = 0;
-    if (!over && !outdated) troubles.note("file", reason === undefined ? undefined : fileTrouble(reason));
+    if (!over && !outdated) troubles.noteFile(fault);
   };
   const timer = setInterval(() => {
     if (turns++ === 0) {
-      void check(files).then(report);
+      void guard.check().then(report);
     } else if (turns > LATE_TURNS) {
-      troubles.note("file", fileTrouble(`The file system of ${files.all[0]?.name} does not answer.`));
+      troubles.note("file", restartFault(`The file system of ${files.all[0]?.name} does not answer.`));
     }
   }, LOOK_MS);
   timer.unref();
@@ -48,7 +48,7 @@ export function watchSchema(reader: Reader, path: string, troubles: StoreFaults)
   const timer = setInterval(() => {
     try {
       const version = reader.version();
-      if (version !== SCHEMA_VERSION) troubles.note("schema", fileTrouble(outgrown(path, version, SCHEMA_VERSION)));
+      if (version !== SCHEMA_VERSION) troubles.note("schema", restartFault(outgrown(path, version, SCHEMA_VERSION)));
     } catch {
       // A file that cannot be read is reported to its readers, and says nothing of its version.
     }

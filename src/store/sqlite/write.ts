@@ -10,6 +10,7 @@ import type {
   TaskRow,
   TaskStore,
 } from "../task-store.js";
+import type { FileFault } from "./file-guard.js";
 import type { ClaimedBatch } from "./push-rows.js";
 import type { Segment } from "./segment.js";
 
@@ -102,8 +103,8 @@ export interface Reply {
   readonly answers?: ReadonlyMap<number, Answer>;
   /** Whether the disk failed over one of them. */
   readonly failed?: boolean;
-  /** What became of the file, when it has lost its name. */
-  readonly lost?: string;
+  /** The fault of the files for which the writes are lost. */
+  readonly lost?: FileFault;
   /** What another program did to the file, which may not be written any more. */
   readonly outgrown?: string;
 }

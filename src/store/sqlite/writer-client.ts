@@ -5,7 +5,7 @@ import { type AppendRequest, type AppendResult, StoreError } from "../task-store
 import { CLOSE, type MessageBuilder, PROBE } from "./message.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./segment.js";
-import type { StoreFaults } from "./store-faults.js";
+import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** Between two looks at the thread, in milliseconds. */
@@ -189,8 +189,8 @@ export class WriterClient {
     this.#commits += 1;
     this.#writes += count;
     this.#answered();
-    if (reply.lost !== undefined) this.#troubles.note("file", fileTrouble(reply.lost));
-    if (reply.outgrown !== undefined) this.#troubles.note("schema", fileTrouble(reply.outgrown));
+    if (reply.lost !== undefined) this.#troubles.noteFile(reply.lost);
+    if (reply.outgrown !== undefined) this.#troubles.note("schema", restartFault(reply.outgrown));
     if (reply.failed === true) this.#probe();
     const callers = (reply.bulk === true ? this.#bulk : this.#small).takeAnswered(count);
     this.#rest();
@@ -300,11 +300,6 @@ export class WriterClient {
     clearInterval(this.#heart);
     this.#end();
   }
-}
-
-/** What is written to a file without a name is lost, so nothing is. */
-export function fileTrouble(reason: string): { reason: string; restartHelps: true; refuses: true } {
-  return { reason, restartHelps: true, refuses: true };
 }
 
 /** Whether an append is one of the bulk writes. */

@@ -4,6 +4,7 @@ import { Committer, type Outcome } from "./commit.js";
 import {
   APPLICATION_ID,
   BULK_CHECKPOINT_BYTES,
+  CHECKPOINT_PAGES,
   checkpoint,
   openWriter,
   outgrown,
@@ -12,7 +13,7 @@ import {
 import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
-import { checkNow } from "./file-identity.js";
+import { type FileFault, FileGuard } from "./file-guard.js";
 import { Heartbeat } from "./heartbeat.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
@@ -23,6 +24,9 @@ import type { Answer, Probed, Reply, Started, Write } from "./write.js";
  */
 const MAX_WRITES = 1_024;
 const MAX_BYTES = 1024 * 1024;
+
+/** Between two looks at the files, in milliseconds. */
+const LOOK_MS = 500;
 
 type Incoming = Message | typeof CLOSE | typeof PROBE;
 
@@ -37,6 +41,10 @@ class Writer {
   readonly #db: Database;
   readonly #committer: Committer;
   readonly #pulse: Heartbeat;
+  readonly #guard: FileGuard;
+  /** A lasting fault of the files. */
+  #fault: FileFault | undefined;
+  readonly #timer: NodeJS.Timeout;
   readonly #bulk: Message[] = [];
   /** Bytes of bulk writes in SQLite's log since it was moved into the file. */
   #inLog = 0;
@@ -48,10 +56,15 @@ class Writer {
     this.#port = port;
     this.#data = data;
     this.#db = openWriter(data);
-    const lost = checkNow(data.files);
-    if (lost !== undefined) throw new StoreError("unavailable", lost);
+    this.#guard = new FileGuard(data.files);
+    const lost = this.#guard.checkNow();
+    if (lost !== undefined) throw new StoreError("unavailable", lost.reason);
     this.#committer = new Committer(this.#db, data.gone, data.schema);
-    this.#pulse = new Heartbeat((request) => void this.#committer.commit([{ method: "beatForIt", request }]));
+    this.#pulse = new Heartbeat((request) => {
+      if (this.#fault === undefined) this.#committer.commit([{ method: "beatForIt", request }]);
+    });
+    // While nothing is written. This thread knows best what it left behind.
+    this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS);
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
   }
@@ -61,11 +74,11 @@ class Writer {
     this.#pulse.note(writes);
     if (writes.length > 0) {
       this.#port.postMessage(this.#commit(writes));
-      this.#wroteInBulk(this.#committer.takeGivenBack());
+      this.#wrote(this.#committer.takeGivenBack());
     }
     // Even a probe that changes nothing writes a page.
-    if (this.#probe && this.#committer.foreign === undefined)
-      this.#port.postMessage({ probed: probe(this.#db) } satisfies Probed);
+    if (this.#probe && this.#committer.foreign === undefined && this.#fault === undefined)
+      this.#port.postMessage({ probed: writeFirstPage(this.#db) } satisfies Probed);
     this.#probe = false;
     do this.#commitBulk();
     while (this.#close && this.#bulk.length > 0);
@@ -102,23 +115,52 @@ class Writer {
     const message = this.#bulk.shift();
     if (message === undefined) return;
     this.#port.postMessage({ ...this.#commit(readMessage(message)), bulk: true });
-    this.#wroteInBulk(message.size);
+    this.#wrote(message.size);
   }
 
-  #wroteInBulk(bytes: number): void {
-    this.#inLog += bytes;
-    if (this.#inLog < BULK_CHECKPOINT_BYTES) return;
-    // No answer waits for it.
+  /** Moves the log into the file when it has become long. No answer waits for it. */
+  #wrote(bulkBytes: number): void {
+    this.#inLog += bulkBytes;
+    if (this.#fault !== undefined) return;
+    if (this.#inLog < BULK_CHECKPOINT_BYTES && this.#guard.frames < CHECKPOINT_PAGES) return;
     checkpoint(this.#db);
     this.#inLog = 0;
+    this.#look();
+  }
+
+  #look(): FileFault | undefined {
+    if (this.#fault !== undefined) return this.#fault;
+    const fault = this.#guard.checkNow();
+    if (fault?.lasting === true) this.#fault = fault;
+    return fault;
+  }
+
+  #lookAgain(): void {
+    if (this.#fault === undefined && this.#look()?.lasting === true) this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#fault !== undefined) this.#port.postMessage({ count: 0, lost: this.#fault } satisfies Reply);
   }
 
   #commit(writes: readonly Write[]): Reply {
+    const early = this.#prepare();
+    if (early !== undefined) return refusal(writes, { lost: early });
     const outcomes = this.#committer.commit(writes);
     const { foreign } = this.#committer;
-    if (foreign !== undefined) return refusal(outcomes, { outgrown: this.#outgrown(foreign) });
-    const lost = checkNow(this.#data.files);
-    return lost === undefined ? toReply(outcomes) : refusal(outcomes, { lost });
+    if (foreign !== undefined) return refusal(writes, { outgrown: this.#outgrown(foreign) });
+    const lost = this.#look();
+    return lost === undefined ? toReply(outcomes) : refusal(writes, { lost });
+  }
+
+  /** Looks at the log before a commit: one that is cut would be filled up with zeros. */
+  #prepare(): FileFault | undefined {
+    if (this.#fault !== undefined) return this.#fault;
+    const log = this.#guard.logState;
+    if (log === "cut") return this.#look();
+    // A log begins with the first page, which tells what file it belongs to (see `isForeignLog`). A full disk shows in the commit.
+    if (log === "moved" && this.#committer.foreign === undefined) writeFirstPage(this.#db);
+    return undefined;
   }
 
   #outgrown(version: number): string {
@@ -129,6 +171,10 @@ class Writer {
   #end(): void {
     clearImmediate(this.#again);
     this.#pulse.stop();
+    clearInterval(this.#timer);
+    // In this thread, since the other one serves until it ends.
+    if (this.#look() === undefined) checkpoint(this.#db);
+    else this.#tell();
     this.#db.close();
     this.#port.close();
   }
@@ -140,11 +186,11 @@ function receive(port: MessagePort): Incoming | undefined {
 
 /**
  * Nothing is acknowledged that went into a file without a name, which no later process can open, nor anything that
- * another program's layout kept out. Looking after each commit costs a few microseconds beside a sync of hundreds.
+ * another program's layout kept out. Looking after each commit costs some 10 microseconds beside a sync of hundreds.
  */
-function refusal(outcomes: readonly Outcome[], why: Pick<Reply, "lost" | "outgrown">): Reply {
-  const error = new StoreError("unavailable", why.lost ?? why.outgrown ?? "");
-  return { ...toReply(outcomes.map(() => ({ error }))), failed: false, ...why };
+function refusal(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Reply {
+  const error = new StoreError("unavailable", why.lost?.reason ?? why.outgrown ?? "");
+  return { ...toReply(writes.map(() => ({ error }))), failed: false, ...why };
 }
 
 function toReply(outcomes: readonly Outcome[]): Reply {
@@ -162,8 +208,8 @@ function toReply(outcomes: readonly Outcome[]): Reply {
   return answers.size === 0 ? { count: outcomes.length } : { count: outcomes.length, answers, failed };
 }
 
-/** Whether the disk takes a commit of one page, which changes nothing: what is wrong, or null. */
-function probe(db: Database): string | null {
+/** Commits the first page as it is, and so shows whether the disk takes a commit: what is wrong, or null. */
+function writeFirstPage(db: Database): string | null {
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`);
     return null;

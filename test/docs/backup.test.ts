@@ -1,0 +1,79 @@
+import { spawnSync } from "node:child_process";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { openDatabase } from "../support/database.js";
+import { expectSoundFile } from "../support/sound-file.js";
+import { blocksOf, type Command } from "./pages.js";
+import { follow } from "./shell.js";
+
+const commands = blocksOf("docs/backup.md").flatMap((block) => block.commands);
+const backups = commands.filter(({ command }) => command.includes("VACUUM INTO"));
+const restore = commands.filter((command) => !backups.includes(command));
+
+/** The page has its reader use programs that not every machine has. */
+const has = (command: string): boolean =>
+  command.startsWith("sqlite3")
+    ? spawnSync("sqlite3", ["-version"]).status === 0
+    : process.getBuiltinModule?.("node:sqlite") !== undefined;
+
+let home: Home;
+let server: ServerProcess;
+
+beforeEach(async () => {
+  home = new Home();
+  server = await home.start();
+});
+
+afterEach(() => home.leave());
+
+async function send(index: number): Promise<string> {
+  const message = { messageId: `${index}`, role: "ROLE_USER", parts: [{ text: "echo hello" }] };
+  const response = await fetch(`${server.url}/message:send`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message }),
+  });
+  return ((await response.json()) as { task: { id: string } }).task.id;
+}
+
+async function isThere(id: string): Promise<boolean> {
+  return (await fetch(`${server.url}/tasks/${id}`)).status === 200;
+}
+
+/** Types a command into the folder of the file, which has another name here. */
+async function type({ command }: Command): Promise<void> {
+  const named = command.replaceAll("parley.db", "tasks.db").replaceAll("parley-copy", "parley-backup");
+  if (!named.includes("VACUUM") || has(named))
+    return void (await follow(
+      { folder: "", command: named, prints: "" },
+      { cwd: dirname(home.store), ports: {}, env: {} },
+    ));
+  const db = openDatabase(home.store);
+  db.exec(`VACUUM INTO '${dirname(home.store)}/parley-backup.db'`);
+  db.close();
+}
+
+describe("docs/backup.md", { timeout: 60_000 }, () => {
+  it.each(backups)("copies the file of a server that writes, and restores it: $command", async (backup) => {
+    const kept = [];
+    for (let index = 0; index < 20; index++) kept.push(await send(index));
+    let writes = true;
+    const writing = (async () => {
+      for (let index = 20; writes; index++) await send(index);
+    })();
+    await type(backup);
+    writes = false;
+    await writing;
+    const lost = await send(0);
+    expect(await server.kill()).toMatchObject({ signal: "SIGKILL" });
+    expect(restore).toHaveLength(2);
+    for (const command of restore) await type(command);
+    server = await home.start();
+    for (const id of kept) expect(await isThere(id), id).toBe(true);
+    expect(await isThere(lost)).toBe(false);
+    expect(await isThere(await send(1))).toBe(true);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(expectSoundFile(home.store)).toBeGreaterThan(kept.length);
+  });
+});
