@@ -13,6 +13,7 @@ export function expectSoundFile(path: string): number {
   expect(db.rows("SELECT state, tasks FROM counter WHERE tasks <> 0 ORDER BY 1").all()).toEqual(
     db.rows("SELECT state, count(*) AS tasks FROM head GROUP BY 1 ORDER BY 1").all(),
   );
+  expectSoundContexts(one);
   expectSoundPushes(one);
   const totals = `SELECT owner, sum(tasks) AS tasks, sum(configs) AS configs FROM (
     SELECT owner, count(*) AS tasks, 0 AS configs FROM head WHERE tenant <> '' AND finished_at IS NULL GROUP BY owner
@@ -23,6 +24,18 @@ export function expectSoundFile(path: string): number {
   const tasks = one("SELECT count(*) FROM head") as number;
   db.close();
   return tasks;
+}
+
+/** Each context that has counters has the right ones, and each large one has some. */
+function expectSoundContexts(one: (sql: string) => unknown): void {
+  const place = "tenant, owner, context_id";
+  const kept = `SELECT ${place}, state, tasks FROM context_counter`;
+  const counted = `SELECT ${place}, state, count(*) FROM head
+    WHERE (${place}) IN (SELECT ${place} FROM context_counter) GROUP BY ${place}, state`;
+  const large = `SELECT ${place} FROM head GROUP BY ${place} HAVING count(*) > 64`;
+  expect(one(`SELECT count(*) FROM (${kept} EXCEPT ${counted})`)).toBe(0);
+  expect(one(`SELECT count(*) FROM (${counted} EXCEPT ${kept})`)).toBe(0);
+  expect(one(`SELECT count(*) FROM (${large} EXCEPT SELECT ${place} FROM context_counter)`)).toBe(0);
 }
 
 /** Nothing that is undelivered is taken for delivered, and each task and owner knows what it has. */

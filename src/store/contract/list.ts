@@ -198,6 +198,39 @@ function counting(contract: StoreContract): void {
     expect(await total(store)).toBe(2);
   });
 
+  scenario(contract, "counts a context while it becomes large, and small again", async (store) => {
+    const { SUBMITTED, WORKING, COMPLETED } = TaskState;
+    const expectTotals = async (all: number, states: Partial<Record<TaskState, number>>): Promise<void> => {
+      const of = { ...OWNER, contextId: "crowd", limit: 2 };
+      expect((await store.list(of)).total).toBe(all);
+      for (const [state, tasks] of Object.entries(states)) {
+        expect((await store.list({ ...of, state: Number(state) })).total, `of state ${state}`).toBe(tasks);
+        expect(await listAll(store, { ...of, state: Number(state), limit: 50 })).toHaveLength(tasks);
+      }
+      expect(await listAll(store, { ...of, limit: 50 })).toHaveLength(all);
+    };
+    const add = (index: number): Promise<TaskHead> =>
+      create(store, { taskId: `task-${index}`, contextId: "crowd", state: SUBMITTED, statusTime: index });
+    await create(store, { taskId: "elsewhere" });
+    const heads: TaskHead[] = [];
+    for (const count of [63, 1, 1, 35, 50]) {
+      heads.push(...(await Promise.all(Array.from({ length: count }, (_, index) => add(heads.length + index)))));
+      await expectTotals(heads.length, { [SUBMITTED]: heads.length, [WORKING]: 0 });
+    }
+    await Promise.all(heads.slice(0, 10).map((head) => follow(store, head, { state: WORKING })));
+    await Promise.all(heads.slice(10).map((head) => follow(store, head, { state: COMPLETED })));
+    await expectTotals(150, { [SUBMITTED]: 0, [WORKING]: 10, [COMPLETED]: 140 });
+    for (const [limit, left] of [
+      [100, 50],
+      [100, 10],
+    ] as const) {
+      await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit });
+      await expectTotals(left, { [SUBMITTED]: 0, [WORKING]: 10, [COMPLETED]: left - 10 });
+    }
+    await add(1_000);
+    await expectTotals(11, { [SUBMITTED]: 1, [WORKING]: 10, [COMPLETED]: 0 });
+  });
+
   scenario(contract, "counts right after appends that arrive together, refused ones among them", async (store) => {
     const ids = Array.from({ length: 60 }, (_, index) => `task-${index}`);
     await Promise.allSettled(

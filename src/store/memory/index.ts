@@ -37,7 +37,7 @@ import {
   type TaskStore,
 } from "../task-store.js";
 import { Leases } from "./leases.js";
-import { compareIds, type Listed, OrderedHeads, ownerKey } from "./list.js";
+import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 
 /** How a store in memory may be used. */
@@ -77,7 +77,7 @@ class MemoryStore implements TaskStore {
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
   /** The tasks of each owner, those that are over, and those that wait for their client, in the order of lists. */
-  readonly #owners = new Map<string, OrderedHeads<Task>>();
+  readonly #owners = new Map<string, OwnerHeads<Task>>();
   /** How many of each owner are not over, under all tenants. */
   readonly #open = new Map<string, number>();
   readonly #finished = new OrderedHeads<Task>();
@@ -339,7 +339,7 @@ class MemoryStore implements TaskStore {
 
   #saveHead(known: Task | undefined, row: TaskRow, lease: Lease | null): Task {
     const owner = this.#owner(row);
-    const moves = known?.head.statusTime !== row.statusTime;
+    const moves = known?.head.statusTime !== row.statusTime || known.head.state !== row.state;
     if (known !== undefined && moves) owner.remove(known);
     const waits = isInterrupted(row.state);
     const waited = known !== undefined && isInterrupted(known.head.state);
@@ -359,11 +359,11 @@ class MemoryStore implements TaskStore {
     return task;
   }
 
-  #owner(head: TaskRow): OrderedHeads<Task> {
+  #owner(head: TaskRow): OwnerHeads<Task> {
     const key = ownerKey(head);
     const known = this.#owners.get(key);
     if (known !== undefined) return known;
-    const created = new OrderedHeads<Task>();
+    const created = new OwnerHeads<Task>();
     this.#owners.set(key, created);
     return created;
   }

@@ -6,6 +6,41 @@ export interface Listed {
   head: TaskHead;
 }
 
+/** The tasks of one owner in one tenant: all of them, and those of each context, so that no list passes over other contexts. */
+export class OwnerHeads<T extends Listed> {
+  readonly #all = new OrderedHeads<T>();
+  readonly #contexts = new Map<string, OrderedHeads<T>>();
+
+  /** As `OrderedHeads.add`. */
+  add(item: T): void {
+    const { contextId } = item.head;
+    const context = this.#contexts.get(contextId) ?? new OrderedHeads<T>();
+    this.#contexts.set(contextId, context);
+    this.#all.add(item);
+    context.add(item);
+  }
+
+  /** As `OrderedHeads.remove`. */
+  remove(item: T): void {
+    const { contextId } = item.head;
+    const context = this.#contexts.get(contextId);
+    this.#all.remove(item);
+    context?.remove(item);
+    if (context?.size === 0) this.#contexts.delete(contextId);
+  }
+
+  /** A page, newest first, and how many tasks the filters match in all. */
+  page(request: ListRequest): ListPage {
+    const list = request.contextId === undefined ? this.#all : this.#contexts.get(request.contextId);
+    return list?.page(request) ?? { heads: [], total: 0 };
+  }
+
+  /** Number of tasks that are not over. */
+  countOpen(): number {
+    return this.#all.countOpen();
+  }
+}
+
 /** The place of a head in a list. */
 type Place = Pick<TaskHead, "statusTime" | "taskId">;
 
@@ -15,16 +50,25 @@ type Place = Pick<TaskHead, "statusTime" | "taskId">;
  */
 export class OrderedHeads<T extends Listed> {
   readonly #items: T[] = [];
+  /** Number of items in each state. */
+  readonly #states: number[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
 
   /** Puts an item at its place; it must not be in already. */
   add(item: T): void {
     this.#items.splice(this.#firstNotBefore(item.head), 0, item);
+    this.#count(item.head.state, 1);
   }
 
-  /** Takes an item out, if it is in. Its place must be the one that it was added at. */
+  /** Takes an item out, if it is in. Its place and its state must be those that it was added with. */
   remove(item: T): void {
     const index = this.#firstNotBefore(item.head);
-    if (this.#items[index] === item) this.#items.splice(index, 1);
+    if (this.#items[index] !== item) return;
+    this.#items.splice(index, 1);
+    this.#count(item.head.state, -1);
   }
 
   /** The items whose status is older than a time, the oldest first, from behind a place on. */
@@ -38,30 +82,35 @@ export class OrderedHeads<T extends Listed> {
     return this.#items.slice(begin, Math.min(end, begin + limit));
   }
 
-  /** A page, newest first, and how many items the filters match in all. */
-  page(request: ListRequest): ListPage {
-    const { after, statusFrom, limit } = request;
+  /** A page, newest first, and how many items match in all: of one state, or of a time. */
+  page({ after, statusFrom, limit, state }: Pick<ListRequest, "after" | "statusFrom" | "limit" | "state">): ListPage {
     const oldest = statusFrom === undefined ? 0 : this.#firstNotBefore({ statusTime: statusFrom, taskId: "" });
     const heads: TaskHead[] = [];
     const newest = after === undefined ? this.#items.length : this.#firstNotBefore(after);
     for (let index = newest - 1; index >= oldest && heads.length < limit; index--) {
       const head = this.#items[index]?.head;
-      if (head !== undefined && matches(head, request)) heads.push(head);
+      if (head !== undefined && (state === undefined || head.state === state)) heads.push(head);
     }
-    return { heads, total: this.#count(request, oldest) };
+    return { heads, total: this.#total(state, oldest) };
   }
 
   /** How many items are not over. */
   countOpen(): number {
-    return this.#items.reduce((count, { head }) => (isTerminal(head.state) ? count : count + 1), 0);
+    return this.#states.reduce((count, tasks, state) => (isTerminal(state) ? count : count + tasks), 0);
   }
 
-  #count(request: ListRequest, oldest: number): number {
-    if (request.contextId === undefined && request.state === undefined) return this.#items.length - oldest;
+  #count(state: number, tasks: number): void {
+    // No holes, which would make another kind of array.
+    while (this.#states.length <= state) this.#states.push(0);
+    this.#states[state] = (this.#states[state] ?? 0) + tasks;
+  }
+
+  #total(state: number | undefined, oldest: number): number {
+    if (state === undefined) return this.#items.length - oldest;
+    if (oldest === 0) return this.#states[state] ?? 0;
     let count = 0;
     for (let index = oldest; index < this.#items.length; index++) {
-      const head = this.#items[index]?.head;
-      if (head !== undefined && matches(head, request)) count += 1;
+      if (this.#items[index]?.head.state === state) count += 1;
     }
     return count;
   }
@@ -89,10 +138,6 @@ export class OrderedHeads<T extends Listed> {
 
 function comesBefore(a: Place, b: Place): boolean {
   return a.statusTime < b.statusTime || (a.statusTime === b.statusTime && compareIds(a.taskId, b.taskId) < 0);
-}
-
-function matches(head: TaskHead, { contextId, state }: ListRequest): boolean {
-  return (contextId === undefined || head.contextId === contextId) && (state === undefined || head.state === state);
 }
 
 /**

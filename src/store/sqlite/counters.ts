@@ -1,3 +1,4 @@
+import { ContextCounters, type ContextKey } from "./context-counters.js";
 import type { Database } from "./driver/driver.js";
 import { ownerTotalsIn } from "./owner-totals.js";
 
@@ -18,6 +19,7 @@ interface Change {
 export class Counters {
   #changes = new Map<string, Change>();
   readonly #save: (change: Change) => void;
+  readonly #contexts: ContextCounters;
   readonly #addToTotal: (owner: string, tasks: number) => void;
 
   constructor(db: Database) {
@@ -25,13 +27,15 @@ export class Counters {
       "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
     );
+    this.#contexts = new ContextCounters(db);
     const totals = ownerTotalsIn(db);
     this.#addToTotal = (owner, tasks) => totals.add(owner, tasks, 0);
     this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
   }
 
-  /** Adds `tasks` (which may be negative) to a state of an owner. */
-  add(of: { readonly tenant: string; readonly owner: string }, state: number, tasks: number): void {
+  /** Adds `tasks` (which may be negative) to a state of an owner, and of the context. */
+  add(of: ContextKey, state: number, tasks: number): void {
+    this.#contexts.add(of, state, tasks);
     const key = `${of.tenant.length}:${of.tenant}${of.owner}:${state}`;
     const change = this.#changes.get(key);
     if (change === undefined) this.#changes.set(key, { tenant: of.tenant, owner: of.owner, state, tasks });
@@ -44,6 +48,7 @@ export class Counters {
       if (change.tasks !== 0) this.#save(change);
     }
     this.#flushTotals();
+    this.#contexts.flush();
     this.clear();
   }
 
@@ -63,5 +68,6 @@ export class Counters {
   clear(): void {
     // Not clear(): V8 would let the table of every commit refer to the next one's (see core/transient.ts).
     if (this.#changes.size > 0) this.#changes = new Map();
+    this.#contexts.clear();
   }
 }

@@ -1,3 +1,4 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ListRequest } from "../task-store.js";
 import { LISTED_COLUMNS } from "./rows.js";
 
@@ -27,43 +28,69 @@ export function shapeOf(request: ListRequest): ListShape {
   };
 }
 
+/** All states, each of which has a range of its own in the index of a context. */
+const STATES: readonly number[] = Object.values(TaskState).filter(
+  (state): state is TaskState => typeof state === "number",
+);
+
 /**
  * SQL of a page and of its total. Each page is read off one index in its order, from where the last one ended, so
  * its cost depends on its size alone; `INDEXED BY` makes SQLite refuse any other plan instead of taking it silently.
- * Under context and state together it is the context's index, passing over the other states of one conversation.
- * A total without context and time is the sum of a few counters; otherwise it counts along the index.
+ * Under a context without a state the ranges of all states are merged. A total without time is the sum of a few counters,
+ * or that of a context which has none, since it is small; otherwise it counts along the index.
  */
 export function listSql(shape: ListShape): ListSql {
-  const index = shape.context ? "head_by_context" : shape.state ? "head_by_state" : "head_by_owner";
-  const filters = ["tenant = ?", "owner = ?"];
-  if (shape.context) filters.push("context_id = ?");
-  if (shape.state) filters.push("state = ?");
-  if (shape.from) filters.push("status_time >= ?");
-  const matching = `FROM head INDEXED BY ${index} WHERE ${filters.join(" AND ")}`;
-  const counted = shape.context || shape.from;
+  const order = " ORDER BY status_time DESC, task_id DESC LIMIT ?";
+  const arm = (filter: string): string =>
+    `SELECT ${LISTED_COLUMNS} ${matching(shape, filter)}${shape.after ? AFTER : ""}`;
   return {
-    page:
-      `SELECT ${LISTED_COLUMNS} ${matching}${shape.after ? " AND (status_time, task_id) < (?, ?)" : ""} ` +
-      "ORDER BY status_time DESC, task_id DESC LIMIT ?",
-    total: counted
-      ? `SELECT count(*) ${matching}`
-      : `SELECT coalesce(sum(tasks), 0) FROM counter WHERE ${filters.join(" AND ")}`,
+    page: merges(shape)
+      ? STATES.map((state) => arm(` AND state = ${state}`)).join(" UNION ALL ") + order
+      : arm("") + order,
+    total: totalSql(shape),
   };
+}
+
+const AFTER = " AND (status_time, task_id) < (?, ?)";
+
+/** Tells if a page is merged from the ranges of all states. */
+function merges({ context, state }: ListShape): boolean {
+  return context && !state;
+}
+
+/** @param state a filter by state that the request does not have */
+function matching(shape: ListShape, state = ""): string {
+  const index = shape.context ? "head_by_context" : shape.state ? "head_by_state" : "head_by_owner";
+  return `FROM head INDEXED BY ${index} WHERE ${filtersOf(shape)}${state}${shape.from ? " AND status_time >= ?" : ""}`;
+}
+
+function filtersOf({ context, state }: Pick<ListShape, "context" | "state">): string {
+  return `tenant = ? AND owner = ?${context ? " AND context_id = ?" : ""}${state ? " AND state = ?" : ""}`;
+}
+
+function totalSql(shape: ListShape): string {
+  if (shape.from)
+    return `SELECT count(*) ${matching(shape, merges(shape) ? ` AND state IN (${STATES.join(", ")})` : "")}`;
+  if (!shape.context) return `SELECT coalesce(sum(tasks), 0) FROM counter WHERE ${filtersOf(shape)}`;
+  const tasks = shape.state ? "iif(state = ?, tasks, 0)" : "tasks";
+  const counted = `SELECT sum(${tasks}) FROM context_counter WHERE ${filtersOf({ context: true, state: false })}`;
+  return `SELECT coalesce((${counted}), (SELECT count(*) ${matching(shape)}))`;
 }
 
 /** Values of the page's statement. */
 export function pageValues(request: ListRequest): Value[] {
-  const values = totalValues(request);
+  const values = filterValues(request);
   if (request.after !== undefined) values.push(request.after.statusTime, request.after.taskId);
-  values.push(request.limit);
-  return values;
+  return [...(merges(shapeOf(request)) ? STATES.flatMap(() => values) : values), request.limit];
 }
 
 /** Values of the total's statement. */
 export function totalValues(request: ListRequest): Value[] {
-  const values: Value[] = [request.tenant, request.owner];
-  if (request.contextId !== undefined) values.push(request.contextId);
-  if (request.state !== undefined) values.push(request.state);
-  if (request.statusFrom !== undefined) values.push(request.statusFrom);
-  return values;
+  const { tenant, owner, contextId, state, statusFrom } = request;
+  if (contextId === undefined || statusFrom !== undefined) return filterValues(request);
+  return [...(state === undefined ? [] : [state]), tenant, owner, contextId, ...filterValues(request)];
+}
+
+function filterValues({ tenant, owner, contextId, state, statusFrom }: ListRequest): Value[] {
+  return [tenant, owner, contextId, state, statusFrom].filter((value) => value !== undefined);
 }

@@ -234,6 +234,28 @@ const targets = `
   CREATE INDEX push_due_of_target ON push_config (target, at) WHERE state = 1 AND holder IS NULL;
 `;
 
+/**
+ * Version 11 counts the tasks of large contexts by state: those of more than 64 (`context-counters.ts`). Its index has a range for
+ * each state of a context, so that a page of one state passes over no others.
+ */
+const contexts = `
+  DROP INDEX head_by_context;
+  CREATE INDEX head_by_context ON head (tenant, owner, context_id, state, status_time, task_id);
+  CREATE TABLE context_counter (
+    tenant TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    context_id TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    tasks INTEGER NOT NULL,
+    PRIMARY KEY (tenant, owner, context_id, state)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO context_counter (tenant, owner, context_id, state, tasks)
+    SELECT tenant, owner, context_id, state, count(*) FROM head INDEXED BY head_by_context
+    WHERE (tenant, owner, context_id) IN (
+      SELECT tenant, owner, context_id FROM head INDEXED BY head_by_context GROUP BY tenant, owner, context_id HAVING count(*) > 64
+    ) GROUP BY tenant, owner, context_id, state;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -249,6 +271,7 @@ export const migrations: readonly Step[] = [
   pushes,
   ownerTotals,
   targets,
+  contexts,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

@@ -20,7 +20,7 @@ const STEP_PAGES = 256;
 const SPARE_PAGES = 4_096;
 const SPARE_PART = 8;
 
-type FinishedRow = [taskId: string, tenant: string, owner: string, state: number, pushed: number];
+type FinishedRow = [taskId: string, tenant: string, owner: string, contextId: string, state: number, pushed: number];
 
 /**
  * Removes what is over and old enough, the oldest first. A task is gone with its head; what is left of a large one
@@ -52,7 +52,7 @@ export class Retention {
     this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#counters = counters;
     this.#finished = db.rows<[number, number], FinishedRow>(
-      "SELECT task_id, tenant, owner, state, pushed FROM head INDEXED BY head_finished " +
+      "SELECT task_id, tenant, owner, context_id, state, pushed FROM head INDEXED BY head_finished " +
         "WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?",
     );
     this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
@@ -71,10 +71,10 @@ export class Retention {
     }
     const rows = this.#finished.all(before, limit);
     let more = false;
-    for (const [taskId, tenant, owner, state, pushed] of rows) {
+    for (const [taskId, tenant, owner, contextId, state, pushed] of rows) {
       if (pushed > 0) this.#pushes.removed({ taskId, tenant, owner });
       for (const removal of this.#removals) removal.run(taskId);
-      this.#counters.add({ tenant, owner }, state, -1);
+      this.#counters.add({ tenant, owner, contextId }, state, -1);
       if (this.#sweep(taskId, budget)) continue;
       this.#addGarbage.run(taskId);
       more = true;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headOf, OWNER } from "../../../src/store/contract/setup.js";
-import { compareIds, type Listed, OrderedHeads } from "../../../src/store/memory/list.js";
+import { compareIds, type Listed, OrderedHeads, OwnerHeads } from "../../../src/store/memory/list.js";
 
 const item = (taskId: string, statusTime: number, named: object = {}): Listed => ({
   head: headOf({ taskId, statusTime, ...named }),
@@ -59,9 +59,11 @@ describe("OrderedHeads", () => {
     expect(older(6, 2)).toEqual(["4", "1"]);
     expect(older(100)).toHaveLength(5);
   });
+});
 
+describe("OwnerHeads", () => {
   it("filters a page and counts beyond it", () => {
-    const list = new OrderedHeads<Listed>();
+    const list = new OwnerHeads<Listed>();
     for (let index = 0; index < 12; index++) {
       list.add(item(`${index}`.padStart(2, "0"), index, { contextId: `c${index % 2}`, state: 1 + (index % 3) }));
     }

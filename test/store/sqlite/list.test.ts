@@ -24,6 +24,9 @@ function requestOf(shape: ListShape): ListRequest {
   };
 }
 
+/** How SQLite merges ranges that each have the order of the page. */
+const isMerge = /^(MERGE \(UNION ALL\)|LEFT|RIGHT)$/;
+
 function planOf(db: Database, sql: string, values: (string | number)[]): string[] {
   const rows = db
     .rows<(string | number)[], [number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`)
@@ -43,22 +46,24 @@ describe("listSql()", () => {
 
     it(`reads a page off one index, in its order, from where it begins (${name || "no filter"})`, () => {
       expect(shapeOf(request)).toEqual(shape);
-      const plan = planOf(db, listSql(shape).page, pageValues(request));
-      expect(plan).toHaveLength(1);
-      expect(plan[0]).toMatch(/^SEARCH head USING INDEX head_by_(owner|state|context) \(tenant=\? AND owner=\?/);
-      expect(plan[0]).toContain(shape.context ? "context_id=?" : shape.state ? "state=?" : "owner=?");
-      if (shape.from) expect(plan[0]).toContain("status_time>?");
-      if (shape.after) expect(plan[0]).toContain("(status_time,task_id)<(?,?)");
+      const plan = planOf(db, listSql(shape).page, pageValues(request)).filter((step) => !isMerge.test(step));
+      // One range, or one of each state, of which each begins where the page does.
+      expect(plan).toHaveLength(shape.context && !shape.state ? 9 : 1);
+      for (const step of plan) {
+        expect(step).toMatch(/^SEARCH head USING INDEX head_by_(owner|state|context) \(tenant=\? AND owner=\?/);
+        expect(step).toContain(shape.context ? "context_id=? AND state=?" : shape.state ? "state=?" : "owner=?");
+        if (shape.from) expect(step).toContain("status_time>?");
+        if (shape.after) expect(step).toContain("(status_time,task_id)<(?,?)");
+      }
     });
 
     it(`counts without a look at the tasks themselves (${name || "no filter"})`, () => {
-      const plan = planOf(db, listSql(shape).total, totalValues(request));
-      expect(plan).toHaveLength(1);
-      const expected =
-        shape.context || shape.from
-          ? /^SEARCH head USING COVERING INDEX head_by_/
-          : /^SEARCH counter USING PRIMARY KEY \(tenant=\? AND owner=\?/;
-      expect(plan[0]).toMatch(expected);
+      const plan = planOf(db, listSql(shape).total, totalValues(request)).filter((step) => step.startsWith("SEARCH"));
+      const alongIndex = /^SEARCH head USING COVERING INDEX head_by_/;
+      const counters = /^SEARCH (context_)?counter USING PRIMARY KEY \(tenant=\? AND owner=\?/;
+      // A context without counters is small.
+      const expected = shape.from ? [alongIndex] : shape.context ? [counters, alongIndex] : [counters];
+      expect(plan).toEqual(expected.map((step) => expect.stringMatching(step)));
     });
   }
 });
@@ -88,7 +93,7 @@ describe("every statement of the store", () => {
       const plan = planOf(db, sql, values);
       for (const step of plan) {
         expect(step).not.toMatch(/TEMP B-TREE/);
-        expect(step).toMatch(/^(SEARCH |SCAN CONSTANT ROW|SCALAR SUBQUERY|LIST SUBQUERY)/);
+        expect(step).toMatch(/^(SEARCH |SCAN CONSTANT ROW|SCALAR SUBQUERY|LIST SUBQUERY|CREATE BLOOM FILTER)/);
       }
     });
   }

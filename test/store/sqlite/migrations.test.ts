@@ -56,6 +56,7 @@ describe("migrate()", () => {
     expect(db.pragma("application_id")).toBe(APPLICATION_ID);
     expect(tablesOf(db)).toEqual([
       "blob",
+      "context_counter",
       "counter",
       "garbage",
       "head",
@@ -259,5 +260,43 @@ describe("sqliteStore() with a file of version 2", { timeout: 60_000 }, () => {
     }
     expect(far.every((bytes) => bytes > 0)).toBe(true);
     await expectEverything(path, count);
+  });
+});
+
+describe("sqliteStore() with a file of version 10", () => {
+  it("counts the tasks of its large contexts", async () => {
+    const path = temporaryFile();
+    const db = openDatabase(path);
+    db.pragma("journal_mode = WAL");
+    migrate(db, 10);
+    const head = db.command(
+      "INSERT INTO head (task_id, tenant, owner, context_id, state, status_time, position, generation) VALUES (?, ?, ?, ?, ?, 1, 0, 0)",
+    );
+    const count = db.command(
+      "INSERT INTO counter VALUES ('tenant', 'owner', ?, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1",
+    );
+    const tasks = { small: 64, large: 65, larger: 200 };
+    for (const [contextId, size] of Object.entries(tasks)) {
+      for (let index = 0; index < size; index++) {
+        head.run(`${contextId}-${index}`, "tenant", "owner", contextId, 1 + (index % 2));
+        count.run(1 + (index % 2));
+      }
+    }
+    // A context of the same name that is somebody else's.
+    head.run("other", "", "other", "large", 1);
+    db.close();
+    const store = sqliteStore(path);
+    for (const [contextId, size] of Object.entries(tasks)) {
+      expect((await store.list({ ...OWNER, contextId, limit: 1 })).total).toBe(size);
+      expect((await store.list({ ...OWNER, contextId, state: 2, limit: 1 })).total).toBe(Math.floor(size / 2));
+    }
+    await store.close();
+    const counted = openDatabase(path);
+    expect(counted.values("SELECT DISTINCT context_id FROM context_counter WHERE owner = 'owner'").all()).toEqual([
+      "large",
+      "larger",
+    ]);
+    expect(counted.values("SELECT count(*) FROM context_counter").get()).toBe(4);
+    counted.close();
   });
 });

@@ -1,0 +1,81 @@
+import type { Command, Database, Query } from "./driver/driver.js";
+
+/** Tasks of a context that are counted along its index. A context that has more is counted in rows of its own. */
+const UNCOUNTED_TASKS = 64;
+
+/** A context of an owner. */
+export interface ContextKey {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly contextId: string;
+}
+
+interface Change {
+  readonly key: [tenant: string, owner: string, contextId: string];
+  readonly states: Map<number, number>;
+}
+
+/**
+ * Keeps how many tasks each large context has in each state (`context_counter`), so that the total of a list costs no walk
+ * over them. Most contexts have one task: those have no rows, which would be one more insertion for each of their tasks.
+ */
+export class ContextCounters {
+  #changes = new Map<string, Change>();
+  readonly #isCounted: Query<[string, string, string], number>;
+  readonly #isLarge: Query<[string, string, string], number>;
+  readonly #begin: Command<[string, string, string]>;
+  readonly #add: Command<[string, string, string, number, number]>;
+  readonly #sweep: Command<[string, string, string]>;
+
+  constructor(db: Database) {
+    const place = "tenant = ? AND owner = ? AND context_id = ?";
+    this.#isCounted = db.values(`SELECT 1 FROM context_counter WHERE ${place} LIMIT 1`);
+    this.#isLarge = db.values(
+      `SELECT 1 FROM head INDEXED BY head_by_context WHERE ${place} LIMIT 1 OFFSET ${UNCOUNTED_TASKS}`,
+    );
+    this.#begin = db.command(
+      "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) SELECT tenant, owner, context_id, state, count(*) " +
+        `FROM head INDEXED BY head_by_context WHERE ${place} GROUP BY state`,
+    );
+    this.#add = db.command(
+      "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) VALUES (?, ?, ?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
+    );
+    this.#sweep = db.command(`DELETE FROM context_counter WHERE ${place} AND tasks = 0`);
+  }
+
+  /** Adds `tasks` (which may be negative) to a state of a context. */
+  add({ tenant, owner, contextId }: ContextKey, state: number, tasks: number): void {
+    const key = `${tenant.length}:${tenant}${owner.length}:${owner}${contextId}`;
+    const change = this.#changes.get(key) ?? { key: [tenant, owner, contextId], states: new Map<number, number>() };
+    this.#changes.set(key, change);
+    change.states.set(state, (change.states.get(state) ?? 0) + tasks);
+  }
+
+  /** Writes what was collected; belongs into the transaction that changed the tasks, after them. */
+  flush(): void {
+    for (const { key, states } of this.#changes.values()) {
+      if (this.#isCounted.get(...key) !== undefined) this.#save(key, states);
+      // The tasks of this transaction are among those that are counted here.
+      else if (sum(states) > 0 && this.#isLarge.get(...key) !== undefined) this.#begin.run(...key);
+    }
+    this.clear();
+  }
+
+  #save(key: Change["key"], states: Change["states"]): void {
+    for (const [state, tasks] of states) if (tasks !== 0) this.#add.run(...key, state, tasks);
+    this.#sweep.run(...key);
+  }
+
+  /** Forgets what was collected, when the transaction is rolled back. */
+  clear(): void {
+    // Not clear(): V8 would let the table of every commit refer to the next one's (see core/transient.ts).
+    if (this.#changes.size > 0) this.#changes = new Map();
+  }
+}
+
+function sum(states: ReadonlyMap<number, number>): number {
+  let total = 0;
+  for (const tasks of states.values()) total += tasks;
+  return total;
+}
