@@ -2,7 +2,7 @@ import { makeRoom } from "../core/make-room.js";
 
 /** What is remembered of a notification. */
 export interface PushMark {
-  /** Its event: the same each time that it is sent, and unlike those of other servers. */
+  /** Its event: the same each time that it is sent, in whatever form. */
   readonly id: string;
   /** What is in order: the events of one task for one configuration. Undefined where the sender does not say that. */
   readonly line: string | undefined;

@@ -9,6 +9,7 @@ import {
   pushEventId,
   pushEventText,
   WEBHOOK_ID,
+  WEBHOOK_SIGNATURE,
   WEBHOOK_TIMESTAMP,
 } from "../wire/webhook.js";
 import { base64urlOf, sha256 } from "./bytes.js";
@@ -136,9 +137,10 @@ class Judge {
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
     const event = { ...body, eventId, configId, generation, sentAt, signatures };
     if (eventId === undefined) return { event, mark: undefined };
+    // Made of what every form of a notification has: a copy without one of its signatures is the same event.
     const mark = {
-      id: JSON.stringify([server ?? "", eventId]),
-      line: generation === undefined ? undefined : JSON.stringify([server ?? "", body.taskId, configId ?? ""]),
+      id: eventId,
+      line: generation === undefined ? undefined : JSON.stringify([body.taskId, configId ?? ""]),
       generation,
       keepUntil: (sentAt?.getTime() ?? Date.now()) + this.#toleranceMs,
     };
@@ -154,7 +156,10 @@ class Judge {
     }
   }
 
-  /** Each kind of signature that is there, and trusted, has to be right. */
+  /**
+   * Each form that is configured here has to be there and to be right: JWTs where `servers` is given, Standard Webhooks where
+   * `secrets` or `publicKeys` is. Otherwise whoever sends an old notification again could leave the form out that gives it away.
+   */
   async #vouched(request: ReadRequest, token: string): Promise<Vouched> {
     const { header } = request;
     const jwt = header(PUSH_SIGNATURE);
@@ -165,6 +170,8 @@ class Judge {
       if (this.#options.acceptUnsigned === true) return { signatures: [] };
       throw new PushRefusal("unsigned", "The notification has no signature that can be verified here.");
     }
+    if (this.#jwt !== undefined && claims === undefined) throw lacking(PUSH_SIGNATURE);
+    if (this.#webhook.isConfigured && webhook === undefined) throw lacking(WEBHOOK_SIGNATURE);
     this.#checkTime(seconds);
     if (webhook !== undefined) this.#checkTime(webhook.seconds);
     const signatures: PushSignature[] = webhook === undefined ? [] : [{ kind: webhook.kind }];
@@ -185,6 +192,10 @@ class Judge {
     const when = age > 0 ? "too old" : "of a time that has not come";
     throw new PushRefusal("stale", `The signature is ${when}.`);
   }
+}
+
+function lacking(form: string): PushRefusal {
+  return new PushRefusal("unsigned", `The notification lacks ${form}, which is required here.`);
 }
 
 function checkSame(given: string | undefined, signed: string): void {

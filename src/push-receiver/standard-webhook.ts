@@ -32,6 +32,11 @@ export class WebhookVerifier {
     this.#trust = trust;
   }
 
+  /** Whether there are keys that a signature could be verified by. */
+  get isConfigured(): boolean {
+    return this.#trust.secrets !== undefined || this.#trust.publicKeys.length > 0;
+  }
+
   /**
    * Undefined where the notification has no signature of a kind that can be verified.
    *

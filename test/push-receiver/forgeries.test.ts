@@ -1,7 +1,7 @@
 import { createHmac, sign } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import type { PushReceiverOptions } from "../../src/push-receiver/index.js";
+import { type PushReceiverOptions, pushMemory } from "../../src/push-receiver/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
 import {
@@ -371,4 +371,27 @@ describe("what was overheard", () => {
     expect((await both.post({ headers: half, body: sent.body })).status).toBe(403);
     expect((await both.post(sent)).status).toBe(204);
   });
+
+  it("of a kind that is configured is required, whatever else is signed", async () => {
+    const sent = await notification(signing);
+    const { post, events } = await webhook({ ...trust.jwt, ...trust.v1 });
+    expect((await post(sent)).status).toBe(204);
+    for (const name of ["Parley-Signature", "webhook-signature"]) {
+      const { [name]: _, ...headers } = sent.headers;
+      expect([name, (await post({ headers, body: sent.body })).status]).toEqual([name, 403]);
+    }
+    expect(events).toHaveLength(1);
+  });
+
+  it.each(kinds.flatMap((first) => kinds.map((second) => [first, second] as const)))(
+    "of an event that was handled with %s makes a repeat of it with %s",
+    async (first, second) => {
+      const memory = pushMemory();
+      const sent = await notification(signing);
+      const before = await webhook({ ...trust[first], memory });
+      const after = await webhook({ ...trust[second], memory });
+      expect([(await before.post(sent)).status, (await after.post(sent)).status]).toEqual([204, 204]);
+      expect([before.events.length, after.events.length]).toEqual([1, 0]);
+    },
+  );
 });

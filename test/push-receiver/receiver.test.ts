@@ -343,8 +343,8 @@ describe("receive()", () => {
     await other.handled(event);
     expect(marks).toEqual([
       {
-        id: JSON.stringify([issuer, event.eventId]),
-        line: JSON.stringify([issuer, "task-1", "config-1"]),
+        id: event.eventId,
+        line: JSON.stringify(["task-1", "config-1"]),
         generation: 5,
         keepUntil: (event.sentAt?.getTime() ?? 0) + 300_000,
       },
