@@ -50,7 +50,10 @@ export interface PushSigningOptions {
    * and take the old one away when its last JWT has ended (`pushSignatureMs`). RSA takes ten times as long as the others.
    */
   readonly keys?: readonly CardKey[];
-  /** Publishes these keys. Default true; false where `/.well-known/jwks.json` is another's. */
+  /**
+   * Publishes these keys. Default true; false where `/.well-known/jwks.json` is another's. Without a key for RS256 a server with a port of its
+   * own makes one in each process for the bearer tokens of A2A 0.1, and shows it there; true makes one where a server is mounted too.
+   */
   readonly jwks?: boolean;
   /**
    * Secrets of the Standard Webhooks headers: `whsec_` (HMAC, shared with receivers) with 24 to 64 bytes in base64 behind it, or

@@ -16,7 +16,7 @@ import { JWKS_PATH } from "../wire/webhook.js";
 import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
-import type { PublicKeys } from "./public-keys.js";
+import type { PublicKeySource } from "./public-keys.js";
 import { publicTenants } from "./public-tenants.js";
 
 /**
@@ -104,13 +104,10 @@ async function textIn(shape: CardShape, shown: Shown): Promise<string | undefine
 }
 
 /** The public keys that the server's cards and notifications are signed by. */
-export function createKeysRoute(
-  { cardMaxAgeSeconds, logger }: Settings,
-  publicKeys: () => Promise<PublicKeys>,
-): StaticRoute {
+export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicKeys: PublicKeySource): StaticRoute {
   const caching = { maxAgeSeconds: cardMaxAgeSeconds, since: new Date(), vary: [] };
   const documents = createDocuments("application/jwk-set+json", caching);
-  const make = async (): Promise<string> => JSON.stringify(await publicKeys());
+  const make = async (): Promise<string> => JSON.stringify(await publicKeys.all());
   return (request) => {
     if (request.target.path !== JWKS_PATH) return undefined;
     return answered(documents.later("", make, conditionsOf(request)), logger, "public keys cannot be shown");

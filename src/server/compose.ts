@@ -58,7 +58,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const prepare = async (): Promise<void> => {
     if (signer !== undefined) await signPublicCards(signer, settings, address);
     if (pushSigner !== undefined) await pushSigner();
-    if (publicKeys !== undefined) await publicKeys();
+    if (publicKeys !== undefined) await publicKeys.given();
   };
   const modules = parts.push;
   const push =

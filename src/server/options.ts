@@ -204,6 +204,8 @@ export interface Settings {
   readonly cardSigning: CardSigning | undefined;
   // Undefined where no push notifications are sent.
   readonly push: PushOptions | undefined;
+  /** Whether the process makes a key for notifications of versions that sign them, where the options have none, and shows it. */
+  readonly makesPushKey: boolean;
   readonly remoteAgents: RemoteAgents;
   readonly page: boolean;
   readonly basePath: string;
@@ -245,6 +247,7 @@ export function resolveOptions(options: ServerOptions, listens = true): Settings
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
+  const [versions, push] = [versionsOf(all), pushOf(all.push)];
   return {
     engine: {
       maxReopens,
@@ -259,7 +262,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       ...given({ authenticator: all.authenticator, interceptors: all.interceptors, ownerOf: all.ownerOf }),
     },
     agents,
-    versions: versionsOf(all),
+    versions,
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
@@ -274,7 +277,12 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     cardGrpc: all.cardGrpc,
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
     cardSigning: all.cardSigning,
-    push: pushOf(all.push),
+    push,
+    // Where a server is mounted the path of the keys may be the host's, unless the option says otherwise.
+    makesPushKey:
+      push !== undefined &&
+      versions.others.some(({ signsPush }) => signsPush) &&
+      (push.signing?.jwks ?? (listens && all.cardSigning?.jwks !== false)),
     remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
     basePath: all.basePath,

@@ -15,14 +15,14 @@ export interface PublicKeys {
  * The promise fails with a ConfigurationError for keys that cannot be used.
  */
 export function pushSignerOf(
-  { push, limits }: Settings,
+  { push, limits, makesPushKey }: Settings,
   address: PublicAddress,
 ): (() => Promise<PushSigner>) | undefined {
   if (push === undefined) return undefined;
   let made: Promise<PushSigner> | undefined;
   const make = async (): Promise<PushSigner> => {
     const { createPushSigner } = await import("../push/signature/signer.js");
-    return createPushSigner({ signing: push.signing, issuer: () => address.url(), limits });
+    return createPushSigner({ signing: push.signing, issuer: () => address.url(), limits, makesKey: makesPushKey });
   };
   return () => {
     made ??= make();
@@ -30,19 +30,37 @@ export function pushSignerOf(
   };
 }
 
-/** The keys that are shown to everybody, those of cards and of notifications together; undefined where there are none. */
+/** The keys that are shown to everybody, those of cards and of notifications together. */
+export interface PublicKeySource {
+  /**
+   * Reads the keys of the options, which is the check of a start.
+   *
+   * @throws ConfigurationError
+   */
+  given(): Promise<PublicKeys>;
+  /** The same with those that the process makes. */
+  all(): Promise<PublicKeys>;
+}
+
+/** Finds all public keys; undefined where there are none. */
 export function publicKeysOf(
-  { cardSigning, push }: Settings,
+  { cardSigning, push, makesPushKey }: Settings,
   cards: CardSigner | undefined,
   pushSigner: (() => Promise<PushSigner>) | undefined,
-): (() => Promise<PublicKeys>) | undefined {
-  const sources: (() => Promise<PublicKeys>)[] = [];
+): PublicKeySource | undefined {
+  const sources: ((isStart: boolean) => Promise<PublicKeys>)[] = [];
   if (cards !== undefined && cardSigning?.jwks !== false) sources.push(() => cards.publicKeys());
-  if (pushSigner !== undefined && push?.signing?.keys !== undefined && push.signing.jwks !== false) {
-    sources.push(async () => (await pushSigner()).jwks());
+  const showsPushKeys = makesPushKey || (push?.signing?.keys !== undefined && push.signing.jwks !== false);
+  if (pushSigner !== undefined && showsPushKeys) {
+    sources.push(async (isStart) => {
+      const signer = await pushSigner();
+      return isStart ? signer.jwks() : signer.allKeys();
+    });
   }
   if (sources.length === 0) return undefined;
-  return async () => joined(await Promise.all(sources.map((source) => source())));
+  const read = async (isStart: boolean): Promise<PublicKeys> =>
+    joined(await Promise.all(sources.map((source) => source(isStart))));
+  return { given: () => read(true), all: () => read(false) };
 }
 
 /** A reader finds a key by its `kid`: two keys must not have the same one, and one key is shown once. */

@@ -1,4 +1,4 @@
-import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Versions } from "./versions.js";
 
 /**
@@ -9,8 +9,8 @@ export interface PushDialect {
   readonly mediaType: string;
   /** The body. */
   readonly write: (task: Task) => string;
-  /** An authentication scheme that asks for signed posts, in lower case: these have the signature as their bearer token. */
-  readonly signedScheme?: string;
+  /** Says whether a configuration asks for signed posts: these have the signature as their bearer token, in place of credentials. */
+  readonly isSigned?: (config: TaskPushNotificationConfig) => boolean;
 }
 
 /** Finds the dialect of a version, by its name; a promise where that is loaded first, undefined for an unknown one. */

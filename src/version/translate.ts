@@ -20,8 +20,14 @@ export async function again(service: Serve, asked: Asked): Promise<Awaited<Retur
  * it is large. Without the second what is held for a large answer would be held for ever.
  */
 export function carryMarks<M extends Message>(original: Message, translated: M): M {
-  const [generation, weight] = [generationOf(original), weightOf(original)];
+  const generation = generationOf(original);
   if (generation !== undefined) markGeneration(translated, generation);
+  return carryWeight(original, translated);
+}
+
+/** Notes on a translated message that the original is large. */
+export function carryWeight<M extends Message>(original: Message, translated: M): M {
+  const weight = weightOf(original);
   if (weight !== undefined) markWeight(translated, weight);
   return translated;
 }

@@ -64,6 +64,8 @@ export interface ProtocolVersion {
   readonly hasCardBeside?: boolean;
   /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
   readonly extensionsParameter?: string;
+  /** Whether its push notifications are signed by a JWT, for which every server has a key (`PushDialect.isSigned`). */
+  readonly signsPush?: boolean;
   /** Loads what its push notifications look like; without it there are none. */
   readonly push?: () => Promise<PushDialect>;
   /** Loads how it is spoken. Called for the first call, and again after it has failed. */

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MessageSchema, PartSchema, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
@@ -28,7 +28,7 @@ const form: PushDialect = {
       text: textOf(task),
       messages: task.history.length,
     }),
-  signedScheme: "jwt",
+  isSigned: ({ authentication }) => authentication?.scheme === "jwt",
 };
 
 const dialectOf = (version: string): Promise<PushDialect | undefined> =>
@@ -66,6 +66,31 @@ describe("a configuration of another version", () => {
       { id, state: "COMPLETED", text: "123", messages: 1 },
     ]);
     expect(receiver.overlaps).toBe(0);
+  });
+
+  it.each([
+    ["in one go", 1],
+    ["as the events come", 40],
+  ])("has its task read once for all of its events, %s, however large it is", async (_how, times) => {
+    const events = 40;
+    const { store, receiver, rig, log, bodies } = await world();
+    const load = vi.spyOn(store, "load");
+    const read = vi.spyOn(store, "read");
+    await log.configure(receiver.url("/old"), "0.9");
+    // A task beyond what is sent without waiting for room.
+    await log.append([chunk("x".repeat(200 * 1024))]);
+    await rig.start();
+    for (let sent = 0; sent < events; ) {
+      const more = Array.from({ length: events / times }, () => status(TaskState.WORKING));
+      await log.append(more);
+      sent += more.length;
+      rig.news();
+      await expect.poll(() => bodies("/old").length, patience).toBe(sent);
+    }
+    expect(load.mock.calls.length).toBeLessThanOrEqual(2);
+    // The log itself is read page by page, from where the last notification was.
+    expect(read.mock.calls.length).toBeLessThan(6 * times + events / 4);
+    expect(bodies("/old").at(-1)).toMatchObject({ state: "WORKING", text: expect.stringMatching(/^x+$/) });
   });
 
   it("says so in its headers, beside one that gets what it always got", async () => {

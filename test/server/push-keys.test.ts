@@ -44,8 +44,10 @@ describe("/.well-known/jwks.json of a server that signs notifications", () => {
   });
 
   it("has none that it is not to show", async () => {
-    expect(await keysOf({ push: true })).toBe(404);
-    expect(await keysOf({ push: { signing: { webhookSecrets: [newSecret()] } } })).toBe(404);
+    const versions = ["1.0", "0.3"];
+    expect(await keysOf({ push: true, versions })).toBe(404);
+    expect(await keysOf({ push: { signing: { jwks: false } } })).toBe(404);
+    expect(await keysOf({ push: { signing: { webhookSecrets: [newSecret()] } }, versions })).toBe(404);
     expect(await keysOf({ push: { signing: { ...signing, jwks: false } } })).toBe(404);
     expect(await keysOf({ push: { signing: { ...signing, jwks: false } }, cardSigning })).toEqual([shown.card]);
     expect(await keysOf({ push: { signing }, cardSigning: { ...cardSigning, jwks: false } })).toEqual([
@@ -54,9 +56,33 @@ describe("/.well-known/jwks.json of a server that signs notifications", () => {
     ]);
   });
 
+  it("has an RSA key of the process for callers of 0.1, where the options have none", async () => {
+    const made = {
+      kty: "RSA",
+      alg: "RS256",
+      use: "sig",
+      kid: expect.stringMatching(/^[\w-]{43}$/),
+      n: expect.anything(),
+      e: "AQAB",
+    };
+    expect(await keysOf({ push: true })).toEqual([made]);
+    const other = { keys: [{ key: forPush.pem, kid: "push" }] };
+    expect(await keysOf({ push: { signing: other } })).toEqual([shown.push, made]);
+  });
+
+  it("is the host's where a server is mounted, unless the option says otherwise", async () => {
+    for (const jwks of [undefined, true]) {
+      const push = { signing: jwks === undefined ? {} : { jwks } };
+      const a2a = createA2A({ agent, store: memoryStore(), push });
+      closing.push(() => a2a.close({ graceMs: 0 }));
+      const { status } = await a2a.fetch(new Request("http://localhost/.well-known/jwks.json"));
+      expect(status).toBe(jwks === true ? 200 : 404);
+    }
+  });
+
   it("has one key once, and no two keys by one name", async () => {
     const both = { keys: [{ key: forCards.pem, kid: "card" }] };
-    expect(await keysOf({ push: { signing: both }, cardSigning })).toEqual([shown.card]);
+    expect(await keysOf({ push: { signing: both }, cardSigning, versions: ["1.0"] })).toEqual([shown.card]);
     const clash = { keys: [{ key: forPush.pem, kid: "card" }] };
     await expect(keysOf({ push: { signing: clash }, cardSigning })).rejects.toThrow('the kid "card" for two');
   });

@@ -54,8 +54,15 @@ export interface PushSigner {
    * an RSA key signs, which a thread of the pool does.
    */
   headers(event: SignedEvent): Promise<Record<string, string>> | Record<string, string>;
-  /** The public keys, as a JWKS (RFC 7517, 5). */
-  readonly jwks: () => { readonly keys: readonly object[] };
+  /** The public keys of the options, as a JWKS (RFC 7517, 5). */
+  readonly jwks: () => KeySet;
+  /** The same with the key that this process has made for bearer tokens; makes it where it needs one. */
+  readonly allKeys: () => Promise<KeySet>;
+}
+
+/** A JWKS. */
+interface KeySet {
+  readonly keys: readonly object[];
 }
 
 /** What a signer is made with. */
@@ -65,6 +72,11 @@ export interface PushSignerOptions {
   /** The server's public URL, which is the `iss` of each JWT, as it is known when one is signed. */
   readonly issuer: () => string;
   readonly limits: Pick<Limits, "pushSignatureMs">;
+  /**
+   * Makes an RSA key for this process where bearer tokens are wanted and the options have none. Only for a server that publishes it.
+   * Default false: a bearer token is then signed by the first key, or left out where there are no keys.
+   */
+  readonly makesKey?: boolean;
 }
 
 /**
@@ -72,7 +84,8 @@ export interface PushSignerOptions {
  *
  * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
  */
-export async function createPushSigner({ signing = {}, issuer, limits }: PushSignerOptions): Promise<PushSigner> {
+export async function createPushSigner(options: PushSignerOptions): Promise<PushSigner> {
+  const { signing = {}, issuer, limits, makesKey = false } = options;
   const { keys = [], webhookSecrets = [], secretPer = "token" } = signing;
   const faults = pushSigningFaults("push.signing", signing);
   if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
@@ -85,11 +98,14 @@ export async function createPushSigner({ signing = {}, issuer, limits }: PushSig
       ? hmacSigner(secret, secretPer === "token")
       : ed25519Signer(secret, `push.signing.webhookSecrets[${i}]`),
   );
-  // Receivers of that time knew RSA alone.
-  const bearer = read.find(({ alg }) => alg === "RS256") ?? first;
+  const bearer = bearerKeyOf(read, makesKey);
   const jwks = publicKeySet(read);
   return {
     jwks: () => jwks,
+    allKeys: async () => {
+      const key = await bearer();
+      return key === undefined || read.includes(key) ? jwks : publicKeySet([...read, key]);
+    },
     headers: (event) => {
       const seconds = Math.floor(event.time / 1_000);
       const headers: Record<string, string> = {
@@ -103,12 +119,41 @@ export async function createPushSigner({ signing = {}, issuer, limits }: PushSig
       }
       const token = jwt?.sign(event, seconds);
       const made = token === undefined ? headers : withHeader(headers, PUSH_SIGNATURE, token);
-      if (event.asBearer !== true || bearer === undefined) return made;
-      const body = bodyToken(bearer, event.body, seconds);
-      if (made instanceof Promise) return made.then((each) => withHeader(each, "authorization", body));
-      return withHeader(made, "authorization", body);
+      return event.asBearer === true ? withBearer(made, event.body, seconds) : made;
     },
   };
+
+  async function withBearer(
+    made: HeaderFields | Promise<HeaderFields>,
+    body: Uint8Array | string,
+    seconds: number,
+  ): Promise<HeaderFields> {
+    const key = await bearer();
+    return key === undefined ? made : withHeader(await made, "authorization", bodyToken(key, body, seconds));
+  }
+}
+
+/** Finds the key of bearer tokens, or makes it once: receivers of that time know RSA alone. */
+function bearerKeyOf(given: readonly ReadyKey[], makesKey: boolean): () => Promise<ReadyKey | undefined> {
+  const rsa = given.find(({ alg }) => alg === "RS256");
+  let made: Promise<ReadyKey | undefined> | undefined;
+  return () => {
+    made ??= rsa === undefined && makesKey ? makeRsaKey() : Promise.resolve(rsa ?? given[0]);
+    return made;
+  };
+}
+
+const rsa2048 = {
+  name: "RSASSA-PKCS1-v1_5",
+  modulusLength: 2048,
+  publicExponent: Uint8Array.of(1, 0, 1),
+  hash: "SHA-256",
+} as const;
+
+async function makeRsaKey(): Promise<ReadyKey | undefined> {
+  const { privateKey } = await crypto.subtle.generateKey(rsa2048, true, ["sign", "verify"]);
+  const [key] = await readKeys([{ key: await crypto.subtle.exportKey("jwk", privateKey) }]);
+  return key;
 }
 
 type HeaderFields = Record<string, string>;

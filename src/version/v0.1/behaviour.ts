@@ -18,7 +18,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
+import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/extension-names.js";
 import { again, carryMarks } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import type { Asked, Serve } from "../version.js";
@@ -80,14 +80,26 @@ function taskResponse(task: Task): SendMessageResponse {
 async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {
   const request = namedSend(asked);
   const events = await behave(service)({ ...asked, request });
-  return new OlderEvents(events as Events, { taskId: request.message?.taskId ?? "" });
+  return new OlderEvents(events as Events, {
+    taskId: request.message?.taskId ?? "",
+    hasIds: showsIds(asked.call),
+  });
 }
 
 async function resubscribe(asked: Asked, service: Serve): Promise<Answer> {
   const { id: taskId } = asked.request as SubscribeToTaskRequest;
   const resumed = await resumedIn(asked.call, taskId, service);
   const events = await behave(service)(asked);
-  return new OlderEvents(events as Events, { taskId, resumed });
+  return new OlderEvents(events as Events, { taskId, resumed, hasIds: showsIds(asked.call) });
+}
+
+/**
+ * Says whether the events of a stream have an `id:` to resume after. They have one only where the call asks for it: the first JavaScript
+ * client of 0.1 reads an event as one line, `data: …`, and skips or breaks on an event with another line. Reads the call after its
+ * interceptors have run.
+ */
+export function showsIds(call: Call): boolean {
+  return resumes(call) || call.extensions.has(RESUME_EXTENSION);
 }
 
 type Events = AsyncIterable<StreamResponse>;

@@ -122,13 +122,17 @@ function noConfig(id: string): never {
 function sent(request: SendMessageRequest): { params: string; place: Place } {
   const { message, configuration } = request;
   const place = { taskId: message?.taskId || newId(), contextId: message?.contextId || newId() };
-  const { historyLength = ALL_HISTORY, taskPushNotificationConfig } = configuration ?? {};
+  const { historyLength = ALL_HISTORY, taskPushNotificationConfig, acceptedOutputModes = [] } = configuration ?? {};
   // Who speaks is one of the two in 0.1.
   const role = message?.role === Role.AGENT ? Role.AGENT : Role.USER;
   const params = writeSend({
     ...request,
     message: message && { ...message, ...place, role },
-    configuration: create(SendMessageConfigurationSchema, { historyLength, taskPushNotificationConfig }),
+    configuration: create(SendMessageConfigurationSchema, {
+      acceptedOutputModes,
+      historyLength,
+      taskPushNotificationConfig,
+    }),
   });
   return { params, place };
 }

@@ -7,7 +7,7 @@ import type {
 import { generationOf, markGeneration } from "../../wire/generation.js";
 import { markWeight, weightOf } from "../../wire/weight.js";
 import { isLast } from "../last.js";
-import { carryMarks } from "../translate.js";
+import { carryMarks, carryWeight } from "../translate.js";
 import { artifactEvent, statusEvent } from "./shown.js";
 
 /** What a stream of 0.1 needs to know beside its events. */
@@ -19,6 +19,8 @@ export interface EventsOf {
    * begins with has none of them then, and is not told of. Left out for a stream from the beginning.
    */
   readonly resumed?: readonly string[] | undefined;
+  /** Whether each event has the generation that becomes its `id:`. */
+  readonly hasIds: boolean;
 }
 
 /**
@@ -31,13 +33,15 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   readonly #events: AsyncIterator<StreamResponse>;
   readonly #taskId: string;
   readonly #isResumed: boolean;
+  readonly #hasIds: boolean;
   readonly #indexes = new Map<string, number>();
   #waiting: StreamResponse[] = [];
 
-  constructor(events: AsyncIterable<StreamResponse>, { taskId, resumed }: EventsOf) {
+  constructor(events: AsyncIterable<StreamResponse>, { taskId, resumed, hasIds }: EventsOf) {
     this.#events = events[Symbol.asyncIterator]();
     this.#taskId = taskId;
     this.#isResumed = resumed !== undefined;
+    this.#hasIds = hasIds;
     for (const artifactId of resumed ?? []) this.#indexOf(artifactId);
   }
 
@@ -83,21 +87,25 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
     }
     const [generation, weight, last] = [generationOf(event), weightOf(event), all.at(-1)];
     if (weight !== undefined) for (const each of all) markWeight(each, weight);
-    if (generation !== undefined && last !== undefined) markGeneration(last, generation);
+    if (this.#hasIds && generation !== undefined && last !== undefined) markGeneration(last, generation);
     this.#waiting.push(...all);
   }
 
   #status(event: StreamResponse, update: TaskStatusUpdateEvent): void {
     const { status, metadata } = update;
     const shown = statusEvent({ taskId: this.#taskId, status, metadata, isLast: isLast(update) });
-    this.#waiting.push(carryMarks(event, shown));
+    this.#push(event, shown);
   }
 
   #artifact(event: StreamResponse, { artifact, append, lastChunk, metadata }: TaskArtifactUpdateEvent): void {
     if (artifact === undefined) return;
     const index = this.#indexOf(artifact.artifactId);
     const of = { taskId: this.#taskId, append, lastChunk, metadata };
-    this.#waiting.push(carryMarks(event, artifactEvent(of, { ...artifact }, index)));
+    this.#push(event, artifactEvent(of, { ...artifact }, index));
+  }
+
+  #push(event: StreamResponse, shown: StreamResponse): void {
+    this.#waiting.push(this.#hasIds ? carryMarks(event, shown) : carryWeight(event, shown));
   }
 
   #indexOf(artifactId: string): number {

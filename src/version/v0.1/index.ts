@@ -16,5 +16,6 @@ export const v01: ProtocolVersion = {
     "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
   },
   load: latePart(async () => (await import("./dialects.js")).dialects),
+  signsPush: true,
   push: latePart(async () => (await import("./push.js")).push),
 };

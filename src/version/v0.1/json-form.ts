@@ -181,7 +181,11 @@ const types: FormTables["types"] = {
       { field: "message", isRequired: true },
       {
         flat: "configuration",
-        members: ["historyLength", { field: "taskPushNotificationConfig", name: "pushNotification", as: inside }],
+        members: [
+          "acceptedOutputModes",
+          "historyLength",
+          { field: "taskPushNotificationConfig", name: "pushNotification", as: inside },
+        ],
       },
       "metadata",
     ],

@@ -1,4 +1,4 @@
-import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type TaskPushNotificationConfig, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { PushDialect } from "../push.js";
 import { v01Form } from "./json-form.js";
@@ -10,5 +10,13 @@ const write = jsonWriter(TaskSchema, v01Form);
 export const push: PushDialect = {
   mediaType: "application/json",
   write: (task) => write(withoutHistory(shownTask(task))),
-  signedScheme: "jwt",
+  isSigned,
 };
+
+/**
+ * The servers of 0.1 signed every post, whatever scheme the client named; its first client names `bearer` for it. Credentials that a client
+ * gives are sent as they are.
+ */
+function isSigned({ authentication }: TaskPushNotificationConfig): boolean {
+  return authentication === undefined || authentication.credentials === "" || /^jwt$/i.test(authentication.scheme);
+}

@@ -4,7 +4,7 @@ import type { Call } from "../../core/call.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import { mapEvents } from "../translate.js";
 import type { Serve } from "../version.js";
-import { resumedIn } from "./behaviour.js";
+import { resumedIn, showsIds } from "./behaviour.js";
 import { OlderEvents } from "./events.js";
 import { jsonRpc } from "./jsonrpc.js";
 import { shownTask, withoutHistory } from "./shown.js";
@@ -29,7 +29,8 @@ export const older = {
     { taskId, call, service }: Subscription,
     mark: (event: StreamResponse) => StreamResponse,
   ): Promise<AsyncIterable<StreamResponse>> {
-    return mapEvents(new OlderEvents(events, { taskId, resumed: await resumedIn(call, taskId, service) }), mark);
+    const resumed = await resumedIn(call, taskId, service);
+    return mapEvents(new OlderEvents(events, { taskId, resumed, hasIds: showsIds(call) }), mark);
   },
 };
 

@@ -35,6 +35,9 @@ const agent: Omit<Agent, "card"> = {
   },
 };
 
+/** Without it, and without `Last-Event-ID`, events have no `id:`. */
+const asksForIds = { "a2a-extensions": "urn:parley:ext:resume:v1" };
+
 const firstTurn = ["submitted", "working", "0 a a1", "1 b b1.", "0+ a a2", "input-required final"];
 
 describe("a stream of 0.1", () => {
@@ -74,18 +77,20 @@ describe("a stream of 0.1", () => {
     async (how) => {
       const store = memoryStore();
       const spoken = new Spoken(agent, { store });
-      const first = await spoken.call("tasks/sendSubscribe", say("mine", "first"));
-      const second = await spoken.call("tasks/sendSubscribe", say("mine", "second"));
+      const first = await spoken.call("tasks/sendSubscribe", say("mine", "first"), asksForIds);
+      const second = await spoken.call("tasks/sendSubscribe", say("mine", "second"), asksForIds);
       const all = [...first.events.map(tell), ...second.events.map(tell).slice(2)];
       const ids = [...new Set([...first.ids, ...second.ids])];
+      expect(ids.length).toBe(all.length);
       const version: Record<string, string> = how === "by its task" ? {} : { "a2a-version": "0.1" };
       // Also in a process that has never seen the task.
       for (const reader of [spoken, new Spoken(agent, { store })]) {
         for (const [i, id] of ids.slice(0, -1).entries()) {
           const headers = { ...version, "last-event-id": id };
-          const { events } = await reader.call("tasks/resubscribe", { id: "mine" }, headers);
-          const rest = all.slice(i + 1);
-          expect(events.map(tell)).toEqual(rest.slice(0, rest.findIndex((each) => each.endsWith("final")) + 1));
+          const { events, ids: rest } = await reader.call("tasks/resubscribe", { id: "mine" }, headers);
+          const after = all.slice(i + 1);
+          expect(events.map(tell)).toEqual(after.slice(0, after.findIndex((each) => each.endsWith("final")) + 1));
+          expect(rest).toHaveLength(events.length);
         }
       }
     },
@@ -94,7 +99,7 @@ describe("a stream of 0.1", () => {
   it("has the id of a snapshot on its last event alone, so that no part of it is lost", async () => {
     const spoken = new Spoken(agent);
     await spoken.call("tasks/send", say("mine", "first"));
-    const { ids, events } = await spoken.call("tasks/resubscribe", { id: "mine" });
+    const { ids, events } = await spoken.call("tasks/resubscribe", { id: "mine" }, asksForIds);
     expect(events).toHaveLength(3);
     expect(new Set(ids).size).toBe(1);
     expect(ids.length).toBeLessThan(3);
