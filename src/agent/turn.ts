@@ -22,6 +22,8 @@ export interface TurnRequest {
   readonly delegationDepth?: number;
   /** The id that the task is kept under, where the one in its messages was chosen by its client and is not unique. */
   readonly keptAs?: string | undefined;
+  /** Messages of the conversation before a task that its client goes on with under another one's name, oldest first. */
+  readonly earlier?: readonly Message[] | undefined;
   /** The bearer token that the message came with, where agents may pass it on. In memory alone. */
   readonly bearer?: CallerToken | undefined;
 }
@@ -123,7 +125,8 @@ class AgentTurn implements Turn {
 
   get history(): readonly Message[] {
     const { messageId } = this[requestKey].message;
-    return this.task?.history.filter((earlier) => earlier.messageId !== messageId) ?? [];
+    const history = this.task?.history ?? this[requestKey].earlier?.map((each) => clone(MessageSchema, each)) ?? [];
+    return history.filter((earlier) => earlier.messageId !== messageId);
   }
 
   get caller(): Caller {

@@ -19,7 +19,7 @@ import { addedSize } from "../task/size.js";
 import { mayFollow } from "../task/state.js";
 
 /**
- * The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3).
+ * The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3), which is the last one of its history.
  * @param version of the protocol that it is created in; undefined for the service's own
  */
 export function createdDraft(turn: TurnRequest, now: number, version?: string): Draft {
@@ -29,7 +29,7 @@ export function createdDraft(turn: TurnRequest, now: number, version?: string): 
   task.status = create(TaskStatusSchema);
   task.status.state = TaskState.SUBMITTED;
   task.status.timestamp = timestampOf(now);
-  task.history = [turn.message];
+  task.history = turn.earlier === undefined ? [turn.message] : [...turn.earlier, turn.message];
   const event = { case: "created", value: task } as const;
   const { traceParent } = turn;
   return { event, turn: contextOf(turn), time: now, traceParent, size: addedSize(event), version };

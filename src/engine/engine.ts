@@ -48,7 +48,7 @@ export interface EngineOptions {
   readonly maxRestarts?: number;
   /**
    * How often a message to a task that is over, and whose client has named it, begins another task under that name, in the same
-   * context. Default 0: it is refused.
+   * context and with its messages. Default 0: it is refused.
    */
   readonly maxReopens?: number;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
@@ -94,7 +94,7 @@ export class Engine {
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
-    const names = new TaskNames(store, options.maxReopens ?? 0);
+    const names = new TaskNames(store, options.maxReopens ?? 0, options.retentionMs === undefined);
     const { maxPageBytes, maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
     const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes, maxKeptBytes, pushed });
     const { logs } = tasks;

@@ -29,20 +29,43 @@ export class TaskNames {
   /** How often a name may be given to another task when its task is over. */
   readonly maxReopens: number;
   readonly #store: Pick<TaskStore, "head">;
+  readonly #keepsAll: boolean;
 
-  constructor(store: Pick<TaskStore, "head">, maxReopens: number) {
+  /** @param keepsAll whether finished tasks are kept for ever: those of a name then have no gaps */
+  constructor(store: Pick<TaskStore, "head">, maxReopens: number, keepsAll: boolean) {
     this.#store = store;
     this.maxReopens = maxReopens;
+    this.#keepsAll = keepsAll;
   }
 
   /** The newest task of a name. Which of those before it retention has removed makes no difference. @throws StoreError */
   async find(scope: TaskScope, name: string): Promise<NamedTask> {
     // The usual case asks the store nothing that its caller does not ask anyway.
     if (this.maxReopens === 0) return { taskId: namedTaskId(scope, name), life: 0 };
-    const ids = Array.from({ length: this.maxReopens + 1 }, (_, life) => namedTaskId(scope, name, life));
-    const heads = await Promise.all(ids.map((taskId) => this.#store.head({ taskId })));
-    const life = heads.findLastIndex((head) => head !== undefined && isOf(head, scope));
-    return { taskId: ids[Math.max(0, life)] as string, life };
+    const life = this.#keepsAll ? await this.#lastOfAll(scope, name) : await this.#lastOfSome(scope, name);
+    return { taskId: namedTaskId(scope, name, Math.max(0, life)), life };
+  }
+
+  /** Looks for the last one in steps that double, and halve behind it: a name that no task has costs one read. */
+  async #lastOfAll(scope: TaskScope, name: string): Promise<number> {
+    let [last, free] = [-1, this.maxReopens + 1];
+    for (let next = 0; free - last > 1; ) {
+      if (await this.#has(scope, name, next)) last = next;
+      else free = next;
+      next = free > this.maxReopens ? Math.min(2 * last + 1, this.maxReopens) : (last + free) >> 1;
+    }
+    return last;
+  }
+
+  /** The same where retention may have removed any number of the first ones. */
+  async #lastOfSome(scope: TaskScope, name: string): Promise<number> {
+    const lives = Array.from({ length: this.maxReopens + 1 }, (_, life) => this.#has(scope, name, life));
+    return (await Promise.all(lives)).lastIndexOf(true);
+  }
+
+  async #has(scope: TaskScope, name: string, life: number): Promise<boolean> {
+    const head = await this.#store.head({ taskId: namedTaskId(scope, name, life) });
+    return head !== undefined && isOf(head, scope);
   }
 }
 

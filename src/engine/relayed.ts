@@ -65,7 +65,7 @@ export async function messageAt(store: TaskStore, turn: TurnRequest, position: n
   const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
   const event = bytes && decodeEntry(bytes).event;
   const message =
-    event?.case === "created" ? event.value.history[0] : event?.case === "message" ? event.value : undefined;
+    event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
   if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
   return message;
 }

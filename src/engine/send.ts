@@ -26,6 +26,7 @@ import {
 } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { type View, viewTask } from "../task/fold.js";
+import { messageSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { createdDraft, messageDraft } from "./draft.js";
@@ -91,6 +92,12 @@ interface NewTask {
   readonly time: number;
   readonly started: PendingTurn | undefined;
 }
+
+/** A task that its client has named. */
+type Named = Pick<TurnRequest, "keptAs" | "earlier">;
+
+/** How much of a conversation a task takes over from the one before it, as JSON: it is stored with each of them. */
+const EARLIER_BYTES = 1024 * 1024;
 
 /** How a message is stored. */
 interface Acceptance {
@@ -176,7 +183,7 @@ export class Sender {
     try {
       return await this.#named.send(taskId, {
         followUp: () => this.#followUp(command, message),
-        create: () => this.#createNamed(command, message, taskId),
+        create: () => this.#createNamed(command, message, { keptAs: taskId }),
       });
     } catch (error) {
       if (!isOver(error) || names.maxReopens === 0) throw error;
@@ -207,7 +214,10 @@ export class Sender {
             if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
             return this.#followUp(command, message);
           },
-          create: () => this.#createNamed(command, { ...message, contextId }, next),
+          create: async () => {
+            const earlier = await this.#said(scope, taskId);
+            return this.#createNamed(command, { ...message, contextId }, { keptAs: next, earlier });
+          },
         });
       } catch (error) {
         if (isAtWork && isNotFound(error)) throw unavailable(error);
@@ -218,31 +228,41 @@ export class Sender {
     throw over;
   }
 
-  async #createNamed(command: SendCommand, message: Message, keptAs: string): Promise<TaskHandle> {
+  /** The newest messages of a task, and those before it: what its client and agent remember of their conversation. */
+  async #said(scope: Scope, taskId: string): Promise<readonly Message[]> {
+    const { tasks, limits } = this.#source;
+    const { task } = await tasks.get(scope, taskId, { artifacts: false });
+    const last = task.status?.message;
+    return newest(
+      last === undefined ? task.history : [...task.history, last],
+      Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4),
+    );
+  }
+
+  async #createNamed(command: SendCommand, message: Message, named: Named): Promise<TaskHandle> {
     this.#checkOpen();
-    const sent = await this.#sendNew(command, message, keptAs);
+    const sent = await this.#sendNew(command, message, named);
     if (sent.kind === "task") return sent.task;
     throw new TypeError("A task that is named is never answered directly.");
   }
 
-  /** @param keptAs id of the task where its client has named it */
-  #sendNew(command: SendCommand, message: Message, keptAs?: string): Promise<SendResult> {
+  #sendNew(command: SendCommand, message: Message, named?: Named): Promise<SendResult> {
     if (command.ifGeneration !== undefined) {
       throw invalid([
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
       ]);
     }
-    if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, keptAs);
+    if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, named);
     // An agent is not asked about what could not be taken.
     const { slots } = this.#source.executions;
     slots.checkRoom(slots.of(command.tenant, command.caller.owner));
-    return this.#ask(command, message).then(() => this.#sendAccepted(command, message, keptAs));
+    return this.#ask(command, message).then(() => this.#sendAccepted(command, message, named));
   }
 
-  #sendAccepted(command: SendCommand, message: Message, keptAs: string | undefined): Promise<SendResult> {
+  #sendAccepted(command: SendCommand, message: Message, named: Named | undefined): Promise<SendResult> {
     const kind = command.served.agent.responds ?? "task";
-    const taskId = keptAs !== undefined ? message.taskId : kind === "message" ? "" : newId();
-    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, keptAs);
+    const taskId = named !== undefined ? message.taskId : kind === "message" ? "" : newId();
+    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, named);
     if (kind !== "task") return this.#begin(command, turn, kind === "message");
     return this.#create(command, turn).then(taskResult);
   }
@@ -415,7 +435,11 @@ export class Sender {
         await this.#ask(command, message, () => viewTask(log.fold.task));
       }
       const { taskId, isNamed } = log;
-      const turn = turnOf(command, { ...message, taskId: log.place.taskId, contextId }, isNamed ? taskId : undefined);
+      const turn = turnOf(
+        command,
+        { ...message, taskId: log.place.taskId, contextId },
+        isNamed ? { keptAs: taskId } : undefined,
+      );
       const draft = messageDraft(turn, now());
       // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
@@ -505,7 +529,7 @@ function scopeOf({ tenant, caller }: SendCommand): Scope {
   return { tenant, owner: caller.owner };
 }
 
-function turnOf(command: SendCommand, message: Message, keptAs?: string): TurnRequest {
+function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequest {
   return {
     message,
     position: 1,
@@ -518,8 +542,19 @@ function turnOf(command: SendCommand, message: Message, keptAs?: string): TurnRe
     traceParent: command.traceParent,
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
-    keptAs,
+    keptAs: named?.keptAs,
+    earlier: named?.earlier,
   };
+}
+
+/** The newest messages that are no larger together than so many bytes as JSON. */
+function newest(messages: readonly Message[], bytes: number): readonly Message[] {
+  let left = bytes;
+  const first = messages.findLastIndex((message) => {
+    left -= messageSize(message);
+    return left < 0;
+  });
+  return messages.slice(first + 1);
 }
 
 /** Whether a message was refused because its task is over, or may have been. */

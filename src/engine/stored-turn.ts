@@ -31,6 +31,6 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
 
 function messageOf(entry: LogEntry): Message | undefined {
   if (entry.event.case === "message") return entry.event.value;
-  if (entry.event.case === "created") return entry.event.value.history[0] ?? create(MessageSchema);
+  if (entry.event.case === "created") return entry.event.value.history.at(-1) ?? create(MessageSchema);
   return undefined;
 }

@@ -61,7 +61,7 @@ export const defaultOptions: Required<
 > = {
   strictVersion: false,
   idempotentMessageIds: false,
-  maxReopens: 0,
+  maxReopens: 64,
   maxRestarts: 3,
   leaseMs: 15_000,
   audit: true,

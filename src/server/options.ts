@@ -78,8 +78,9 @@ export interface A2AOptions extends AgentsInput {
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
   readonly retentionMs?: number;
   /**
-   * How often a message of a client of A2A 0.1 to a task that is over begins another one, in the same session and under the same id. Default
-   * 0: it is refused, as in every later version. At most 64. Calls that name such an id then ask the store for as many tasks.
+   * How often a message of a client of A2A 0.1 to a task that is over begins another one, in the same session and under the same id, with
+   * the messages of the one before. Default and maximum 64; 0 refuses such a message, as every later version does. With `retentionMs`
+   * a call that names an id reads the heads of so many tasks.
    */
   readonly maxReopens?: number;
   /** How often one turn is run again after crashes before its task fails. Default 3. */

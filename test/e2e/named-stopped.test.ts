@@ -56,15 +56,16 @@ async function send(to: ServerProcess, name: string, text: string, tries = 60): 
   }
 }
 
-/** What clients have said in all tasks of a name, in no order. */
+/** What clients have said in all tasks of a name, in no order. A task that is reopened begins with the messages before it. */
 async function said(at: ServerProcess, name: string): Promise<string[]> {
   const params = { contextId: `session of ${name}`, historyLength: 100, pageSize: 100 };
   const { result } = await call(at, "ListTasks", params, { "a2a-version": "1.0" });
-  const { tasks } = result as { tasks: { history: { role: string; parts: { text: string }[] }[] }[] };
-  return tasks
-    .flatMap(({ history }) => history.filter(({ role }) => role === "ROLE_USER"))
-    .map(({ parts }) => parts[0]?.text ?? "")
-    .sort();
+  const { tasks } = result as {
+    tasks: { history: { messageId: string; role: string; parts: { text: string }[] }[] }[];
+  };
+  const messages = tasks.flatMap(({ history }) => history.filter(({ role }) => role === "ROLE_USER"));
+  const texts = new Map(messages.map(({ messageId, parts }) => [messageId, parts[0]?.text ?? ""]));
+  return [...texts.values()].sort();
 }
 
 const saidLast = async (at: ServerProcess, name: string): Promise<unknown> => {

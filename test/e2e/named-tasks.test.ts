@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { namedTaskId } from "../../src/engine/named-tasks.js";
+import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 
 type Json = Record<string, unknown>;
@@ -54,6 +55,8 @@ const say = (id: string, text: string): Json => ({
   message: { role: "user", parts: [{ type: "text", text }] },
 });
 
+/** Asks for the ids of events, which clients of 0.1 do not expect. */
+const resume = { "a2a-extensions": RESUME_EXTENSION };
 const v1 = { "a2a-version": "1.0" };
 
 /** An execution that its process left behind is claimed at once. */
@@ -69,7 +72,7 @@ beforeAll(async () => {
   await old.call("tasks/send", say("told", "say hi"));
   const waits = old.events("tasks/sendSubscribe", say("waits", "wait 3000"), 2);
   await waits;
-  streamed = await old.events("tasks/sendSubscribe", say("streams", "stream 20000 20 1"), 20);
+  streamed = await old.events("tasks/sendSubscribe", say("streams", "stream 20000 20 1"), 20, resume);
   await before.kill();
   server = await home.start();
   client = new OldClient(server);

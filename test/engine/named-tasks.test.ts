@@ -4,7 +4,9 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { defaultLimits } from "../../src/core/limits.js";
 import { namedTaskId } from "../../src/engine/named-tasks.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { versionOf } from "../../src/wire/task-version.js";
 import { openShared, openStore } from "./stores.js";
@@ -310,9 +312,12 @@ describe("a name whose task is over", () => {
     const bench = new Bench(once, { maxReopens: 2 });
     const held = await bench.send("1", { ...named("mine"), message: { taskId: "mine", contextId: "c" } });
     await settle(held);
-    for (const text of ["2", "3"]) {
+    for (const [text, before] of [
+      ["2", 2],
+      ["3", 4],
+    ] as const) {
       await settle(await bench.send(text, named("mine")));
-      expect(await saidBy(bench, "mine")).toBe(`done with ${text}, 0 before`);
+      expect(await saidBy(bench, "mine")).toBe(`done with ${text}, ${before} before`);
     }
     expect(await reasonOf(bench.send("4", named("mine")))).toBe("UNSUPPORTED_OPERATION");
     const { moments } = await bench.engine.list({ ...scope, limit: 10 }, {});
@@ -320,22 +325,22 @@ describe("a name whose task is over", () => {
     const [first, second] = [namedTaskId(scope, "mine"), namedTaskId(scope, "mine", 1)];
     expect([await saidBy(bench, first), await saidBy(bench, second)]).toEqual([
       "done with 1, 0 before",
-      "done with 2, 0 before",
+      "done with 2, 2 before",
     ]);
     expect(await bench.engine.pushConfigs.find(scope, "mine")).toBe(namedTaskId(scope, "mine", 2));
   });
 
   it("is found when retention has removed the tasks before", async () => {
     let now = 1_000;
-    const bench = new Bench(once, { maxReopens: 3, now: () => now });
+    const bench = new Bench(once, { maxReopens: 3, retentionMs: 3_600_000, now: () => now });
     for (const text of ["1", "2", "3"]) {
       now += 1_000;
       await settle(await bench.send(text, named("mine")));
     }
     expect(await bench.store.removeFinished({ before: now - 500, limit: 10 })).toBe(2);
-    expect(await saidBy(bench, "mine")).toBe("done with 3, 0 before");
+    expect(await saidBy(bench, "mine")).toBe("done with 3, 4 before");
     await settle(await bench.send("4", named("mine")));
-    expect(await saidBy(bench, "mine")).toBe("done with 4, 0 before");
+    expect(await saidBy(bench, "mine")).toBe("done with 4, 6 before");
   });
 
   it("is given to one task of several sends at once, in one process or two", async () => {
@@ -349,8 +354,44 @@ describe("a name whose task is over", () => {
     for (const held of sent) await settle(held);
     expect((await one.engine.list({ ...scope, limit: 10 }, {})).total).toBe(2);
     const { history } = (await two.engine.get(scope, "mine")).task;
-    expect(history.filter(({ messageId }) => /^m\d+$/.test(messageId))).toHaveLength(4);
+    expect(history.filter(({ messageId }) => /^m\d+$/.test(messageId))).toHaveLength(5);
     await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+
+  it.each(Array.from({ length: 7 }, (_, lives) => lives))(
+    "is found among %s tasks, none, some or all",
+    async (lives) => {
+      const bench = new Bench(once, { maxReopens: 5 });
+      for (let life = 0; life < lives; life++) {
+        if (life < 6) await settle(await bench.send(`${life}`, named("mine")));
+      }
+      const newest = namedTaskId(scope, "mine", Math.max(0, lives - 1));
+      expect(await bench.engine.pushConfigs.find(scope, "mine").catch(() => "none")).toBe(
+        lives === 0 ? "none" : newest,
+      );
+    },
+  );
+
+  it("asks the store once for a name that no task has, and a few times for the newest of many", async () => {
+    const store = memoryStore();
+    const head = vi.spyOn(store, "head");
+    const bench = new Bench(once, { maxReopens: 64 }, store);
+    await reasonOf(bench.engine.pushConfigs.find(scope, "nobody"));
+    expect(head.mock.calls.length).toBeLessThanOrEqual(3);
+    for (let life = 0; life < 20; life++) await settle(await bench.send(`${life}`, named("mine")));
+    head.mockClear();
+    await bench.engine.pushConfigs.find(scope, "mine");
+    expect(head.mock.calls.length).toBeLessThanOrEqual(16);
+  });
+
+  it("takes the newest messages over, as far as they are small enough together", async () => {
+    const bench = new Bench(once, { maxReopens: 2, limits: { ...defaultLimits, maxTaskBytes: 8_000 } });
+    await settle(await bench.send("x".repeat(3_000), named("mine")));
+    await settle(await bench.send("2", named("mine")));
+    // The answer alone, which says what it was told, is too large as well.
+    expect(await saidBy(bench, "mine")).toBe("done with 2, 0 before");
+    await settle(await bench.send("3", named("mine")));
+    expect(await saidBy(bench, "mine")).toBe("done with 3, 2 before");
   });
 
   it("stays that of a task that the server has named", async () => {

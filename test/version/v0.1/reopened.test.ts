@@ -20,16 +20,25 @@ type Json = Record<string, unknown>;
 const textOf = (task: Json): unknown =>
   (task as { status: { message: { parts: { text: string }[] } } }).status.message.parts[0]?.text;
 
-/** Texts of all messages of clients in all tasks of the session, each of which has to be there once. */
+interface Said {
+  readonly contextId: string;
+  readonly history: readonly {
+    readonly messageId: string;
+    readonly role: string;
+    readonly parts: { text: string }[];
+  }[];
+}
+
+const byClient = ({ history }: Said): Said["history"] => history.filter(({ role }) => role === "ROLE_USER");
+
+/** Texts of all messages of clients in the session, each of which the newest task has once. */
 async function heard(spoken: Spoken): Promise<string[]> {
-  const { tasks } = (await spoken.result("ListTasks", { historyLength: 100 }, v1)) as {
-    tasks: { contextId: string; history: { role: string; parts: { text: string }[] }[] }[];
-  };
+  const { tasks } = (await spoken.result("ListTasks", { historyLength: 100 }, v1)) as unknown as { tasks: Said[] };
   expect(new Set(tasks.map(({ contextId }) => contextId)).size).toBe(1);
-  return tasks
-    .flatMap(({ history }) => history.filter(({ role }) => role === "ROLE_USER"))
-    .map(({ parts }) => parts[0]?.text ?? "")
-    .sort();
+  const newest = byClient((await spoken.result("GetTask", { id: "mine" }, v1)) as unknown as Said);
+  const ids = newest.map(({ messageId }) => messageId).sort();
+  expect(ids).toEqual([...new Set(tasks.flatMap(byClient).map(({ messageId }) => messageId))].sort());
+  return newest.map(({ parts }) => parts[0]?.text ?? "").sort();
 }
 
 const places: readonly [name: string, open: () => [TaskStore, TaskStore]][] = [

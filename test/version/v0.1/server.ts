@@ -28,12 +28,14 @@ export class Spoken {
 
   constructor(agent: Omit<Agent, "card">, options: Partial<A2AOptions> = {}) {
     const card = { name: "Probe", description: "Answers.", version: "1.0.0", skills: [] };
+    // An agent that makes no tasks of its own can send no notifications.
+    const pushNotifications = agent.responds !== "message";
     const settings = resolveOptions(
       {
-        agent: { ...agent, card: { ...card, capabilities: { streaming: true, pushNotifications: true } } },
+        agent: { ...agent, card: { ...card, capabilities: { streaming: true, pushNotifications } } },
         store: memoryStore(),
         authenticator: { authenticate: (call) => ({ owner: call.header("x-owner") ?? "ada" }) },
-        push: { allow: ["127.0.0.1"], allowHttp: true, ports: [9] },
+        ...(pushNotifications && { push: { allow: ["127.0.0.1"], allowHttp: true, ports: [9] } }),
         ...options,
       },
       false,

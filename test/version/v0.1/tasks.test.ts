@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../../src/agent/agent.js";
+import type { Agent, Turn } from "../../../src/agent/agent.js";
 import {
   artifact,
   authRequired,
@@ -9,6 +9,7 @@ import {
   reply,
   working,
 } from "../../../src/agent/event.js";
+import { textOf } from "../../../src/agent/message.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { Spoken, saidIn03, say, sayNow, v1, v03 } from "./server.js";
 
@@ -184,7 +185,52 @@ describe("what 0.1 has no word for", () => {
     expect(await status("log in")).toMatchObject({ state: "input-required" });
     expect(await status("direct")).toMatchObject({ state: "completed", message: { parts: [{ text: "hi" }] } });
     expect(await spoken.result("tasks/get", { id: "t direct" })).toMatchObject({ status: { state: "completed" } });
-    expect(await spoken.code("tasks/send", say("t direct", "again"))).toBe(-32004);
+    expect(await spoken.result("tasks/send", say("t direct", "direct"))).toMatchObject({ id: "t direct" });
+  });
+
+  it.each(["answers directly", "makes a task", "decides"] as const)(
+    "is a conversation that goes on under one id by default, with all that was said: an agent that %s",
+    async (how) => {
+      const says = (turn: Turn): string => [...turn.history, turn.message].map((said) => textOf(said)).join(" ");
+      const responds = ({ "answers directly": "message", "makes a task": "task", decides: "either" } as const)[how];
+      const spoken = new Spoken({
+        responds,
+        async *execute(turn) {
+          yield how === "makes a task" ? completed(says(turn)) : reply(says(turn));
+        },
+      });
+      await spoken.result("tasks/send", say("mine", "a", { sessionId: "s" }));
+      await spoken.result("tasks/send", say("mine", "b"));
+      const { events } = await spoken.call("tasks/sendSubscribe", say("mine", "c"));
+      expect(events.at(-1)).toMatchObject({ id: "mine", status: { state: "completed" }, final: true });
+      const task = await spoken.result("tasks/get", { id: "mine", historyLength: 10 });
+      const history = task.history as { role: string; parts: { text: string }[] }[];
+      expect(history.map(({ role, parts }) => `${role} ${parts[0]?.text}`)).toEqual([
+        ...["user a", "agent a", "user b", "agent a a b", "user c"],
+      ]);
+      expect(task).toMatchObject({ sessionId: "s", status: { message: { parts: [{ text: "a a b a a b c" }] } } });
+      expect((await spoken.result("tasks/get", { id: "mine", historyLength: 2 })).history).toEqual(history.slice(-2));
+    },
+  );
+
+  it("is refused behind its end, where the server wants that", async () => {
+    const spoken = new Spoken(agent, { maxReopens: 0 });
+    await spoken.result("tasks/send", say("mine", "go"));
+    expect(await spoken.code("tasks/send", say("mine", "go"))).toBe(-32004);
+  });
+
+  it("has the media types that its client accepts", async () => {
+    const spoken = new Spoken({
+      async *execute(turn) {
+        yield completed(JSON.stringify(turn.acceptedOutputModes));
+      },
+    });
+    const modes = [["text", "image/png"], [], null, undefined] as const;
+    for (const [i, acceptedOutputModes] of modes.entries()) {
+      const said = await spoken.result("tasks/send", say(`t${i}`, "go", { acceptedOutputModes }));
+      expect(said).toMatchObject({ status: { message: { parts: [{ text: JSON.stringify(modes[i] ?? []) }] } } });
+    }
+    expect(await spoken.code("tasks/send", say("t", "go", { acceptedOutputModes: "text" }))).toBe(-32602);
   });
 
   it("is a task that goes on behind its end, where the server lets it", async () => {
