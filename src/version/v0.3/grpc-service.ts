@@ -5,6 +5,7 @@ import type { ErrorCodes, LoadedService } from "../lazy-service.js";
 import { carryMarks, mapEvents } from "../translate.js";
 import type { Serve } from "../version.js";
 import { behave } from "./behaviour.js";
+import { filesAsText } from "./file-text.js";
 import { explained } from "./grpc-errors.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
@@ -25,7 +26,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 
 /** Calls become those of 1.0, and what answers them comes back; what 0.3 does otherwise than 1.0 is between the two. */
 function translate(service: Serve): Serve {
-  const behaving = behave(service);
+  const behaving = filesAsText(behave(service));
   return async ({ method, request, call }) => {
     const { native, up, down } = translations.get(method.name) as Translation;
     try {

@@ -7,6 +7,7 @@ import type {
   Fields,
   FormTables,
   GroupForm,
+  JsonObject,
   MemberForm,
   ObjectForm,
   Settle,
@@ -96,7 +97,23 @@ export const fileNames: readonly MemberForm[] = [
   { field: "mediaType", name: "mimeType" },
 ];
 
-/** Parts that say what they are in a member; examples of the versions before and after have each other's name for it. */
+/** A file as 1.0 has it, which is read and not written. */
+const NEWER_FILE = "newer file";
+
+const newerFile: Variant = { cases: [], members: ["raw", "url", "filename", "mediaType", "metadata"] };
+
+/** What a part is that does not say so: writers of 1.0 that call methods of earlier versions leave it out, as 1.0 has it. */
+function wordIn({ text, file, data, raw, url }: JsonObject): string | undefined {
+  if (text !== undefined) return "text";
+  if (file !== undefined) return "file";
+  if (data !== undefined) return "data";
+  return raw === undefined && url === undefined ? undefined : NEWER_FILE;
+}
+
+/**
+ * Parts that say what they are in a member; examples of the versions before and after have each other's name for it. One without
+ * either is what it has.
+ */
 export function partForm(
   [by, other]: readonly [string, string],
   file: readonly MemberForm[],
@@ -105,8 +122,10 @@ export function partForm(
   return {
     oneof: "content",
     by,
-    wordOf: (json) => (json[by] ?? json[other]) as string | undefined,
+    wordOf: (json) => (json[by] ?? json[other] ?? wordIn(json)) as string | undefined,
+    expectation: "must be one of text, file, data",
     variants: {
+      [NEWER_FILE]: newerFile,
       text: textVariant,
       file: fileVariant(["bytes", "uri"], file),
       data: { cases: ["data"], members, settle: unwrapData },

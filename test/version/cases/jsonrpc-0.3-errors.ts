@@ -163,18 +163,6 @@ export const jsonRpcErrors: readonly Case[] = [
     expect: refused(-32602),
   },
   {
-    // Its note allows what its expectation does not; a part without a kind is refused.
-    id: "v03-jr-79",
-    version: "0.3",
-    binding: "JSONRPC",
-    name: "part in 1.0 shape is no 0.3 part",
-    note: "A lenient server may accept it as a text part.",
-    request: call("message/send", {
-      message: { kind: "message", role: "user", messageId: "m-1", parts: [{ text: "x" }] },
-    }),
-    expect: refused(-32602),
-  },
-  {
     id: "v03-jr-80",
     version: "0.3",
     binding: "JSONRPC",

@@ -54,6 +54,16 @@ export const jsonRpcParts: readonly Case[] = [
     }),
   },
   {
+    id: "v03-jr-79",
+    version: "0.3",
+    binding: "JSONRPC",
+    name: "parts without kind, as fasta2a sends them",
+    request: call("message/send", {
+      message: { role: "user", parts: [{ text: "tell me a joke" }], messageId: "m-1" },
+    }),
+    expect: result({ kind: "task", status: { state: "completed" } }),
+  },
+  {
     id: "v03-jr-03",
     version: "0.3",
     binding: "JSONRPC",

@@ -249,8 +249,27 @@ describe("the JSON of the schema of 0.3", () => {
   });
 
   it.each([
+    [{ text: "x" }, { case: "text", value: "x" }],
+    [{ file: { uri: "u", name: "n" } }, { case: "url", value: "u" }],
+    [{ data: { a: 1 } }, { case: "data" }],
+    [
+      { url: "u", filename: "n", mediaType: "m" },
+      { case: "url", value: "u" },
+    ],
+    [
+      { raw: "AQI=", metadata: {} },
+      { case: "raw", value: new Uint8Array([1, 2]) },
+    ],
+  ])("reads the part %j, which does not say what it is", (part, content) => {
+    const { message } = read(SendMessageRequestSchema, sent(part)) as unknown as { message?: { parts: unknown } };
+    expect(message?.parts).toMatchObject([{ content }]);
+  });
+
+  it.each([
     [{ kind: "video", url: "x" }, "kind must be one of text, file, data"],
-    [{ text: "x" }, "kind must be one of text, file, data"],
+    [{}, "kind must be one of text, file, data"],
+    [{ url: 5 }, "url must be a string of Unicode characters"],
+    [{ kind: "newer", text: "x" }, "kind must be one of text, file, data"],
     [{ kind: "text" }, "text is required"],
     [{ kind: "text", text: 5 }, "text must be a string of Unicode characters"],
     [{ kind: "file" }, "file is required"],

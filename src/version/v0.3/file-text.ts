@@ -1,0 +1,108 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type {
+  Artifact,
+  Message,
+  Part,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+  TaskStatus,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
+import type { Call } from "../../core/call.js";
+import { sharedCopy } from "../../wire/serialization-cache.js";
+import { mapEvents } from "../translate.js";
+import type { Serve } from "../version.js";
+import { isInSchema } from "./asked-dialect.js";
+
+/**
+ * The libraries of 0.3 for Python and Go hold a file as base64, and put that text into the bytes of the contract, over gRPC and HTTP+JSON.
+ * They are told by their user agent, and a request of theirs by its files: bytes that are well-formed base64 are that text. Python's
+ * fails at bytes that are not UTF-8, so it always gets the text. Later ones for Go take bytes as they are, so one of them gets the text where
+ * its own request had it.
+ */
+export function filesAsText(service: Serve): Serve {
+  return async (asked) => {
+    const { call, request } = asked;
+    const library = libraryOf(call);
+    if (library === undefined || isInSchema(request)) return service(asked);
+    const hadText = readFiles(request as Partial<SendMessageRequest>);
+    const answer = await service(asked);
+    if (!hadText && library === "go") return answer;
+    return Symbol.asyncIterator in answer ? mapEvents(answer, withText) : withText(answer);
+  };
+}
+
+function libraryOf(call: Call): "python" | "go" | undefined {
+  if (call.binding === "jsonrpc") return undefined;
+  const agent = call.header("user-agent") ?? "";
+  if (/\b(?:grpc-python|python-httpx)\b/i.test(agent)) return "python";
+  return /\b(?:grpc-go|Go-http-client)\b/i.test(agent) ? "go" : undefined;
+}
+
+/** Decodes the files of a request that are base64, and says whether there were any. */
+function readFiles({ message }: Partial<SendMessageRequest>): boolean {
+  let hadText = false;
+  for (const part of message?.parts ?? []) {
+    const bytes = part.content.case === "raw" ? decoded(part.content.value) : undefined;
+    if (bytes === undefined) continue;
+    part.content = { case: "raw", value: bytes };
+    hadText = true;
+  }
+  return hadText;
+}
+
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Decodes bytes that are padded base64; undefined for all others. */
+function decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  if (bytes.length === 0 || bytes.length % 4 !== 0) return undefined;
+  const text = new TextDecoder("latin1").decode(bytes);
+  if (!base64.test(text)) return undefined;
+  const said = fromBase64(text);
+  return base64Of(said) === text ? said : undefined;
+}
+
+/** The same answer with its files as text: a copy where it has any, for others read the same message. */
+function withText<M extends AnyMessage>(answer: M): M {
+  return (shown(answer as unknown as Shown) ?? answer) as unknown as M;
+}
+
+type Shown = Message | Task | Artifact | TaskStatus | (AnyMessage & Partial<Pick<StreamResponse, "payload">>);
+
+/** Returns a copy with files as text; undefined for a message without files. */
+function shown(message: Shown): Shown | undefined {
+  const changes: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(message)) {
+    const changed = name === "parts" ? each(value as Part[], partShown) : inner(name, value);
+    if (changed !== undefined) changes[name] = changed;
+  }
+  return Object.keys(changes).length === 0 ? undefined : sharedCopy(message as AnyMessage, changes);
+}
+
+/** Returns a member whose messages have files as text; undefined for a member without files. */
+function inner(name: string, value: unknown): unknown {
+  if (name === "history" || name === "artifacts") return each(value as Shown[], shown);
+  if ((name === "status" || name === "message" || name === "artifact") && value !== undefined) {
+    return shown(value as Shown);
+  }
+  const payload = value as StreamResponse["payload"];
+  if (name !== "payload" || payload.value === undefined) return undefined;
+  const changed = shown(payload.value as Shown);
+  return changed && { ...payload, value: changed };
+}
+
+function each<T>(items: readonly T[], change: (item: T) => T | undefined): T[] | undefined {
+  let isChanged = false;
+  const changed = items.map((item) => {
+    const made = change(item);
+    isChanged ||= made !== undefined;
+    return made ?? item;
+  });
+  return isChanged ? changed : undefined;
+}
+
+function partShown(part: Part): Part | undefined {
+  if (part.content.case !== "raw") return undefined;
+  return { ...part, content: { case: "raw", value: utf8Of(base64Of(part.content.value)) } };
+}
