@@ -87,6 +87,7 @@ export type Reason =
   | "TOO_MANY_REQUESTS"
   | "IDEMPOTENCY_KEY_REUSED"
   | "GENERATION_MISMATCH"
+  | "TASK_GENERATION_MISMATCH"
   | "CANCELLED"
   | "DEADLINE_EXCEEDED"
   | "UNAVAILABLE"
@@ -122,6 +123,8 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TOO_MANY_REQUESTS: own(StatusCode.RESOURCE_EXHAUSTED, 429, -32000),
   IDEMPOTENCY_KEY_REUSED: own(StatusCode.ALREADY_EXISTS, 409, -32000),
   GENERATION_MISMATCH: own(StatusCode.ABORTED, 409, -32000),
+  // The same in the draft of 1.1, which gives it a name and a code.
+  TASK_GENERATION_MISMATCH: a2a(StatusCode.ABORTED, 409, -32010),
   CANCELLED: own(StatusCode.CANCELLED, 499, -32000),
   DEADLINE_EXCEEDED: own(StatusCode.DEADLINE_EXCEEDED, 504, -32603),
   UNAVAILABLE: own(StatusCode.UNAVAILABLE, 503, -32603),

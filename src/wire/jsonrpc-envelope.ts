@@ -46,8 +46,8 @@ export function resultPrefix(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }
 
-/** The response object of a call that failed, with the code of its reason where no other is given. */
-export function errorEnvelope(id: RequestId, error: A2AError, code: number = error.row.jsonrpc): string {
+/** The response object of a call that failed, with the code of its reason. */
+export function errorEnvelope(id: RequestId, error: A2AError): string {
   const data = errorDetails(error);
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: error.message, data } });
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.row.jsonrpc, message: error.message, data } });
 }

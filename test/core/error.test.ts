@@ -75,6 +75,7 @@ describe("A2AError", () => {
   it("gives the names that published clients look for the domain that they look for", () => {
     const known = Object.entries(reasons).filter(([, row]) => row.domain === "a2a-protocol.org");
     const names = ["INVALID_PARAMS", "INVALID_REQUEST", "PARSE_ERROR", "UNAUTHENTICATED", "METHOD_NOT_FOUND"];
+    names.push("TASK_GENERATION_MISMATCH");
     expect(known.slice(9).map(([reason]) => reason)).toEqual(names);
   });
 

@@ -19,7 +19,7 @@ export interface NewField {
 
 /**
  * What 1.1 adds to the contract of 1.0: the one table that codecs, routes, queries and behaviour are made of. All of them are `int64`, which is
- * a string in JSON. As long as 1.1 is a draft, the numbers of the fields that a request has are the next free ones.
+ * a string in JSON. The numbers are those of the draft.
  */
 export const newFields: readonly NewField[] = [
   { message: "Task", name: "generation", number: 7, says: "generation" },

@@ -1,6 +1,8 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
+import { resumeParameters } from "../../wire/extension-names.js";
 import { generationOf } from "../../wire/generation.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
@@ -43,10 +45,37 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 export function translate(service: Serve): Serve {
   return async ({ method, request, call }) => {
     const { native, known, expected, down } = translations.get(method.name) as Translation;
-    call.generations = generationsOf(known(request), expected(request));
-    const answer = await service({ method: native, request, call });
+    const isNew = taskIdOf(request) === "";
+    // A task that does not exist yet has no generation: the draft has the field ignored.
+    const wanted = isNew ? undefined : expected(request);
+    call.generations = generationsOf(known(request), wanted);
+    let answer: Awaited<ReturnType<Serve>>;
+    try {
+      answer = await service({ method: native, request, call });
+    } catch (error) {
+      throw mismatchOf(error, request, wanted?.value ?? call.header(resumeParameters.expected)?.trim());
+    }
     return Symbol.asyncIterator in answer ? mapEvents(answer, down) : down(answer);
   };
+}
+
+/** The id of the task that a message is for; undefined for other requests. */
+function taskIdOf(request: Message): string | undefined {
+  return (request as Partial<SendMessageRequest>).message?.taskId;
+}
+
+/** A mismatch as the draft has it; any other error as it is. */
+function mismatchOf(error: unknown, request: Message, expected: bigint | string | undefined): unknown {
+  if (!(error instanceof A2AError) || error.reason !== "GENERATION_MISMATCH") return error;
+  const { generation = "", messages = "0" } = error.metadata;
+  const metadata = {
+    taskId: taskIdOf(request) ?? "",
+    expectedGeneration: `${expected ?? ""}`,
+    currentGeneration: generation,
+    // The generation is the expected one then, and a message that was accepted since is not answered yet.
+    ...(messages !== "0" && { messages }),
+  };
+  return new A2AError("TASK_GENERATION_MISMATCH", error.message, { metadata, cause: error });
 }
 
 function generationsOf(
