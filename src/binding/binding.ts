@@ -26,6 +26,8 @@ export interface BindingOptions {
   /** Counts requests until they are here, over all bindings of a server. */
   readonly arrivals: Arrivals;
   readonly logger: Logger;
+  /** Over JSON-RPC the error of a stream that is refused before it begins is the one event of a stream. Default false. */
+  readonly streamErrorsAsEvents?: boolean;
   /** Told of requests that were refused before they were a call, where HTTP's answers do not say so; undefined: no one asks. */
   readonly refused?: RefusalLog | undefined;
   /** Told of calls whose version does not fit. */

@@ -241,7 +241,9 @@ export function invalid(violations: readonly Violation[]): A2AError {
  * (specification 3.3.2: the two are not told apart).
  */
 export function taskNotFound(taskId: string): A2AError {
-  return new A2AError("TASK_NOT_FOUND", "The task does not exist or is not accessible.", { metadata: { taskId } });
+  return new A2AError("TASK_NOT_FOUND", "Task not found: it does not exist or is not accessible.", {
+    metadata: { taskId },
+  });
 }
 
 const reasonOfCode = new Map<number, Reason>([

@@ -61,13 +61,16 @@ export function answerType(accept: string | undefined, own: string = A2A_JSON_TY
 
 /**
  * The JSON media type of an error: as that of an answer where the client names a JSON type; else that of its request, if
- * that is one. A client that expects an event stream, or says nothing, can best read an error in the type that it sends itself.
+ * that is one. A client that says nothing can best read an error in the type that it sends itself, and one that expects an event
+ * stream, and sends nothing, in plain JSON.
  */
 export function errorType(request: Pick<CallStart, "header">, own: string = A2A_JSON_TYPE): string {
   const accept = request.header("accept");
   const namesJson = accept !== undefined && /application\/(?:json|a2a\+json|\*)/i.test(accept);
   if (namesJson) return answerType(accept, own);
-  return /^\s*application\/json\s*(?:;|$)/i.test(request.header("content-type") ?? "") ? JSON_TYPE : own;
+  const sent = request.header("content-type");
+  if (sent === undefined && accept !== undefined && /text\/event-stream/i.test(accept)) return JSON_TYPE;
+  return /^\s*application\/json\s*(?:;|$)/i.test(sent ?? "") ? JSON_TYPE : own;
 }
 
 interface Range {

@@ -99,7 +99,17 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
     mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
-  const binding: BindingOptions = { versions, invoke, limits, arrivals, logger, refused, mismatched };
+  const { streamErrorsAsEvents } = settings;
+  const binding: BindingOptions = {
+    versions,
+    invoke,
+    limits,
+    arrivals,
+    logger,
+    streamErrorsAsEvents,
+    refused,
+    mismatched,
+  };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,

@@ -40,6 +40,7 @@ export const defaultOptions: Required<
   Pick<
     ServerOptions,
     | "strictVersion"
+    | "streamErrorsAsEvents"
     | "idempotentMessageIds"
     | "maxReopens"
     | "maxRestarts"
@@ -60,6 +61,7 @@ export const defaultOptions: Required<
   >
 > = {
   strictVersion: false,
+  streamErrorsAsEvents: false,
   idempotentMessageIds: false,
   maxReopens: 64,
   maxRestarts: 3,
@@ -107,6 +109,10 @@ export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<Non
     otherwise: "none",
   },
   strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
+  streamErrorsAsEvents: {
+    kind: yesNo,
+    help: "over JSON-RPC, answer a refused stream with an event, for clients in Go",
+  },
   idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },
   retentionMs: {
     kind: duration(1, Number.MAX_SAFE_INTEGER),

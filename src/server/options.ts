@@ -73,6 +73,11 @@ export interface A2AOptions extends AgentsInput {
    * `A2A-Version` name none, and are answered either way.
    */
   readonly strictVersion?: boolean;
+  /**
+   * Over JSON-RPC, answers a stream that is refused before it begins with one event, which has the error, for clients that read nothing but
+   * events there (the Go library). Default false: an answer of JSON.
+   */
+  readonly streamErrorsAsEvents?: boolean;
   /** Treats a message's id as its idempotency key when no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
   /** How long finished tasks are kept, in milliseconds. Default: for ever. */
@@ -194,6 +199,7 @@ export interface Settings {
   /** Undefined where nobody reads it. */
   readonly audit: AuditRecorder | undefined;
   readonly accessLog: boolean;
+  readonly streamErrorsAsEvents: boolean;
   readonly trust: Trust | undefined;
   readonly proxyHeaders: ProxyHeaders;
   readonly allowedHosts: true | readonly string[];
@@ -269,6 +275,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     logger: guardedLogger(all.logger ?? silentLogger),
     audit: auditOf(all, limits),
     accessLog: all.accessLog,
+    streamErrorsAsEvents: all.streamErrorsAsEvents,
     trust: trustOf(all.trustProxy),
     proxyHeaders: all.proxyHeaders,
     allowedHosts: hostsOf(all, listens),

@@ -7,6 +7,14 @@ export function isRequired(field: DescField): boolean {
   return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
+/**
+ * Tells if JSON has the field at its default too: REQUIRED fields (specification 5.7), and the list in the answer of a list, which many
+ * clients read without checking.
+ */
+export function isAlwaysWritten(field: DescField): boolean {
+  return isRequired(field) || (field.fieldKind === "list" && /^List\w+Response$/.test(field.parent.name));
+}
+
 /** Whether a field is absent exactly when it is at its default: lists, maps, and scalars without `optional`. */
 export function hasImplicitPresence(field: DescField): boolean {
   return field.presence === FeatureSet_FieldPresence.IMPLICIT;

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
-import { hasImplicitPresence, isRequired, zeroTest } from "./field-rules.js";
+import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "./field-rules.js";
 import type {
   BareForm,
   ComputedForm,
@@ -178,7 +178,7 @@ function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): Js
 /** The JSON of a field's value, undefined where it is left out. */
 function textOf(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
   const get = getterOf(field);
-  const isAlways = form.isAlways ?? isRequired(field);
+  const isAlways = form.isAlways ?? isAlwaysWritten(field);
   const { absent, write: own } = form;
   const isZero = hasImplicitPresence(field) && field.oneof === undefined ? zeroTest(field) : isUndefined;
   if (own !== undefined) {

@@ -6,7 +6,7 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { hasImplicitPresence, holdsJsonObject, isRequired, unwrapped, zeroTest } from "./field-rules.js";
+import { hasImplicitPresence, holdsJsonObject, isAlwaysWritten, unwrapped, zeroTest } from "./field-rules.js";
 import type { FormWriter, JsonField, JsonLayout, Member, WriterTools } from "./form-writer.js";
 import type { Fields } from "./json-form.js";
 import { enumWriter, expect, keyOf, scalarWriter, structWriter, type Write, wellKnown } from "./json-leaf-writer.js";
@@ -135,7 +135,7 @@ function fieldMember(field: DescField, form: JsonForm | undefined): Member {
       return value === undefined ? out : out + (out === "{" ? first : later) + write(value);
     };
   }
-  if (isRequired(field)) return (message, out) => out + (out === "{" ? first : later) + write(message[name]);
+  if (isAlwaysWritten(field)) return (message, out) => out + (out === "{" ? first : later) + write(message[name]);
   const isZero = zeroTest(field);
   return (message, out) => {
     const value = message[name];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { A2A_JSON_TYPE, answerType, checkBodyType, JSON_TYPE } from "../../src/http/media-type.js";
+import { A2A_JSON_TYPE, answerType, checkBodyType, errorType, JSON_TYPE } from "../../src/http/media-type.js";
 
 describe("checkBodyType()", () => {
   const check = (type: string) => () =>
@@ -62,5 +62,25 @@ describe("answerType()", () => {
 
   it("takes anything", () => {
     fc.assert(fc.property(fc.string(), (accept) => [JSON_TYPE, A2A_JSON_TYPE].includes(answerType(accept))));
+  });
+});
+
+describe("errorType()", () => {
+  const stream = "text/event-stream";
+  it.each([
+    [undefined, undefined, A2A_JSON_TYPE],
+    [undefined, JSON_TYPE, JSON_TYPE],
+    [stream, undefined, JSON_TYPE],
+    [`${stream}, */*;q=0.1`, undefined, JSON_TYPE],
+    [stream, JSON_TYPE, JSON_TYPE],
+    [stream, A2A_JSON_TYPE, A2A_JSON_TYPE],
+    [`${stream}, ${A2A_JSON_TYPE}`, undefined, A2A_JSON_TYPE],
+    [JSON_TYPE, A2A_JSON_TYPE, JSON_TYPE],
+  ])("of a request that accepts %s and is of type %s is %s", (accept, sent, type) => {
+    const headers = new Map([
+      ["accept", accept],
+      ["content-type", sent],
+    ]);
+    expect(errorType({ header: (name) => headers.get(name) })).toBe(type);
   });
 });

@@ -163,7 +163,7 @@ describe("curl on event streams", () => {
 
   it("is answered with an ordinary error where a stream cannot begin", async () => {
     const { status, headers } = await curl("/tasks/nobody:subscribe", "-H", "accept: text/event-stream");
-    expect([status, headers.get("content-type")]).toEqual([404, "application/a2a+json"]);
+    expect([status, headers.get("content-type")]).toEqual([404, "application/json"]);
     const over = await post("/", rpc("SubscribeToTask", { id: "nobody" }), "-H", "accept: text/event-stream");
     expect([over.status, over.headers.get("content-type")]).toEqual([200, "application/json"]);
   });

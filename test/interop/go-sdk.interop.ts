@@ -15,7 +15,8 @@ import { cache, persistently, succeed } from "./support/tool.js";
  * - Over gRPC it sends a page size of 0 where nobody gave one.
  * - Over JSON-RPC it looks for events alone in the answer to a streaming method: where that is an error as JSON, because
  *   there is no first event, it sees a stream that ends at once, and no error. The server that it comes with answers such a call
- *   with an event; the specification leaves that open, and other clients know the kind of an error only in JSON.
+ *   with an event; the specification leaves that open, and other clients know the kind of an error only in JSON. With
+ *   `--stream-errors-as-events` this server does as well.
  */
 
 const here = join(root, "test", "interop", "go-sdk");

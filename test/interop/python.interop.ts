@@ -86,7 +86,7 @@ describe("a Python client", () => {
     expect(seen.unknown).toEqual({
       error: {
         code: "NOT_FOUND",
-        message: "The task does not exist or is not accessible.",
+        message: "Task not found: it does not exist or is not accessible.",
         details: [
           {
             type: "google.rpc.ErrorInfo",

@@ -201,6 +201,6 @@ describe("other keys", () => {
     const { configs } = await world.send("ask x", configuration(world.receiver, "one"));
     await world.start([second]);
     expect((await world.call("DELETE", `${configs}/one`)).status).toBe(200);
-    expect((await world.call("GET", configs)).json).toEqual({});
+    expect((await world.call("GET", configs)).json).toEqual({ configs: [] });
   });
 });

@@ -81,6 +81,12 @@ function judge(fits: (value: JsonValue | undefined) => boolean, what: string): M
   return new Matcher((value, path) => (fits(value) ? [] : [`${at(path)} is not ${what}: ${show(value)}`]));
 }
 
+/** No item: the JSON that is made of a binary message leaves such lists out. */
+export const noItems: Matcher = judge(
+  (value) => value === undefined || (Array.isArray(value) && value.length === 0),
+  "without items",
+);
+
 /** Not there at all. */
 export const absent: Matcher = judge((value) => value === undefined, "absent");
 

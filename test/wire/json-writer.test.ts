@@ -28,12 +28,13 @@ import { isRequired } from "../../src/wire/field-rules.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
-/** What protobuf-es makes of a message, changed in the two points in which this protocol asks for more. */
+/** What protobuf-es makes of a message, changed in the points in which this protocol and its clients ask for more. */
 function expected(message: ReflectMessage): JsonObject {
   const json = toJson(message.desc, message.message) as JsonObject;
   for (const field of message.fields) {
     if (message.isSet(field)) json[field.jsonName] = refine(field, message, json[field.jsonName] as JsonValue);
-    else if (isRequired(field) && field.fieldKind !== "message") json[field.jsonName] = defaultOf(field);
+    else if ((isRequired(field) && field.fieldKind !== "message") || field.name === "configs")
+      json[field.jsonName] = defaultOf(field);
   }
   return json;
 }

@@ -57,7 +57,7 @@ export class Calls {
 
   /** The answer to a request object that came alone; undefined when there is none. */
   alone(json: unknown): Promise<HttpResponse | undefined> {
-    const resolved = this.#resolve(json);
+    const resolved = this.#resolve(json, this.#methods.answersAll(this.#request));
     return resolved instanceof Promise ? resolved.then((each) => this.#alone(each)) : this.#alone(resolved);
   }
 
@@ -90,27 +90,32 @@ export class Calls {
     return { id, isRead: false, run: async () => refused };
   }
 
-  /** The method that is asked for, or the answer where there is none to run. */
-  #resolve(json: unknown): Resolved | Promise<Resolved> {
+  /**
+   * The method that is asked for, or the answer where there is none to run.
+   *
+   * @param answersAll whether an unknown method is answered without an id, too
+   */
+  #resolve(json: unknown, answersAll = false): Resolved | Promise<Resolved> {
     const request = parseRequest(json);
     const name = "fault" in request ? request.unversioned?.method : request.method;
     const method = name === undefined ? undefined : this.#methods.find(name, this.#request);
     return method instanceof Promise
-      ? method.then((each) => this.#resolved(request, each))
-      : this.#resolved(request, method);
+      ? method.then((each) => this.#resolved(request, each, answersAll))
+      : this.#resolved(request, method, answersAll);
   }
 
-  #resolved(parsed: RpcRequest | RpcFault, method: RpcMethod | undefined): Resolved {
+  #resolved(parsed: RpcRequest | RpcFault, method: RpcMethod | undefined, answersAll: boolean): Resolved {
     const isLenient = method?.dialect.isLenient === true;
     const request = isLenient && "fault" in parsed ? (parsed.unversioned ?? parsed) : parsed;
     if ("fault" in request) return { answer: invalidRequest(this.errorShape, request.id, request.fault) };
     if (method !== undefined) return { request: isLenient ? { ...request, id: request.id ?? null } : request, method };
     const unknown = this.#methods.unknown(request.method, this.#request);
     if (unknown.metadata.supportedVersions !== undefined) this.#mismatched(request.method, unknown);
-    if (request.id === undefined) return { answer: undefined };
+    const { id = answersAll ? null : undefined } = request;
+    if (id === undefined) return { answer: undefined };
     // Whoever speaks none of the versions here reads the form that says which ones are.
     const shape = unknown.reason === "VERSION_NOT_SUPPORTED" ? this.#methods.native.error : this.errorShape;
-    return { answer: failed(shape, request.id, unknown) };
+    return { answer: failed(shape, id, unknown) };
   }
 
   #mismatched(asked: string, { message: why }: A2AError): void {
@@ -178,7 +183,8 @@ export class Calls {
       const error = this.#failure(thrown, method, call);
       const failure = failed(method.error, id, error, call);
       const response = hasCalled ? failure : refused(failure, error, method.desc.name);
-      return method.errsAsEvent === true && response.status === 200 ? singleEvent(response) : response;
+      const asEvent = method.errsAsEvent === true || this.#options.streamErrorsAsEvents === true;
+      return asEvent && response.status === 200 ? singleEvent(response) : response;
     }
   }
 

@@ -85,6 +85,16 @@ export class Methods {
     return methodNotFound(name, asked?.trim() === "" ? undefined : asked, this.#versions);
   }
 
+  /**
+   * Tells if a request for an unknown method is answered although it has no id: clients of versions from before `A2A-Version` leave it out
+   * (`JsonRpcDialect.isLenient`), and a request that names no version may be one of theirs (specification 3.6.2).
+   */
+  answersAll(request: HttpRequest): boolean {
+    const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);
+    if (asked === undefined || asked.trim() === "") return this.#versions.others.some(({ isUnnamed }) => isUnnamed);
+    return this.#versions.other(this.#versions.named(asked) ?? "")?.isUnnamed === true;
+  }
+
   /** How errors are written that belong to no method: as the version has it that the request names, if it was ever called. */
   dialect(request: HttpRequest): JsonRpcDialect {
     const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);

@@ -127,7 +127,7 @@ describe("JSON over Connect", () => {
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({
       code: "not_found",
-      message: "The task does not exist or is not accessible.",
+      message: "Task not found: it does not exist or is not accessible.",
       details: [
         {
           type: "google.rpc.ErrorInfo",

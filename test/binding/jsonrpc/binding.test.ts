@@ -87,6 +87,33 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
     }
   });
 
+  it.each([
+    ["an answer of JSON", false],
+    ["one event, where the option says so", true],
+  ])("refuses a stream before it begins with %s", async (_how, streamErrorsAsEvents) => {
+    const refuse = (): never => {
+      throw taskNotFound("t");
+    };
+    const setup = { protocol, invoke: refuse };
+    const served = await serve((options) => createJsonRpcBinding({ ...options, streamErrorsAsEvents }), setup);
+    const refused = [
+      [call("SubscribeToTask", { id: "t" }), -32001],
+      [call("SendStreamingMessage", 5), -32602],
+    ] as const;
+    for (const [asked, code] of refused) {
+      const { status, headers, text } = await send(served, post(asked));
+      expect([status, headers["content-type"]]).toEqual([
+        200,
+        streamErrorsAsEvents ? "text/event-stream" : "application/json",
+      ]);
+      const json = streamErrorsAsEvents ? /^data: (.*)\n\n$/.exec(text)?.[1] : text;
+      expect(JSON.parse(json ?? "")).toMatchObject({ id: 1, error: { code } });
+    }
+    // A call that is no stream is answered as ever.
+    const { headers } = await send(served, post(call("GetTask", { id: "t" })));
+    expect(headers["content-type"]).toBe("application/json");
+  });
+
   it("names every violation", async () => {
     const served = await rpc({ protocol });
     const { status, answer } = await ask(served, post(call("SendMessage", { tenant: 1, message: { role: "user" } })));

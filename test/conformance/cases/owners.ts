@@ -39,7 +39,7 @@ const aboutTask: readonly (readonly [rpc: string, request: (id: string) => Param
   ["SendStreamingMessage", (id) => say("echo mine", { taskId: id })],
 ];
 
-const notFound = "The task does not exist or is not accessible.";
+const notFound = "Task not found: it does not exist or is not accessible.";
 
 /** What is somebody else's does not exist. */
 export const ownerCases: readonly Case[] = [

@@ -1,4 +1,4 @@
-import { absent, anId, like, present } from "../../support/match.js";
+import { absent, anId, like, noItems, present } from "../../support/match.js";
 import { type Case, call, open, read, refused, type Step, say } from "../case.js";
 import { hook } from "../hook.js";
 import { asked, done } from "./steps.js";
@@ -18,7 +18,7 @@ const made = (...ids: readonly string[]): readonly Step[] =>
   ids.map((id) => call(create, { taskId: "{taskId}", id, url: hook }, { message: { id } }));
 
 const listed = (...ids: readonly string[]): Step =>
-  call(list, { taskId: "{taskId}" }, { message: { configs: ids.length === 0 ? absent : ids.map((id) => ({ id })) } });
+  call(list, { taskId: "{taskId}" }, { message: { configs: ids.length === 0 ? noItems : ids.map((id) => ({ id })) } });
 
 const kept: readonly Case[] = [
   {

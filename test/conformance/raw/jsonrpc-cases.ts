@@ -61,7 +61,13 @@ const envelope: readonly RawCase[] = [
         status: 204,
         text: "",
       },
-      { send: "POST /", headers: json, body: { jsonrpc: "2.0", method: "Unknown", params: {} }, status: 204, text: "" },
+      {
+        send: "POST /",
+        headers: { ...json, "A2A-Version": "1.0" },
+        body: { jsonrpc: "2.0", method: "Unknown", params: {} },
+        status: 204,
+        text: "",
+      },
     ],
   },
   {

@@ -97,8 +97,9 @@ const types: readonly RawCase[] = [
           headers: { "Content-Type": "application/json", ...accept },
           got: plainType,
         },
-        { ...get("/tasks/unknown", notFound, 404), headers: accept },
       ]),
+      ...[{}, { Accept: "*/*" }].map((accept) => ({ ...get("/tasks/unknown", notFound, 404), headers: accept })),
+      { ...get("/tasks/unknown", notFound, 404), headers: { Accept: "text/event-stream" }, got: plainType },
       ...["application/a2a+json", "application/json;q=0.5, application/*"].map((type) => ({
         ...post("/message:send", {}, invalid("message"), 400),
         headers: { "Content-Type": "application/json", Accept: type },
@@ -382,7 +383,7 @@ const emitted: readonly RawCase[] = [
     name: "a stream that cannot begin is answered as a call is",
     ids: ["SRV-STRM-21"],
     steps: [
-      { ...get("/tasks/unknown:subscribe", notFound, 404), headers: { Accept: "text/event-stream" } },
+      { ...get("/tasks/unknown:subscribe", notFound, 404), headers: { Accept: "text/event-stream" }, got: plainType },
       { ...post("/message:stream", {}, invalid("message"), 400), headers: { ...a2a, Accept: "text/event-stream" } },
     ],
   },

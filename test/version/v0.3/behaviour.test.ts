@@ -235,3 +235,37 @@ describe("a task of 0.3 over HTTP+JSON", () => {
     expect((await served.send({ path: `/v1/tasks/${json.result.id}` })).json.history).toHaveLength(1);
   });
 });
+
+describe("an unknown method without an id", () => {
+  const ask = (headers: Record<string, string>) =>
+    served.send({ body: { jsonrpc: "2.0", method: "tasks/paint", params: {} }, headers });
+
+  it.each([{}, { "a2a-version": "" }, { "a2a-version": "0.3" }, { "a2a-version": "0.2" }, { "a2a-version": "0.1" }])(
+    "is answered, with the id null, to %o",
+    async (headers) => {
+      const { status, json } = await ask(headers);
+      expect([status, json]).toMatchObject([200, { jsonrpc: "2.0", id: null, error: { code: -32601 } }]);
+    },
+  );
+
+  it("is a notification in 1.0, and in a batch", async () => {
+    const native = await ask({ "a2a-version": "1.0" });
+    expect([native.status, native.text]).toEqual([204, ""]);
+    const batch = await served.send({ body: [{ jsonrpc: "2.0", method: "tasks/paint" }] });
+    expect([batch.status, batch.text]).toEqual([204, ""]);
+    const alone = new Served({ versions: ["1.0"] });
+    const unnamed = await alone.send({ body: { jsonrpc: "2.0", method: "tasks/paint" } });
+    expect([unnamed.status, unnamed.text]).toEqual([204, ""]);
+    await alone.close();
+  });
+});
+
+it.each([
+  ["1.0", "GetTask"],
+  ["0.3", "tasks/get"],
+  ["0.2", "tasks/get"],
+  ["0.1", "tasks/get"],
+])("an unknown task is not found in the words of every version: %s", async (version, method) => {
+  const { json } = await served.rpc(method, { id: "nobody" }, { "a2a-version": version });
+  expect(json.error).toMatchObject({ code: -32001, message: expect.stringContaining("Task not found") });
+});
