@@ -62,6 +62,9 @@ export const GOALS = {
   jsonRpcTaskMemory: task("JSON-RPC", "in memory", 2.5),
   restTaskMemory: task("REST", "in memory", 2.5),
   grpcTaskMemory: task("gRPC", "in memory", 1.5),
+  jsonRpcServedTask: servedTask("JSON-RPC", 3.5),
+  restServedTask: servedTask("REST", 3.5),
+  grpcServedTask: servedTask("gRPC", 2.5),
   delegationGrowth: {
     scenario: "delegation",
     what: "an event of a sub-task of 2,000 that turn.delegate relays, SQLite FULL, CPU time of the server that asks",
@@ -199,6 +202,11 @@ function task(binding: string, store: string, atLeast: number): Goal {
   const scenario = `${binding.toLowerCase().replace("-", "")}-tasks`;
   const what = `task of four events over ${binding}, ${store}, calls/s`;
   return { scenario, what, against: PEER, atLeast };
+}
+
+function servedTask(binding: string, atLeast: number): Goal {
+  const what = `task of four events over ${binding} from outside: \`npm start\` and other load generators, calls/s`;
+  return { scenario: "served-tasks", what, against: PEER, atLeast };
 }
 
 function reply03(binding: string): Goal {

@@ -27,6 +27,7 @@ import { pushDead, pushDelay, pushMemory, pushRate } from "./scenarios/push.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies, jwtReplies, versionReplies } from "./scenarios/replies.js";
 import { restart } from "./scenarios/restart.js";
+import { servedTasks } from "./scenarios/served-tasks.js";
 import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
@@ -43,6 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   jsonRpcTasks,
   restTasks,
   grpcTasks,
+  servedTasks,
   sseStreams,
   grpcStreams,
   reads,

@@ -122,8 +122,15 @@ export class Child<Q> {
   }
 }
 
+/** A server whose calls are counted beside its CPU time. */
+export interface MeasuredServer {
+  readonly at: Served;
+  usage(): Promise<Pick<Usage, "cpuMicros">>;
+  end(): Promise<void>;
+}
+
 /** A server under test. */
-export class TestServer {
+export class TestServer implements MeasuredServer {
   readonly #child: Child<ServerQuestion>;
   readonly at: Served;
 

@@ -2,20 +2,23 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Served } from "../protocol.js";
-import { ended, keepTrack } from "./child.js";
+import { ended, keepTrack, type MeasuredServer } from "./child.js";
 
 const DIST = join(import.meta.dirname, "..", "..", "dist");
 
+/** More than the greeting has. */
+const GREETING_CHARACTERS = 4_096;
+
 /** What a process has used, as Linux counts it. */
 export interface ProcessUsage {
-  /** CPU time of all its threads since it began, in milliseconds. */
-  readonly cpu: number;
+  /** CPU time of all its threads since it began, in microseconds. */
+  readonly cpuMicros: number;
   /** Bytes of its memory that are in RAM, of files and shared libraries too. */
   readonly rss: number;
 }
 
 /** The command line as `npm start` runs it: what is built, with no flag of Node.js and nobody who asks it questions. */
-export class CommandLine {
+export class CommandLine implements MeasuredServer {
   readonly at: Served;
   readonly #process: ReturnType<typeof spawn>;
 
@@ -31,26 +34,29 @@ export class CommandLine {
     const child = keepTrack(spawn(process.execPath, [...program, ...flags], { stdio: ["ignore", "pipe", "pipe"] }));
     let [stdout, stderr] = ["", ""];
     child.stderr?.on("data", (text) => (stderr += String(text)));
-    const http = await new Promise<number>((resolve, reject) => {
+    const at = await new Promise<Served>((resolve, reject) => {
       child.stdout?.on("data", (text) => {
-        stdout += String(text);
-        const [, port] = /^ *HTTP +http:\/\/[^:]+:(\d+)/m.exec(stdout) ?? [];
-        if (port !== undefined) resolve(Number(port));
+        // Log lines come after it, and are not kept.
+        if (stdout.length < GREETING_CHARACTERS) stdout += String(text);
+        const [, http] = /^ *HTTP +http:\/\/[^:]+:(\d+)/m.exec(stdout) ?? [];
+        const [, grpc] = /^ *gRPC +[^:]+:(\d+)/m.exec(stdout) ?? [];
+        if (http === undefined || grpc === undefined) return;
+        resolve({ http: Number(http), grpc: Number(grpc), rpcPath: "/", restPath: "" });
       });
       child.once("error", reject);
       child.once("exit", () => reject(new Error(`the command line ended by itself: ${stderr}`)));
     });
-    return new CommandLine(child, { http, rpcPath: "/", restPath: "" });
+    return new CommandLine(child, at);
   }
 
   /** What it has used so far. */
-  usage(): ProcessUsage {
+  async usage(): Promise<ProcessUsage> {
     const folder = `/proc/${this.#process.pid}`;
     const times = readdirSync(`${folder}/task`).map((thread) =>
       Number(readFileSync(`${folder}/task/${thread}/schedstat`, "latin1").split(" ", 1)[0]),
     );
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`${folder}/status`, "latin1")) ?? [];
-    return { cpu: times.reduce((sum, time) => sum + time, 0) / 1_000_000, rss: Number(kib) * 1024 };
+    return { cpuMicros: times.reduce((sum, time) => sum + time, 0) / 1_000, rss: Number(kib) * 1024 };
   }
 
   /** Ends it in order. */

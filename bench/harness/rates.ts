@@ -1,12 +1,12 @@
 import { type GoalName, judge } from "../goals.js";
 import type { WireCall } from "../protocol.js";
-import type { TestServer } from "./child.js";
+import type { MeasuredServer } from "./child.js";
 import { type Bench, CALLERS, type Row } from "./scenario.js";
 
 /** One server and one call to it, measured in turn with the others of its group. */
 export interface Lane {
   readonly name: string;
-  readonly server: TestServer;
+  readonly server: MeasuredServer;
   readonly call: WireCall;
   /** Looks at one answer closely before anything is measured. @throws Error when it is not what it should be */
   readonly check?: (body: Buffer) => void;

@@ -1,32 +1,18 @@
 /** The ratios of message replies once more, by load generators that others wrote. */
 import { grpcSend, restSend, rpcSend } from "../calls.js";
-import { type Generator, type Lane, ownGenerator, type Plan, Rates } from "../harness/rates.js";
-import { type Bench, CALLERS, type Row, type Scenario } from "../harness/scenario.js";
+import { type Lane, ownGenerator, Rates } from "../harness/rates.js";
+import type { Bench, Row, Scenario } from "../harness/scenario.js";
 import { autocannon } from "../tools/autocannon.js";
 import { h2load } from "../tools/h2load.js";
-import { isInstalled, type Tool } from "../tools/tool.js";
+import { generatorOf, isInstalled, roundsOfTools, type Tool } from "../tools/tool.js";
 import { wrk } from "../tools/wrk.js";
 import { CODEC, GRPC, replyLane } from "./replies.js";
 
-/** The tools take whole seconds. */
-const ROUND_SECONDS = 1;
-
-const planOf = ({ options: { quick } }: Bench): Plan => ({
-  rounds: quick ? 1 : 5,
-  roundMs: quick ? 300 : ROUND_SECONDS * 1_000,
-  warmUpMs: quick ? 300 : 1_000,
-});
-
-const by =
-  ({ load }: Tool): Generator =>
-  (bench, { call }) =>
-    load(call, CALLERS, ROUND_SECONDS, bench.directory);
-
 /** A group of lanes, by a tool and by our own generator. The first lane is what the others are compared with. */
 async function compared(bench: Bench, tool: Tool, lanes: readonly Lane[]): Promise<Row[]> {
-  const own = await Rates.measure(bench, lanes, ownGenerator, planOf(bench));
+  const own = await Rates.measure(bench, lanes, ownGenerator, roundsOfTools(bench));
   // Each answer of the warm-up, which is our own, was looked at; the tool sends the same bytes.
-  const theirs = await Rates.measure(bench, lanes, by(tool), planOf(bench));
+  const theirs = await Rates.measure(bench, lanes, generatorOf(tool), roundsOfTools(bench));
   const base = lanes[0]?.name ?? "";
   return lanes.map(({ name }) => {
     const figures = {

@@ -2,12 +2,12 @@
 import { setTimeout } from "node:timers/promises";
 import { restGet, restSend, rpcSend } from "../calls.js";
 import { judge } from "../goals.js";
-import type { TestServer } from "../harness/child.js";
+import type { MeasuredServer } from "../harness/child.js";
 import { CommandLine } from "../harness/command-line.js";
 import { filledFile } from "../harness/filled.js";
 import { median } from "../harness/rates.js";
 import { type Bench, MB, type Row, type Scenario } from "../harness/scenario.js";
-import type { WireCall } from "../protocol.js";
+import type { Usage, WireCall } from "../protocol.js";
 import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
 
 /** How long a server is left alone before its memory is looked at, in milliseconds. */
@@ -24,15 +24,14 @@ interface Start {
 }
 
 /** A server that was started, as this scenario sees it. */
-interface Started extends Pick<TestServer, "at"> {
-  usage(): Promise<{ readonly cpu: number; readonly rss: number }> | { readonly cpu: number; readonly rss: number };
-  end(): Promise<void>;
+interface Started extends MeasuredServer {
+  usage(): Promise<Pick<Usage, "cpuMicros" | "rss">>;
 }
 
 interface Lane {
   readonly name: string;
   readonly start: () => Promise<Started>;
-  readonly first: (server: Pick<TestServer, "at">) => WireCall;
+  readonly first: (server: Pick<MeasuredServer, "at">) => WireCall;
 }
 
 async function once(bench: Bench, { start, first }: Lane): Promise<Start> {
@@ -40,28 +39,15 @@ async function once(bench: Bench, { start, first }: Lane): Promise<Start> {
   const server = await start();
   await bench.load.answer(first(server));
   const ms = performance.now() - begin;
-  const { cpu } = await server.usage();
+  const { cpuMicros } = await server.usage();
   await setTimeout(bench.options.quick ? REST_MS / 10 : REST_MS);
   const { rss } = await server.usage();
   await server.end();
-  return { ms, cpu, rss };
+  return { ms, cpu: cpuMicros / 1_000, rss };
 }
 
 const CARD_PATH = "/.well-known/agent-card.json";
 const CARD = "Parley, new file, its card";
-
-/** A server of the bench, which tells itself what it uses. */
-async function ownServer(bench: Bench, program: string, argument: string): Promise<Started> {
-  const server = await bench.start(program, argument);
-  return {
-    at: server.at,
-    usage: async () => {
-      const { cpuMicros, rss } = await server.usage();
-      return { cpu: cpuMicros / 1_000, rss };
-    },
-    end: () => server.end(),
-  };
-}
 
 async function lanesOf(bench: Bench): Promise<readonly Lane[]> {
   const count = bench.options.quick ? 10_000 : 100_000;
@@ -74,12 +60,12 @@ async function lanesOf(bench: Bench): Promise<readonly Lane[]> {
   return [
     {
       name: "node:http, codec",
-      start: () => ownServer(bench, "bare-http", "codec"),
+      start: () => bench.start("bare-http", "codec"),
       first: (server) => restSend(server, "task", REPLY_TEXT),
     },
     {
       name: "@a2a-js/sdk, in memory",
-      start: () => ownServer(bench, "peer", "task"),
+      start: () => bench.start("peer", "task"),
       first: (server) => rpcSend(server, "task", RESULT_TEXT),
     },
     parley("in memory", () => "memory"),

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
-import type { Loaded } from "../harness/rates.js";
+import type { Generator, Loaded, Plan } from "../harness/rates.js";
+import { type Bench, CALLERS } from "../harness/scenario.js";
 import { NUMBER, type WireCall } from "../protocol.js";
 
 /** A load generator that is not ours. */
@@ -7,6 +8,19 @@ export interface Tool {
   readonly name: string;
   /** Sends the same call, by so many callers, for so many seconds. @throws Error when not every answer was a success */
   load(call: WireCall, callers: number, seconds: number, directory: string): Promise<Loaded>;
+}
+
+/** The tools take whole seconds. */
+const ROUND_SECONDS = 1;
+
+/** How rates are measured with tools. */
+export function roundsOfTools({ options: { quick } }: Bench): Plan {
+  return { rounds: quick ? 1 : 5, roundMs: quick ? 300 : ROUND_SECONDS * 1_000, warmUpMs: quick ? 300 : 1_000 };
+}
+
+/** A tool in place of the bench's own generator. */
+export function generatorOf({ load }: Tool): Generator {
+  return (bench, { call, callers = CALLERS }) => load(call, callers, ROUND_SECONDS, bench.directory);
 }
 
 export function isInstalled(program: string): boolean {

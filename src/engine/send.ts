@@ -103,6 +103,8 @@ const EARLIER_BYTES = 1024 * 1024;
 interface Acceptance {
   /** The lease that it takes at a position, where the task has none. */
   readonly lease: (position: number) => Lease;
+  /** See `AppendOptions`. */
+  readonly follows?: boolean;
   /** The turn of a message to a task, with the place that is kept for its execution. */
   readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
 }
@@ -397,11 +399,12 @@ export class Sender {
       begun: lease === begun ? undefined : begun,
       place,
     });
-    // The agent that decided for a task has said something already: it goes into the same commit. Where the store may refuse the
-    // message, as another one has its key or its push configuration is one too many, the agent does not go on before it is stored.
+    // An agent that decided for a task has yielded an event already: that one, and all that it yields without waiting, go into the
+    // same commit. Where the store may refuse the message, for its idempotency key or its push configuration, the agent
+    // continues only after the message is stored.
     const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
     try {
-      const accepting = this.#accept(log, draft, command, { lease: () => lease });
+      const accepting = this.#accept(log, draft, command, { lease: () => lease, follows: runs });
       if (runs) executions.run(execution, turn, started);
       const task = await accepting;
       if (!runs) executions.run(execution, turn, started);
@@ -465,7 +468,7 @@ export class Sender {
     log: TaskLog,
     draft: ReturnType<typeof createdDraft>,
     command: SendCommand,
-    { lease, followUp }: Acceptance,
+    { lease, follows, followUp }: Acceptance,
   ): Promise<TaskHandle> {
     const { limits, tasks, executions, counted } = this.#source;
     const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
@@ -479,6 +482,7 @@ export class Sender {
       // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
       // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
       lease,
+      ...(follows === true && { follows }),
     };
     return log.appendAnd(draft, options, ({ position }) => {
       const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);

@@ -200,7 +200,7 @@ export class TaskLog {
       return;
     }
     this.#unstored.push(pending);
-    if (!this.#writing) this.#schedule(draft);
+    if (!this.#writing) this.#schedule(draft, options);
   }
 
   /** Refuses what would make the task too large, before it is appended. @throws A2AError TASK_TOO_LARGE */
@@ -213,8 +213,8 @@ export class TaskLog {
     return this.turns.busy ? this.turns.current : this.head.lease?.turn;
   }
 
-  #schedule(draft: Draft): void {
-    if (endsBurst(draft)) queueMicrotask(() => this.run());
+  #schedule(draft: Draft, { follows }: AppendOptions): void {
+    if (follows !== true && endsBurst(draft)) queueMicrotask(() => this.run());
     else if (this.#unstored.length === 1) defer(this);
   }
 

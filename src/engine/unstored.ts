@@ -24,6 +24,8 @@ export interface AppendOptions extends Conditions {
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
   /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
   readonly lease?: ((position: number) => Lease) | undefined;
+  /** The agent runs already and its events follow at once, so the entry waits for them as any part of a burst does. */
+  readonly follows?: boolean;
   /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
   readonly fence?: Fence | undefined;
 }

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { artifact } from "../../src/agent/event.js";
+import { artifact, completed, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
+import type { SendCommand } from "../../src/engine/engine.js";
 import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 import { Bench, quick, scope, settle } from "./support.js";
@@ -107,5 +109,46 @@ describe("an agent that yields without waiting", () => {
       numbers.push(Number.parseInt(String(payload.value.artifact?.parts[0]?.content.value), 10));
     }
     expect(numbers).toEqual(Array.from({ length: 200 }, (_, i) => i));
+  });
+});
+
+describe("the appends of a task whose agent yields without waiting", () => {
+  /** Sends a message to an agent with three events and returns how many entries each append had. */
+  async function appendsOf(responds: "task" | "either", more: Partial<SendCommand> = {}, waits = false) {
+    const { store, sizes } = measured(openStore());
+    const bench = new Bench(
+      {
+        responds,
+        async *execute() {
+          yield working();
+          while (waits && sizes.length === 0) await sleep(5);
+          yield artifact({ name: "a", text: "done" });
+          yield completed();
+        },
+      },
+      {},
+      store,
+    );
+    const sent = await bench.engine.send(bench.order("x", more));
+    if (sent.kind !== "task") throw new Error("not a task");
+    expect(await settle(sent.task)).toBe("COMPLETED");
+    sent.task.release();
+    return sizes.map(({ length }) => length);
+  }
+
+  it("are one when the agent's first event decided that there is a task", async () => {
+    expect(await appendsOf("either")).toEqual([4]);
+  });
+
+  it("are two when the message is stored before the agent runs", async () => {
+    expect(await appendsOf("task")).toEqual([1, 3]);
+  });
+
+  it("are two when the store may refuse the message for its idempotency key", async () => {
+    expect(await appendsOf("either", { idempotency: { key: "k", fingerprint: "f" } })).toEqual([1, 3]);
+  });
+
+  it("do not wait for an agent that waits for the first of them", async () => {
+    expect(await appendsOf("either", {}, true)).toEqual([2, 2]);
   });
 });
