@@ -44,7 +44,8 @@ export {
   type StatusEvent,
   working,
 } from "./agent/event.js";
-export { type TextOptions, type TextStream, type ToolCall, text } from "./agent/text.js";
+export type { ToolCall } from "./agent/model-pieces.js";
+export { type TextOptions, type TextStream, text } from "./agent/text.js";
 export { type ApiKey, type ApiKeyOptions, apiKey } from "./auth/api-key.js";
 export type { Authenticator } from "./auth/authenticator.js";
 export { type CustomOptions, custom } from "./auth/custom.js";

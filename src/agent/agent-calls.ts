@@ -53,7 +53,9 @@ class LateIterator implements AsyncIterator<AgentEvent> {
   }
 
   async return(): Promise<IteratorResult<AgentEvent>> {
-    await (await this.#iterator).return?.();
+    // Where there is no iterator, `next` has thrown the reason.
+    const iterator = await this.#iterator.catch(() => undefined);
+    await iterator?.return?.();
     return { done: true, value: undefined };
   }
 }

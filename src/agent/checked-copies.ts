@@ -9,6 +9,13 @@ import { EVENT_JSON_LEVELS } from "../core/nesting.js";
 /** An agent yielded something that the protocol has no place for; the text is safe to show. */
 export class InvalidAgentEvent extends Error {
   override name = "InvalidAgentEvent";
+  /** The refused value in words, for the log alone. */
+  readonly yielded: string | undefined;
+
+  constructor(message: string, yielded?: string) {
+    super(message);
+    this.yielded = yielded;
+  }
 }
 
 /** A text; half surrogate pairs, which have no form in UTF-8, become the replacement character. */

@@ -1,19 +1,14 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import { described } from "../core/described.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
+import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 
 /**
- * What a language model says, piece by piece: strings, or the events of the AI SDK (`textStream`, `fullStream`), of OpenAI's
- * chat completions and responses, or of Anthropic's messages, as an async iterable or as a web stream.
+ * The output of a language model, piece by piece, as an async iterable or as a web stream. A piece is a string, an event of the
+ * AI SDK (`textStream`, `fullStream`), of OpenAI's chat completions and responses or of Anthropic's messages, a message or an
+ * event of LangChain (`stream`, `streamEvents`, LangGraph's mode `messages`), or a chunk of Genkit (`generateStream`) or of
+ * Gemini (`@google/genai`, `@google/generative-ai`).
  */
 export type TextStream = AsyncIterable<unknown> | ReadableStream<unknown>;
-
-/** A tool that the model calls. */
-export interface ToolCall {
-  readonly id: string | undefined;
-  readonly name: string;
-  /** What it is called with, where the stream says so in one piece. */
-  readonly input: JsonValue | undefined;
-}
 
 /** How a model's text becomes an artifact. */
 export interface TextOptions {
@@ -36,15 +31,13 @@ export interface TextOptions {
   readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
 }
 
-/** What one piece of a stream comes to. */
-type Piece = { readonly kind: "text"; readonly text: string } | { readonly kind: "tool"; readonly tool: ToolCall };
-
 /**
  * Turns a model's stream into events of one artifact, to be handed on with `yield*`, which gives the whole text in the end.
  * Small pieces are joined, so that not every token is an event of its own; the last one is marked where it is known to
  * be the last. What came before an error of the stream is handed on before that is thrown.
  *
- * @throws the error that the stream carries or ends with; the signal's reason when that fires
+ * @throws the error that the stream carries or ends with; the signal's reason when that fires; a TypeError at the end of a
+ *   stream that had pieces of which none is of a known kind
  */
 export async function* text(
   stream: TextStream,
@@ -138,6 +131,9 @@ class Pieces {
   #arrived: Arrived | undefined;
   #isAsked = false;
   #results = 0;
+  #isKnown = false;
+  /** The first piece of no known kind, in words. */
+  #unknown: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPauseDue = false;
   /** Ends the wait that is under way. */
@@ -189,13 +185,26 @@ class Pieces {
     if (typeof result !== "object" || result === null) {
       return { kind: "error", error: new TypeError("The stream's iterator gave a result that is no object.") };
     }
-    if (result.done === true) return { kind: "end" };
+    if (result.done === true) return this.#end();
     try {
-      this.#ready = piecesOf(result.value);
+      const pieces = piecesOf(result.value);
+      if (pieces !== undefined) this.#isKnown = true;
+      else this.#unknown ??= described(result.value);
+      this.#ready = pieces ?? [];
     } catch (error) {
       return { kind: "error", error };
     }
     return undefined;
+  }
+
+  /** The end of the stream, which is an error where nothing in it was understood. */
+  #end(): Next {
+    if (this.#isKnown || this.#unknown === undefined) return { kind: "end" };
+    const error = new TypeError(
+      `text() does not know the pieces of this stream; the first one is ${this.#unknown}. Map them to strings, ` +
+        "or give it a stream of a kind that TextStream lists.",
+    );
+    return { kind: "error", error };
   }
 
   #ask(): void {
@@ -238,7 +247,7 @@ function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
   const given = Object(stream) as Partial<AsyncIterable<unknown> & ReadableStream>;
   if (Symbol.asyncIterator in given) return given[Symbol.asyncIterator]?.() as AsyncIterator<unknown>;
   const { getReader } = given;
-  if (typeof getReader !== "function") throw new TypeError("text() takes an async iterable or a ReadableStream.");
+  if (typeof getReader !== "function") throw new TypeError(notStream(stream));
   const reader = getReader.call(stream) as ReadableStreamDefaultReader<unknown>;
   return {
     next: async () => {
@@ -252,84 +261,10 @@ function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
   };
 }
 
-/** Any event as far as it is of interest. What is not known, such as usage, reasoning or pings, says nothing. */
-function piecesOf(value: unknown): Piece[] {
-  if (typeof value === "string") return textOf(value);
-  const event = fields(value);
-  if (event === undefined) return [];
-  if (Array.isArray(event.choices)) return event.choices.slice(0, 1).flatMap((choice) => ofChoice(fields(choice)));
-  return typeof event.type === "string" ? ofEvent(event.type, event) : [];
-}
-
-/** A chunk of OpenAI's chat completions, and of the many that answer like them. */
-function ofChoice(choice: Fields | undefined): Piece[] {
-  const { content, tool_calls: calls } = fields(choice?.delta) ?? {};
-  const tools = (Array.isArray(calls) ? calls : []).flatMap((call): Piece[] => {
-    // The name comes with the first piece of a call alone; what follows are pieces of its arguments.
-    const name = fields(fields(call)?.function)?.name;
-    return typeof name === "string" && name !== "" ? [toolOf(name, fields(call)?.id, undefined)] : [];
-  });
-  return [...textOf(content), ...tools];
-}
-
-/** An event that names its type: AI SDK, OpenAI's responses, Anthropic's messages. */
-function ofEvent(type: string, event: Fields): Piece[] {
-  switch (type) {
-    case "text-delta":
-      return textOf(event.text ?? event.delta ?? event.textDelta);
-    case "tool-call":
-      return [toolOf(event.toolName, event.toolCallId, event.input ?? event.args)];
-    case "response.output_text.delta":
-      return textOf(event.delta);
-    case "response.output_item.done": {
-      const item = fields(event.item);
-      return item?.type === "function_call" ? [toolOf(item.name, item.call_id, parsed(item.arguments))] : [];
-    }
-    case "content_block_delta":
-      return textOf(fields(event.delta)?.text);
-    case "content_block_start": {
-      const block = fields(event.content_block);
-      return block?.type === "tool_use" ? [toolOf(block.name, block.id, undefined)] : [];
-    }
-    case "error":
-    case "response.failed":
-      throw errorOf(event);
-    default:
-      return [];
-  }
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function fields(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null ? (value as Fields) : undefined;
-}
-
-function textOf(value: unknown): Piece[] {
-  return typeof value === "string" && value !== "" ? [{ kind: "text", text: value }] : [];
-}
-
-function toolOf(name: unknown, id: unknown, input: unknown): Piece {
-  const tool = {
-    name: String(name),
-    id: typeof id === "string" ? id : undefined,
-    input: input as JsonValue | undefined,
-  };
-  return { kind: "tool", tool };
-}
-
-function parsed(json: unknown): unknown {
-  try {
-    return typeof json === "string" ? JSON.parse(json) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function errorOf(event: Fields): Error {
-  const { error, response, message } = event;
-  const inner = error ?? fields(response)?.error;
-  if (inner instanceof Error) return inner;
-  const said = fields(inner)?.message ?? message ?? inner;
-  return new Error(typeof said === "string" ? said : "The model's stream ended with an error.", { cause: event });
+/** The reason why a value is refused, with the remedy for the two slips that are likely. */
+function notStream(value: unknown): string {
+  const { then, stream } = Object(value) as { readonly then?: unknown; readonly stream?: unknown };
+  const remedy =
+    typeof then === "function" ? ": await it" : typeof stream === "object" ? ": pass its member stream" : "";
+  return `text() takes an async iterable or a ReadableStream, not ${described(value)}${remedy}.`;
 }

@@ -58,9 +58,13 @@ export class Remotes {
     const depth = delegationDepth + 1;
     const { maxDelegationDepth } = this.#options.limits;
     if (depth > maxDelegationDepth) {
-      throw new A2AError("UNSUPPORTED_OPERATION", "The work was handed from agent to agent too often.", {
-        metadata: { limit: "maxDelegationDepth", maxDelegationDepth: String(maxDelegationDepth) },
-      });
+      throw new A2AError(
+        "UNSUPPORTED_OPERATION",
+        `The work was handed from agent to agent more than ${maxDelegationDepth} times (limits.maxDelegationDepth).`,
+        {
+          metadata: { limit: "maxDelegationDepth", maxDelegationDepth: String(maxDelegationDepth) },
+        },
+      );
     }
     const passesCaller = agent.passCaller === true;
     return {

@@ -3,6 +3,7 @@ import { AgentError, type Turn } from "../agent/agent.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { AgentEvent } from "../agent/event.js";
 import { endCalls } from "../agent/turn.js";
+import { described } from "../core/described.js";
 import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Logger } from "../core/log.js";
@@ -63,7 +64,10 @@ function kindOf(event: unknown): string {
 /** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
 export function failureText(error: unknown, logger: Logger, taskId: string): string {
   const text = textFor(error);
-  if (text?.startsWith(INVALID_ANSWER)) logger.error({ taskId, why: text }, "an agent's answer is not valid");
+  if (text?.startsWith(INVALID_ANSWER)) {
+    const yielded = error instanceof InvalidAgentEvent ? error.yielded : undefined;
+    logger.error({ taskId, why: text, ...(yielded && { yielded }) }, "an agent's answer is not valid");
+  }
   if (text !== undefined) return text;
   const reference = newId();
   logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
@@ -72,13 +76,28 @@ export function failureText(error: unknown, logger: Logger, taskId: string): str
 
 /** Whether a value looks like an event; authors without a type checker yield anything. */
 export function isEvent(value: unknown): value is AgentEvent {
-  return typeof value === "object" && value !== null && "kind" in value;
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  const { kind } = value;
+  return kind === "artifact" || kind === "status" || kind === "reply";
+}
+
+/** The error for a value that an agent yielded and that is not an event. */
+export function notAnEvent(value: unknown): InvalidAgentEvent {
+  return new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make", described(value));
+}
+
+/** The limits of calls of other agents, which end an agent that does not expect them. */
+const callLimits: readonly unknown[] = ["maxDelegationDepth", "maxRemoteCalls"];
+
+/** Whether an error names a limit of the server, which its client may know. */
+function isLimit({ reason, metadata }: A2AError): boolean {
+  return reason === "TASK_TOO_LARGE" || callLimits.includes(metadata.limit);
 }
 
 /** An agent may throw any value, also one that throws when it is read. */
 function textFor(error: unknown): string | undefined {
   try {
-    if (error instanceof A2AError && error.reason === "TASK_TOO_LARGE") return error.message;
+    if (error instanceof A2AError && isLimit(error)) return error.message;
     if (error instanceof InvalidAgentEvent) return `${INVALID_ANSWER} ${error.message}.`;
     if (!(error instanceof AgentError) || typeof error.message !== "string") return undefined;
     return error.message.length <= MAX_REASON ? error.message : `${error.message.slice(0, MAX_REASON)}…`;

@@ -18,7 +18,7 @@ import type { Lease } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
+import { closeIterator, failureText, isEvent, notAnEvent, runToEnd } from "./agent-output.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { Place } from "./execution-slots.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
@@ -344,7 +344,7 @@ export class Execution {
 
   #accept(event: AgentEvent): void {
     const now = this.#source.now();
-    if (!isEvent(event)) throw new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make");
+    if (!isEvent(event)) throw notAnEvent(event);
     if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
     checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     const plain =

@@ -9,6 +9,7 @@ import { agentMessage } from "../agent/message.js";
 import { endCalls, makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
 import { bounded, isPromiseLike } from "../core/bounded.js";
 import { neverCanceled } from "../core/cancellation.js";
+import { described } from "../core/described.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { closeIterator, failureText, runToEnd } from "./agent-output.js";
@@ -171,5 +172,7 @@ async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent
   }
   if (isReplyEvent(result.value)) return result.value;
   void closeIterator(started.iterator, logger).then(() => endCalls(started.turn));
-  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
+  const why = "The agent did not answer with a message.";
+  logger.error({ why, yielded: described(result.value) }, "an agent's answer is not valid");
+  throw new A2AError("INVALID_AGENT_RESPONSE", why);
 }

@@ -32,6 +32,35 @@ async function* of(...pieces: readonly unknown[]): AsyncGenerator<unknown> {
   yield* pieces;
 }
 
+/** A message as LangChain's classes have it: `lc_namespace` is their own field, the methods are inherited. */
+function langChain(type: string, more: object): object {
+  const message = Object.create({ _getType: () => type });
+  return Object.assign(message, { lc_namespace: ["langchain_core", "messages"], tool_calls: [], ...more });
+}
+
+/** A chunk as Genkit's class has it. */
+class GenkitChunk {
+  readonly index = 0;
+  constructor(
+    readonly content: readonly object[],
+    readonly role = "model",
+  ) {}
+  get accumulatedText(): string {
+    throw new Error("Cannot compose accumulated text without previous chunks.");
+  }
+}
+
+/** A response as the class of `@google/genai` has it. Its getter prints warnings. */
+class GeminiResponse {
+  readonly candidates: readonly object[];
+  constructor(parts: readonly object[]) {
+    this.candidates = [{ content: { role: "model", parts } }];
+  }
+  get text(): string {
+    throw new Error("prints a warning");
+  }
+}
+
 /** A source that says what it is told to, when it is told. */
 function spoken(): {
   readonly stream: AsyncIterable<string>;
@@ -207,6 +236,94 @@ describe("text()", () => {
         { type: "message_stop" },
       ],
     ],
+    [
+      "LangChain, as messages with text",
+      [
+        langChain("ai", { content: "" }),
+        langChain("ai", { content: "one " }),
+        langChain("ai", { content: "", tool_call_chunks: [{ name: "search", args: "", id: "c1", index: 0 }] }),
+        langChain("ai", { content: "", tool_call_chunks: [{ args: '{"q"', index: 0 }] }),
+        langChain("tool", { content: "not the model's" }),
+        langChain("ai", { content: "two" }),
+      ],
+    ],
+    [
+      "LangChain, as messages with blocks",
+      [
+        langChain("ai", { content: [{ type: "reasoning", reasoning: "hm" }] }),
+        langChain("ai", { content: [{ type: "text", text: "one ", index: 0 }] }),
+        langChain("ai", { content: [{ type: "tool_use" }], tool_calls: [{ name: "search", args: {}, id: "c1" }] }),
+        langChain("ai", { content: [{ type: "text", text: "two", index: 1 }] }),
+      ],
+    ],
+    [
+      "LangGraph's mode messages",
+      [
+        [langChain("ai", { content: "one " }), { langgraph_node: "model" }],
+        [langChain("ai", { content: "", tool_calls: [{ name: "search", args: {}, id: "c1" }] }), {}],
+        [langChain("tool", { content: "not the model's" }), {}],
+        [langChain("ai", { content: "two" }), {}],
+      ],
+    ],
+    [
+      "streamEvents",
+      [
+        { event: "on_chain_start", data: { input: "x" } },
+        { event: "on_chat_model_stream", data: { chunk: langChain("ai", { content: "one " }) } },
+        { event: "on_parser_stream", data: { chunk: "one " } },
+        {
+          event: "on_chat_model_stream",
+          data: {
+            chunk: langChain("ai", { content: "", tool_call_chunks: [{ name: "search", args: "{}", id: "c1" }] }),
+          },
+        },
+        { event: "on_llm_stream", data: { chunk: { text: "two" } } },
+        { event: "on_chain_end", data: { output: "one two" } },
+      ],
+    ],
+    [
+      "LangChain's content blocks",
+      [
+        { event: "message-start" },
+        { event: "content-block-start", index: 0, content: { type: "text", text: "" } },
+        { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "one " } },
+        { event: "content-block-start", index: 1, content: { type: "tool_call_chunk", id: "c1", name: "search" } },
+        { event: "content-block-delta", index: 1, delta: { type: "tool-call-delta", args: "{}" } },
+        { event: "content-block-delta", index: 2, delta: { type: "text-delta", text: "two" } },
+        { event: "content-block-finish", index: 2, content: { type: "text", text: "two" } },
+      ],
+    ],
+    [
+      "Genkit",
+      [
+        new GenkitChunk([{ reasoning: "hm" }, { text: "one " }]),
+        new GenkitChunk([{ toolRequest: { name: "search", partial: true } }]),
+        new GenkitChunk([{ toolRequest: { name: "search", ref: "c1", input: { q: "x" } } }]),
+        new GenkitChunk([{ toolResponse: { name: "search", ref: "c1", output: "x" } }], "tool"),
+        new GenkitChunk([{ text: "two" }]),
+      ],
+    ],
+    [
+      "Gemini",
+      [
+        new GeminiResponse([{ text: "hm", thought: true }]),
+        new GeminiResponse([{ text: "one " }]),
+        new GeminiResponse([{ functionCall: { id: "c1", name: "search", args: { q: "x" } } }]),
+        new GeminiResponse([{ text: "two" }]),
+        { usageMetadata: { totalTokenCount: 3 } },
+      ],
+    ],
+    [
+      "Gemini's interactions",
+      [
+        { event_type: "interaction.created", interaction: {} },
+        { event_type: "step.delta", index: 0, delta: { type: "thought_summary", content: { text: "hm" } } },
+        { event_type: "step.delta", index: 1, delta: { type: "text", text: "one " } },
+        { event_type: "step.start", index: 2, step: { type: "function_call", id: "c1", name: "search" } },
+        { event_type: "step.delta", index: 3, delta: { type: "text", text: "two" } },
+        { event_type: "interaction.completed", interaction: {} },
+      ],
+    ],
   ])("understands the events of %s, with tools as status messages where that is wanted", async (_name, events) => {
     const silent = await hear(of(...events), { windowMs: 10_000 });
     expect(textsOf(silent)).toEqual(["one two"]);
@@ -231,6 +348,8 @@ describe("text()", () => {
     { type: "error", error: { message: "overloaded" } },
     { type: "response.failed", response: { error: { message: "overloaded" } } },
     { type: "error", message: "overloaded" },
+    { event: "error", message: "overloaded" },
+    { event_type: "error", error: { message: "overloaded" } },
   ])("throws the error that a stream carries", async (event) => {
     const { error } = await hear(of("half", event));
     expect(error).toMatchObject({ message: "overloaded" });
@@ -277,8 +396,46 @@ describe("text()", () => {
     expect(closed).toBe(1);
   });
 
-  it("refuses what is no stream", async () => {
-    expect((await hear({} as TextStream)).error).toBeInstanceOf(TypeError);
+  it.each([
+    [{}, "not an object without members."],
+    [Promise.resolve(of("a")), "not a value of Promise: await it."],
+    [{ stream: of("a"), response: Promise.resolve() }, "with the members stream, response: pass its member stream."],
+  ])("rejects a value that is not a stream", async (value, why) => {
+    const { error } = await hear(value as unknown as TextStream);
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toContain(why);
+  });
+
+  it.each<readonly [readonly unknown[], string]>([
+    [[{ message: { content: "one" }, done: false }], "an object with the members message, done"],
+    [
+      [
+        { type: "text", text: "secret" },
+        { type: "text", text: "two" },
+      ],
+      "an object with the members type, text",
+    ],
+    [[{ type: "assistant", message: {} }], "an object with the members type, message"],
+    [[{ event: "token", data: "one" }], "an object with the members event, data"],
+    [[{ event_type: "token" }], "an object with the members event_type"],
+    [[["values", {}]], "a list that begins with a text of 6 characters"],
+    [[new Uint8Array(0)], "a value of Uint8Array"],
+    [[null, 1], "null"],
+  ])("throws at the end of a stream of which it understands nothing", async (pieces, what) => {
+    const { events, error } = await hear(of(...pieces));
+    expect(events).toEqual([]);
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toContain(`the first one is ${what}.`);
+    expect((error as Error).message).not.toContain("secret");
+  });
+
+  it("skips pieces of no known kind among others", async () => {
+    expect((await hear(of({ type: "custom" }, "one", null))).whole).toBe("one");
+  });
+
+  it("throws where Gemini refuses the prompt", async () => {
+    const { error } = await hear(of({ promptFeedback: { blockReason: "SAFETY" } }));
+    expect(error).toMatchObject({ message: "The model refused the prompt: SAFETY." });
   });
 
   it("hands on what came before an error, and then throws that", async () => {

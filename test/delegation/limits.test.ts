@@ -35,6 +35,28 @@ describe("limits.maxRemoteCalls", () => {
   });
 });
 
+describe("limits.maxDelegationDepth", () => {
+  it.each(["delegate", "call"] as const)(
+    "gives its reason to the caller of an agent that fails by it: %s",
+    async (how) => {
+      const front = agentOf("Front", async function* (turn) {
+        if (how === "delegate") yield* turn.delegate("deep");
+        else await turn.call("deep");
+      });
+      const deep = agentOf("Deep", async function* (turn) {
+        yield* turn.delegate("quick");
+      });
+      await using test = testAgent(front, { remoteAgents: { quick, deep }, limits: { maxDelegationDepth: 1 } });
+      const depth = { "parley-delegation-depth": "1" };
+      const task = await test.send("go", { headers: depth });
+      expect([task.status?.state, said(task)]).toEqual([
+        TaskState.FAILED,
+        "The work was handed from agent to agent more than 1 times (limits.maxDelegationDepth).",
+      ]);
+    },
+  );
+});
+
 describe("limits.remoteTimeoutMs", () => {
   it("ends a call that is not answered", async () => {
     const other = createA2A({

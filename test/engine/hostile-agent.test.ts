@@ -23,6 +23,10 @@ function hostile(): unknown {
   return proxy;
 }
 
+interface Yielded {
+  readonly yielded?: string;
+}
+
 describe("an agent without a type checker", () => {
   it.each([
     ["a name that is a number", { kind: "artifact", name: 5, text: "x" }],
@@ -109,14 +113,39 @@ describe("an agent without a type checker", () => {
     expect(await story(await bench.send("x"))).toEqual(["artifact last", "COMPLETED"]);
   });
 
-  it("finds in the log what is wrong", async () => {
-    const bench = new Bench({
-      async *execute() {
-        yield "hello" as never;
-      },
-    });
-    expect((await story(await bench.send("x")))[0]).toMatch(/^FAILED The agent's answer is not valid: yield what/);
-    expect(bench.logged.map(({ message }) => message)).toContain("an agent's answer is not valid");
+  it.each<readonly [unknown, string]>([
+    ["secret", "a text of 6 characters"],
+    [{ text: "secret" }, "an object with the members text"],
+    [{ kind: "text", text: "secret" }, "an object with the members kind, text"],
+    [[{ kind: "status" }], "a list that begins with an object with the members kind"],
+    [artifact, "a function"],
+    [undefined, "undefined"],
+    [new Map(), "a value of Map"],
+  ])("finds in the log what it yielded that is not an event: %o", async (value, yielded) => {
+    for (const responds of ["task", "either", "message"] as const) {
+      const bench = new Bench({
+        responds,
+        async *execute() {
+          yield value as never;
+        },
+      });
+      const answer = await bench.send("x").then(story, ({ message }: Error) => [message]);
+      expect(answer[0]).toMatch(/^FAILED The agent's answer is not valid: yield what|^The agent did not answer/);
+      const logged = bench.logged.map(({ facts, message }) => ({ message, yielded: (facts as Yielded).yielded }));
+      expect(logged).toEqual([{ message: "an agent's answer is not valid", yielded }]);
+      expect(JSON.stringify([answer, bench.logged])).not.toContain("secret");
+    }
+  });
+
+  it("is named once in the log where its execute() is no generator", async () => {
+    const bench = new Bench({ execute: () => Promise.resolve() as never });
+    expect((await story(await bench.send("x")))[0]).toMatch(/^FAILED The agent failed unexpectedly/);
+    expect(bench.logged.map(({ facts, message }) => [message, String((facts as { err?: unknown }).err)])).toEqual([
+      [
+        "an agent failed unexpectedly",
+        "TypeError: execute() has to return an async iterable: write it as `async *execute(turn)`",
+      ],
+    ]);
   });
 
   it.each([

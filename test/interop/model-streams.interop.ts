@@ -10,7 +10,7 @@ import { root } from "../e2e/support/build.js";
 import { bindingOf } from "../support/drivers.js";
 import { installed, succeed } from "./support/tool.js";
 
-/* The AI SDK and OpenAI's client, as they are installed from npm, with models that run here. */
+/* The AI SDK, LangChain, Genkit and the clients of OpenAI and Google, as npm installs them, with models that run here. */
 
 interface Ai {
   streamText(options: object): {
@@ -32,17 +32,26 @@ async function load<T>(file: string): Promise<T> {
 
 beforeAll(async () => {
   folder = await installed({
-    name: "model-streams-1",
+    name: "model-streams-2",
     needs: "npm and access to its registry",
     install: async (into) => {
       for (const file of ["package.json", "package-lock.json"])
         cpSync(join(root, "test/interop/models", file), join(into, file));
-      await succeed("npm", ["ci", "--no-audit", "--no-fund"], { cwd: into });
+      await succeed("npm", ["ci", "--omit=optional", "--no-audit", "--no-fund"], { cwd: into });
     },
   });
   model = createHttpServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "text/event-stream" });
+    if (request.url?.includes(":streamGenerateContent")) {
+      const gemini = (...parts: object[]): string =>
+        `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: "model", parts } }] })}\n\n`;
+      response.write(gemini({ text: "thinking", thought: true }));
+      for (const word of words.slice(0, 100)) response.write(gemini({ text: word }));
+      response.write(gemini({ functionCall: { name: "search", args: {} } }));
+      for (const word of words.slice(100)) response.write(gemini({ text: word }));
+      return response.end();
+    }
     const chunk = (delta: object): string =>
       `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "local", choices: [{ index: 0, delta }] })}\n\n`;
     const call = { index: 0, id: "call-1", type: "function", function: { name: "search", arguments: "{}" } };
@@ -50,7 +59,7 @@ beforeAll(async () => {
     for (const word of words.slice(0, 100)) response.write(chunk({ content: word }));
     response.write(chunk({ tool_calls: [call] }));
     for (const word of words.slice(100)) response.write(chunk({ content: word }));
-    response.end("data: [DONE]\n\n");
+    return response.end("data: [DONE]\n\n");
   });
   await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
 });
@@ -135,4 +144,82 @@ describe("text() with real packages", () => {
     expect(textsOf(events).join("")).toBe(whole);
     expect(JSON.stringify(events)).toContain("Calling search.");
   });
+
+  const placeOf = (): string => `http://127.0.0.1:${(model.address() as AddressInfo).port}`;
+
+  const libraries: Readonly<Record<string, () => Promise<AsyncIterable<unknown>>>> = {
+    "LangChain's chunks": async () => {
+      const { FakeListChatModel } = await load<FakeModels>("@langchain/core/dist/utils/testing/index.js");
+      return new FakeListChatModel({ responses: [whole] }).stream("write");
+    },
+    "LangChain's events": async () => {
+      const { FakeListChatModel } = await load<FakeModels>("@langchain/core/dist/utils/testing/index.js");
+      return new FakeListChatModel({ responses: [whole] }).streamEvents("write", { version: "v2" });
+    },
+    "LangChain's content blocks": async () => {
+      const { AIMessageChunk } = await load<{ AIMessageChunk: new (fields: object) => object }>(
+        "@langchain/core/dist/messages/index.js",
+      );
+      return ofPieces((word) => new AIMessageChunk({ content: [{ type: "text", text: word }] }));
+    },
+    "Genkit's chunks": async () => {
+      const { GenerateResponseChunk } = await load<{ GenerateResponseChunk: new (...given: object[]) => object }>(
+        "@genkit-ai/ai/lib/index.mjs",
+      );
+      return ofPieces((word) => new GenerateResponseChunk({ content: [{ text: word }] }, { index: 0, role: "model" }));
+    },
+    "Gemini's responses": async () => {
+      const { GoogleGenAI } = await load<{ GoogleGenAI: new (options: object) => GoogleModels }>(
+        "@google/genai/dist/node/index.mjs",
+      );
+      const { models } = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: placeOf() } });
+      return models.generateContentStream({ model: "local", contents: "write" });
+    },
+    "the responses of Gemini's older client": async () => {
+      const { GoogleGenerativeAI } = await load<{ GoogleGenerativeAI: new (key: string) => OlderGoogle }>(
+        "@google/generative-ai/dist/index.mjs",
+      );
+      const options = { baseUrl: placeOf() };
+      const local = new GoogleGenerativeAI("none").getGenerativeModel({ model: "local" }, options);
+      return (await local.generateContentStream("write")).stream;
+    },
+  };
+
+  it.each(Object.entries(libraries))("takes %s", async (_name, open) => {
+    const events = await answered(async function* (turn) {
+      yield* text(await open(), { windowMs: 1_000, toolCalls: true, signal: turn.signal });
+    });
+    expect(textsOf(events).join("")).toBe(whole);
+  });
+
+  it.each(Object.keys(libraries).filter((name) => name.includes("Gemini")))("names tools of %s", async (name) => {
+    const events = await answered(async function* (turn) {
+      yield* text((await libraries[name]?.()) ?? ofPieces(String), { toolCalls: true, signal: turn.signal });
+    });
+    expect(JSON.stringify(events)).toContain("Calling search.");
+  });
 });
+
+async function* ofPieces(pieceOf: (word: string) => unknown): AsyncGenerator<unknown> {
+  for (const word of words) yield pieceOf(word);
+}
+
+interface FakeModels {
+  readonly FakeListChatModel: new (
+    options: object,
+  ) => {
+    stream(input: string): Promise<AsyncIterable<unknown>>;
+    streamEvents(input: string, options: object): AsyncIterable<unknown>;
+  };
+}
+
+interface GoogleModels {
+  readonly models: { generateContentStream(request: object): Promise<AsyncIterable<unknown>> };
+}
+
+interface OlderGoogle {
+  getGenerativeModel(
+    model: object,
+    options: object,
+  ): { generateContentStream(prompt: string): Promise<{ readonly stream: AsyncIterable<unknown> }> };
+}
