@@ -37,8 +37,12 @@ export interface AgentDirectory {
   readonly all: readonly AgentRegistration[];
 }
 
-/** What a server is given to serve: one agent, or several by tenant. */
-export interface AgentsInput {
+/** The agents that a server serves: one, or several by tenant. */
+export type AgentsInput = AgentsGiven &
+  ({ readonly agent: Agent } | { readonly agents: Readonly<Record<string, Agent>> });
+
+/** `AgentsInput` before the check that `agent` or `agents` is there. */
+export interface AgentsGiven {
   /** The agent, where there is one. */
   readonly agent?: Agent;
   /**
@@ -61,7 +65,7 @@ export type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
  *
  * @throws ConfigurationError that names every fault of every agent, card and tenant.
  */
-export function registerAgents(input: AgentsInput, wired: ServerWired): AgentDirectory {
+export function registerAgents(input: AgentsGiven, wired: ServerWired): AgentDirectory {
   const faults = shapeFaults(input);
   const several = Object.entries(input.agents ?? {});
   const given: [string, Agent][] = input.agent === undefined ? several : [["", input.agent]];
@@ -76,7 +80,7 @@ export function registerAgents(input: AgentsInput, wired: ServerWired): AgentDir
   return { all, anyTenant, resolve: resolver(input, all) };
 }
 
-function shapeFaults({ agent, agents, tenants }: AgentsInput): string[] {
+function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {
   const faults: string[] = [];
   const names = Object.keys(agents ?? {});
   if (agent === undefined && names.length === 0) faults.push("agent is missing: give `agent`, or `agents` by tenant");
@@ -141,7 +145,16 @@ const within =
   (fault: string): string =>
     fault.startsWith("the card ") ? `${place}: ${fault}` : `${place}.${fault}`;
 
-const agentFields = ["card", "security", "responds", "recover", "extendedCard", "execute"];
+/** The fields of an agent. */
+export const agentFields: readonly string[] = [
+  "card",
+  "security",
+  "responds",
+  "accept",
+  "recover",
+  "extendedCard",
+  "execute",
+];
 
 /** An agent may be an object with more in it, but hardly with something that is called nearly like a field that it lacks. */
 function agentFaults(agent: Agent): string[] {
@@ -193,7 +206,7 @@ function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
  * the listed. Several take exactly their own: to guess one for a request that names none would be wrong as often as
  * right (specification 8.3.2).
  */
-function resolver({ agents, tenants }: AgentsInput, all: readonly AgentRegistration[]): AgentDirectory["resolve"] {
+function resolver({ agents, tenants }: AgentsGiven, all: readonly AgentRegistration[]): AgentDirectory["resolve"] {
   const only = all.length === 1 ? all[0] : undefined;
   const byTenant = new Map(all.map((served) => [served.tenant, served]));
   if (agents !== undefined) return (tenant) => (tenant === "" ? only : byTenant.get(tenant));

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/unknown-names.js";
 import { optionTable } from "../server/option-table.js";
-import type { ServerOptions } from "../server/options.js";
+import type { UncheckedOptions } from "../server/options.js";
 import { noteEndWhileLoading } from "./exit.js";
 import { describeImportError } from "./import-error.js";
 import { prepareTypeScript } from "./typescript.js";
@@ -13,7 +13,7 @@ import { UsageError } from "./usage-error.js";
 /** What a module provides for a server. */
 export interface AgentModule {
   /** Its agents and options. */
-  readonly options: Partial<ServerOptions>;
+  readonly options: Partial<UncheckedOptions>;
   /** Exports that look like typing mistakes, as sentences. */
   readonly warnings: readonly string[];
 }
@@ -48,7 +48,8 @@ export async function loadAgentModule(path: string): Promise<AgentModule> {
       `${path} exports no agent: export it as "default" or "agent", or several by tenant as "agents"`,
     );
   }
-  return { options: options as Partial<ServerOptions>, warnings: warningsIn(path, exports) };
+  refuseUnprotected(path, exports, options);
+  return { options: options as Partial<UncheckedOptions>, warnings: warningsIn(path, exports) };
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
@@ -75,6 +76,36 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 /** Whether a value is meant as an agent; the server reports what it lacks. */
 function isMeantAsAgent(value: unknown): value is Agent {
   return isObject(value) && ("execute" in value || "card" in value);
+}
+
+/** Options that say who may call, or that keep callers out. */
+const protecting = ["authenticator", "ownerOf", "interceptors", "allowedHosts", "trustProxy"];
+
+/** The fields of a card that say who may call come from `security`. */
+const ofSecurity = ["security", "securitySchemes", "securityRequirements"];
+
+/** How many letters an export may be off to be taken for one of these names. */
+const MAX_SLIPS = 2;
+
+/**
+ * Refuses a module whose author seems to have declared who may call in a place where it has no effect. Such a server would be
+ * open. An export that the agent or an option uses has its effect there.
+ *
+ * @throws UsageError that names the export and the right place
+ */
+function refuseUnprotected(path: string, exports: Record<string, unknown>, options: Record<string, unknown>): void {
+  const agents = [options.agent, ...Object.values(options.agents ?? {})].filter(isObject);
+  const used = new Set([...agents, options].flatMap((each) => Object.values(each) as unknown[]));
+  for (const [name, value] of Object.entries(exports)) {
+    if (Object.hasOwn(optionTable, name) || used.has(value)) continue;
+    const near = nearest(name, [...protecting, ...ofSecurity], MAX_SLIPS);
+    if (near === undefined) continue;
+    throw new UsageError(
+      ofSecurity.includes(near)
+        ? `${path} exports ${name}, which protects nothing there: put it on the agent, as its field security`
+        : `${path} exports ${name}, which is not an option: did you mean ${near}?`,
+    );
+  }
 }
 
 /** A module may export anything, but a name that is nearly an option's is probably a mistake. */

@@ -30,7 +30,7 @@ export function greeting(opened: Opened): string {
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
-${others(url, agents)}  Tasks  ${store}
+${others(url, agents)}${refusals(card)}  Tasks  ${store}
 ${credentials(card)}
 Try it:
 
@@ -51,6 +51,12 @@ function others(url: string, agents: readonly string[]): string {
     .map((name) => `         ${url}/${encodeURIComponent(name)}${WELL_KNOWN_PATH}\n`);
   const left = agents.length - MOST_CARDS;
   return lines.join("") + (left > 0 ? `         and those of ${left} more agents\n` : "");
+}
+
+/** Clients that refuse the card for gRPC's `host:port` (docs/bindings/clients.md), with what to start the server with; or nothing. */
+function refusals({ supportedInterfaces }: AgentCard): string {
+  if (supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
+  return "         Google ADK and a2a-proof refuse it for the address of gRPC: --card-grpc url, or omit\n";
 }
 
 /** What calls have to bring, for those who copy the commands below; a line of its own, or nothing. */

@@ -3,7 +3,7 @@ import { defaultLimits, type Limits } from "../core/limits.js";
 import { unknownNames } from "../core/unknown-names.js";
 import { yesNo } from "../server/option-kinds.js";
 import { defaultOptions, limitTable, type OptionRow, optionTable } from "../server/option-table.js";
-import type { ServerOptions } from "../server/options.js";
+import type { UncheckedOptions } from "../server/options.js";
 import { type CommandOptions, commandTable, defaultCommandOptions } from "./command-options.js";
 import { UsageError } from "./usage-error.js";
 
@@ -24,7 +24,7 @@ export interface Flag {
 
 /** The options that were set on the command line and in the environment. */
 export interface Given {
-  readonly server: Partial<ServerOptions>;
+  readonly server: Partial<UncheckedOptions>;
   readonly limits: Partial<Limits>;
   readonly command: Partial<CommandOptions>;
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
@@ -27,7 +27,14 @@ function describeMissing(message: string): string | undefined {
   if (at === undefined) return undefined;
   const importer = at.startsWith("file:") ? fileURLToPath(at.split("?", 1)[0] ?? at) : at;
   const line = importOf(name, importer);
-  return `${what} (${shown(importer)}${line === undefined ? "" : `:${line}`})`;
+  return `${what} (${shown(importer)}${line === undefined ? "" : `:${line}`})${typeScriptHint(name)}`;
+}
+
+/** TypeScript imports `./other.ts` as `./other.js`, which Node.js does not find by itself. */
+function typeScriptHint(name: string): string {
+  const source = name.replace(/\.([cm]?)js$/, ".$1ts");
+  if (source === name || !existsSync(source)) return "";
+  return `: import ${shown(source)} by that name, or install tsx beside it (npm install --save-dev tsx)`;
 }
 
 /** The line of a file that imports a package, or the file at a path; undefined where none says so in one text. */

@@ -10,7 +10,13 @@ if (major < 20 || (major === 20 && minor < 19)) {
   // so the room would be 8 MB, where 2 are used. `serve` lets it grow again before it runs anybody's code. V8 prints a line for a
   // flag that it does not know.
   if (major <= 26) process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
-  import("./command.js");
+  import("./command.js").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
+    process.stderr.write(
+      "parley: the limit of open files is too low to start: allow 1024 at least (ulimit -n 1024).\n",
+    );
+    process.exitCode = 2;
+  });
 }
 
 export {};

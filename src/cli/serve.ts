@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { openServer, type Server } from "../server/create-server.js";
-import { resolveOptions, type ServerOptions } from "../server/options.js";
+import { resolveOptions, type UncheckedOptions } from "../server/options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
 import { versionsToName } from "../server/versions-to-name.js";
 import { memoryStore } from "../store/memory/index.js";
@@ -129,7 +129,7 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
 /** How long a server may take beyond the grace period, in milliseconds; by itself it gives up earlier. */
 const END_MS = 5_000;
 
-function latestEnd({ limits = {} }: Partial<ServerOptions>): number {
+function latestEnd({ limits = {} }: Partial<UncheckedOptions>): number {
   const { shutdownGraceMs, cancelGraceMs, closeTimeoutMs } = { ...defaultLimits, ...limits };
   return shutdownGraceMs + Math.max(cancelGraceMs, closeTimeoutMs) + END_MS;
 }
@@ -166,7 +166,7 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
 }
 
 /** The module's options; the command line and the environment win over them. */
-function optionsOf(module: Partial<ServerOptions>, given: Given, logger: Logger): Partial<ServerOptions> {
+function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logger): Partial<UncheckedOptions> {
   const { tlsCert, tlsKey, tlsCa } = given.command;
   if ((tlsCert === undefined) !== (tlsKey === undefined) || (tlsCa !== undefined && tlsCert === undefined)) {
     throw new UsageError("TLS needs both --tls-cert and --tls-key");

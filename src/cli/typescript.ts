@@ -5,18 +5,18 @@ import { pathToFileURL } from "node:url";
 import { UsageError } from "./usage-error.js";
 
 /**
- * Makes it possible to import a module in TypeScript: Node.js 22.18 and later do so by themselves, earlier versions with
- * `tsx`, if the module's project or the current directory has it.
+ * Makes it possible to import a module in TypeScript with `tsx`, if the module's project or the current directory has it. Without it
+ * Node.js 22.18 and later import TypeScript by themselves, but not `./other.ts` as `./other.js`.
  *
  * @throws UsageError that says what to do, where neither works.
  */
 export async function prepareTypeScript(path: string, file: string): Promise<void> {
-  const isNative = Boolean((process.features as { typescript?: unknown }).typescript);
   // A loader that was given to Node.js can load TypeScript too.
   const hasLoader = process.execArgv.some((argument) => /^--(import|loader|experimental-loader)\b/.test(argument));
-  if (isNative || hasLoader || process.env.NODE_OPTIONS?.includes("tsx") === true) return;
+  if (hasLoader || process.env.NODE_OPTIONS?.includes("tsx") === true) return;
   const tsx = tsxFor([file, join(process.cwd(), "module.js")]);
   if (tsx === undefined) {
+    if ((process.features as { typescript?: unknown }).typescript) return;
     throw new UsageError(
       `${path} is TypeScript, which Node.js ${process.versions.node} does not run by itself: ` +
         "use Node.js 22.18 or later, or install tsx beside it (npm install --save-dev tsx)",

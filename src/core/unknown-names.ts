@@ -11,11 +11,14 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
   return `${what}${name} is not known${near === undefined ? "" : `: did you mean ${near}?`}`;
 }
 
-/** The known name that a name was most likely meant to be, or undefined when none is near. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+/**
+ * The known name that a name was most likely meant to be, or undefined when none is near.
+ * @param maxOff how many letters it may be off
+ */
+export function nearest(name: string, known: readonly string[], maxOff: number = MAX_OFF): string | undefined {
   const offs = known.map((each) => [distance(name.toLowerCase(), each.toLowerCase()), each] as const);
   const [off, near] = offs.sort(([a], [b]) => a - b)[0] ?? [];
-  return off !== undefined && off <= Math.min(MAX_OFF, name.length / 2) ? near : undefined;
+  return off !== undefined && off <= Math.min(maxOff, name.length / 2) ? near : undefined;
 }
 
 /** Letters that have to be put in, left out or exchanged to make one text of the other (Levenshtein). */

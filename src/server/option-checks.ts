@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
+import { described } from "../core/described.js";
 import { unknownNames } from "../core/unknown-names.js";
 import { isHost } from "../http/request-origin.js";
 import { pushFaults } from "../push/option-checks.js";
@@ -15,8 +16,10 @@ import { readTls, type TlsPaths } from "./tls-reload.js";
 export const nothing = (): string[] => [];
 
 export function store(_name: string, value: unknown): string[] {
-  const isStore = typeof (value as { append?: unknown } | null)?.append === "function";
-  return isStore ? [] : ["store is missing: sqliteStore(path) or memoryStore()"];
+  if (value === undefined || value === null) return ["store is missing: sqliteStore(path) or memoryStore()"];
+  if (typeof value === "string") return [`store is a text: write sqliteStore(${shown(value)})`];
+  if (typeof (value as { append?: unknown }).append === "function") return [];
+  return [`store is ${described(value)}, not a store: write sqliteStore(path) or memoryStore()`];
 }
 
 export function logger(name: string, value: unknown): string[] {

@@ -17,7 +17,7 @@ import {
   wholeNumber,
   yesNo,
 } from "./option-kinds.js";
-import type { ServerOptions } from "./options.js";
+import type { UncheckedOptions } from "./options.js";
 
 /** The description of one option. Checks, flags, variables and documentation are all made from it. */
 export interface OptionRow<T = unknown> {
@@ -38,7 +38,7 @@ const maxTime = 2 ** 31 - 1;
 /** The defaults of options; options that are not listed have no value by default. */
 export const defaultOptions: Required<
   Pick<
-    ServerOptions,
+    UncheckedOptions,
     | "strictVersion"
     | "streamErrorsAsEvents"
     | "idempotentMessageIds"
@@ -82,7 +82,7 @@ export const defaultOptions: Required<
 };
 
 /** Every option of `createA2A` and `createServer`: a missing or an unknown field does not compile. */
-export const optionTable: { readonly [K in keyof ServerOptions]-?: OptionRow<NonNullable<ServerOptions[K]>> } = {
+export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<NonNullable<UncheckedOptions[K]>> } = {
   // Agents are checked together with their cards.
   agent: { kind: codeOnly(checks.nothing) },
   agents: { kind: codeOnly(checks.nothing) },

@@ -1,6 +1,12 @@
 import proxyAddr from "proxy-addr";
 import type { Authenticator } from "../auth/authenticator.js";
-import { type AgentDirectory, type AgentsInput, registerAgents } from "../card/agents.js";
+import {
+  type AgentDirectory,
+  type AgentsGiven,
+  type AgentsInput,
+  agentFields,
+  registerAgents,
+} from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import type { CardSigning } from "../card/signing/signer.js";
 import { type AuditLog, AuditRecorder, auditChannel } from "../core/audit.js";
@@ -30,7 +36,15 @@ import type { CardGrpc } from "./public-address.js";
 import { readTls, type TlsPaths } from "./tls-reload.js";
 
 /** Options of a server of agents, embedded or on ports of its own. */
-export interface A2AOptions extends AgentsInput {
+export type A2AOptions = CommonOptions & AgentsInput;
+
+/** Options of a server on ports of its own. */
+export type ServerOptions = A2AOptions & PortsOptions;
+
+/** Options before the check that there is an agent. */
+export type UncheckedOptions = CommonOptions & AgentsGiven & PortsOptions;
+
+interface CommonOptions {
   /** Keeps the tasks: `sqliteStore(path)`, or `memoryStore()` for tests. It is closed together with the server. */
   readonly store: TaskStore;
   /** Limits that differ from the defaults. */
@@ -160,8 +174,7 @@ export interface A2AOptions extends AgentsInput {
   readonly basePath?: string;
 }
 
-/** Options of a server with ports of its own. */
-export interface ServerOptions extends A2AOptions {
+interface PortsOptions {
   /** HTTP port, for every binding; 0 for any free port. Default 8080. */
   readonly port?: number;
   /** gRPC port; 0 for any free port, false for none. Default 50051. */
@@ -232,7 +245,7 @@ export interface Settings {
  * @param listens whether ports are opened; options of ports are unknown otherwise.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
-export function resolveOptions(options: ServerOptions, listens = true): Settings {
+export function resolveOptions(options: UncheckedOptions, listens = true): Settings {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("Invalid options", ["there are none: at least an agent and a store are needed"]);
   }
@@ -315,14 +328,16 @@ function versionsOf({ versions, preview }: WithDefaults): Versions {
   return preview === undefined ? spoken : spoken.with(previews[preview]());
 }
 
-type WithDefaults = Omit<ServerOptions, keyof typeof defaultOptions> & typeof defaultOptions;
+type WithDefaults = Omit<UncheckedOptions, keyof typeof defaultOptions> & typeof defaultOptions;
 
-function nameFaults(options: ServerOptions, listens: boolean): string[] {
-  const names = Object.keys(options);
+function nameFaults(options: UncheckedOptions, listens: boolean): string[] {
   const known = Object.keys(optionTable);
+  const names = Object.keys(options).filter((name) => known.includes(name) || !agentFields.includes(name));
+  const ofAgents = Object.keys(options).filter((name) => !known.includes(name) && agentFields.includes(name));
   const misplaced = names.filter((name) => !listens && isKnown(name) && optionTable[name].needsPorts === true);
   return [
     ...unknownNames("the option ", names, known),
+    ...ofAgents.map((name) => `${name} is not an option: it belongs on the agent`),
     ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A opens no port`),
   ];
 }
@@ -369,11 +384,11 @@ function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], un
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function pushOf(push: A2AOptions["push"]): PushOptions | undefined {
+function pushOf(push: CommonOptions["push"]): PushOptions | undefined {
   return typeof push === "object" ? push : push === true ? {} : undefined;
 }
 
-function agentsOf(options: Pick<A2AOptions, keyof AgentsInput | "push">): {
+function agentsOf(options: AgentsGiven & Pick<CommonOptions, "push">): {
   agents?: AgentDirectory;
   faults: readonly string[];
 } {

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import type { AgentsInput } from "../../src/extend.js";
 import { type A2AOptions, type AgentSecurity, createA2A, createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
@@ -41,7 +42,7 @@ export interface SecuredWorld {
 const everyRecord = { maxAuditRecords: 1_000_000, maxAuditRecordsPerSource: 1_000_000 };
 
 /** Starts a server and, beside it, the same for `fetch`. */
-export async function secured(options: Omit<A2AOptions, "store">): Promise<SecuredWorld> {
+export async function secured(options: AgentsInput & Partial<A2AOptions>): Promise<SecuredWorld> {
   const log = new Log();
   const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...everyRecord, ...options.limits };
   const all = { ...options, limits, logger: log, accessLog: true };

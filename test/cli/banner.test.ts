@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { AgentCardSchema, type AgentInterface, AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { greeting } from "../../src/cli/banner.js";
 
 const opened = {
@@ -21,3 +21,14 @@ it("names the card of each of several agents, and not those of very many", () =>
   expect(cardsIn(many).length).toBe(10);
   expect(many).toContain("and those of 2 more agents\n  Tasks");
 });
+
+it("says which clients refuse the card where it names gRPC by an address", () => {
+  const refusal = "refuse it for the address of gRPC: --card-grpc url, or omit\n  Tasks";
+  const naming = (...urls: readonly string[]): string =>
+    greeting({ ...opened, card: { ...opened.card, supportedInterfaces: urls.map(interfaceAt) } });
+  expect(naming("http://127.0.0.1:8080", "127.0.0.1:8081")).toContain(refusal);
+  expect(naming("http://127.0.0.1:8080", "https://127.0.0.1:8080")).not.toContain("refuse");
+  expect(greeting(opened)).not.toContain("refuse");
+});
+
+const interfaceAt = (url: string): AgentInterface => create(AgentInterfaceSchema, { url });

@@ -41,13 +41,13 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
         authenticate: (call) => (call.header("authorization") === "Bearer x" ? { owner: "x" } : undefined),
       };
       export const limits = { maxParts: 1, maxReferences: 1 };
-      export const authentcator2 = 1;`;
+      export const retentoinMs2 = 1;`;
     const { url, stderr } = await served("agent.mjs", text, { env: { PARLEY_MAX_PARTS: "2" } });
     expect((await send(url, [{ text: "a" }])).status).toBe(401);
     const authorization = { authorization: "Bearer x" };
     expect((await send(url, [{ text: "a" }, { text: "b" }], authorization)).status).toBe(200);
     expect((await send(url, [{ text: "a" }, { text: "b" }, { text: "c" }], authorization)).status).toBe(400);
-    expect(stderr()).toContain("agent.mjs exports authentcator2, which is not an option: did you mean authenticator?");
+    expect(stderr()).toContain("agent.mjs exports retentoinMs2, which is not an option: did you mean retentionMs?");
     expect(stderr()).toContain("the card of Module has no securitySchemes");
   });
 
@@ -91,18 +91,49 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
     for (const [text, why] of wrong) expect(await refusal("agent.mjs", text)).toContain(why);
   });
 
+  it.each([
+    ["export const security = {};", "exports security, which protects nothing there: put it on the agent"],
+    ["export const securty = {};", "exports securty, which protects nothing there: put it on the agent"],
+    ["export const securitySchemes = {};", "exports securitySchemes, which protects nothing there"],
+    ["export const athenticator = {};", "which is not an option: did you mean authenticator?"],
+    ["export const authentication = {};", "which is not an option: did you mean authenticator?"],
+    ["export const ownerof = () => undefined;", "which is not an option: did you mean ownerOf?"],
+    ["export const interceptor = [];", "which is not an option: did you mean interceptors?"],
+    ["export const options = { security: {} };", "security is not an option: it belongs on the agent"],
+    ["export default { agent, security: {} };", "security is not an option: it belongs on the agent"],
+  ])("ends the start where a protection has no effect: %s", async (mistake, why) => {
+    expect(await refusal("agent.mjs", `export const agent = ${agent};\n${mistake}`)).toContain(why);
+  });
+
+  it("takes exports of other names, and those that the agent uses", async () => {
+    const text = `
+      import { apiKey } from ${JSON.stringify(new URL("../../dist/src/index.js", import.meta.url).href)};
+      const keys = [{ owner: "ann", sha256: "0".repeat(64) }];
+      export const security = { schemes: { key: apiKey({ in: "header", name: "x-key", keys }) } };
+      export const agent = { ...${agent}, security };
+      export const retries = 1, author = "x", securities = ["DE0001"], authorize = () => true;`;
+    expect((await served("agent.mjs", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
+  });
+
   it("runs TypeScript as it is, or says what it needs", async () => {
-    const text = `const answer: string = "x";\nexport default { card: ${card}, async *execute(turn: unknown): AsyncIterable<never> {} };`;
-    if (!isNative) {
-      expect(await refusal("agent.ts", text)).toContain("use Node.js 22.18 or later, or install tsx beside it");
-      mkdirSync(join(place.path, "node_modules"));
-      symlinkSync(
-        fileURLToPath(new URL("../../node_modules/tsx", import.meta.url)),
-        join(place.path, "node_modules/tsx"),
-      );
-    }
     writeFileSync(join(place.path, "package.json"), '{"type":"module"}');
-    expect((await served("agent.ts", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
+    const alone = `const answer: string = "x";\nexport default { card: ${card}, async *execute(turn: unknown): AsyncIterable<never> {} };`;
+    writeFileSync(join(place.path, "card.ts"), `export const card: object = ${card};`);
+    // As TypeScript writes it: the name is that of the file that the compiler makes.
+    const parted = `import { card } from "./card.js";\nexport default { card, async *execute(turn: unknown): AsyncIterable<never> {} };`;
+    if (isNative) {
+      expect((await served("agent.ts", alone)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
+      expect(await refusal("agent.ts", parted)).toContain("(agent.ts:1): import card.ts by that name, or install tsx");
+    } else {
+      expect(await refusal("agent.ts", alone)).toContain("use Node.js 22.18 or later, or install tsx beside it");
+    }
+    mkdirSync(join(place.path, "node_modules"));
+    symlinkSync(
+      fileURLToPath(new URL("../../node_modules/tsx", import.meta.url)),
+      join(place.path, "node_modules/tsx"),
+    );
+    for (const text of [alone, parted])
+      expect((await served("agent.ts", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
     expect(await refusal("agent.ts", "\nconst a: number = ;")).toContain("agent.ts:2");
   });
 });

@@ -1,5 +1,6 @@
-import type { Agent } from "../../src/agent/agent.js";
+import type { AgentCardInput } from "../../src/agent/card-input.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
+import type { AgentsInput } from "../../src/card/agents.js";
 import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
@@ -9,10 +10,9 @@ import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } fr
 import { toHook } from "./hook.js";
 
 /** What a server of the table is made of, besides its store and its ports. */
-export interface Setup {
-  readonly agent?: Agent;
-  readonly agents?: Readonly<Record<string, Agent>>;
-  readonly tenants?: readonly string[];
+export type Setup = AgentsInput & SetupOptions;
+
+interface SetupOptions {
   readonly authenticator?: Authenticator;
   readonly interceptors?: readonly Interceptor[];
   readonly limits?: Partial<Limits>;
@@ -45,7 +45,7 @@ const secured = { securitySchemes: { bearer }, securityRequirements: [{ schemes:
 
 const extraSkill = { id: "extra", name: "Extra", description: "For those who are known.", tags: ["extra"] };
 
-function extendedCard(caller: Caller): Agent["card"] | undefined {
+function extendedCard(caller: Caller): AgentCardInput | undefined {
   if (caller.scopes.includes("none")) return undefined;
   return { description: `For ${caller.owner} alone.`, skills: [extraSkill] };
 }

@@ -15,7 +15,9 @@ unit: \`500ms\`, \`10s\`, \`15m\`, \`2h\`, \`7d\`; \`64KiB\`, \`8MiB\`, \`1GiB\`
 What \`parley serve\` is told on its command line wins over the environment, both win over what the agent's module exports, and that
 over the defaults. A module exports options of \`createServer\` by their names (\`export const authenticator = …\`), or together:
 \`export const options = { authenticator, limits: { maxParts: 50 } }\`. An option that is not known is refused; a variable
-\`PARLEY_…\` that is not known is named in the log; each with the name that may have been meant.
+\`PARLEY_…\` that is not known is named in the log; each with the name that may have been meant. A module's other exports are ignored,
+but one that is named nearly like \`authenticator\`, \`ownerOf\`, \`interceptors\`, \`allowedHosts\` or \`trustProxy\`, or like the agent's
+\`security\`, ends the start: the server would be open.
 
 A key that does not belong to the certificate, swapped files and a chain in the wrong order are refused at the start. A certificate that has
 expired, or is not valid yet, is named in the log and served: a clock may be wrong, and a client may have agreed to it.

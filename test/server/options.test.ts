@@ -92,6 +92,12 @@ describe("settle()", () => {
 
   it.each([
     [{ store: undefined }, "store is missing: sqliteStore(path) or memoryStore()"],
+    [{ store: "tasks.db" }, 'store is a text: write sqliteStore("tasks.db")'],
+    [{ store: { path: "tasks.db" } }, "store is an object with the members path, not a store: write sqliteStore(path)"],
+    [{ store: () => {} }, "store is a function, not a store"],
+    [{ security: {} }, "security is not an option: it belongs on the agent"],
+    [{ accept() {} }, "accept is not an option: it belongs on the agent"],
+    [{ agent: { ...agent, acept() {} } }, "the agent's field acept is not known: did you mean accept?"],
     [{ port: 65_536 }, "port is 65536, not a whole number from 0 to 65535"],
     [{ grpcPort: 1.5 }, "grpcPort is 1.5, not a whole number from 0 to 65535"],
     [{ port: 80, grpcPort: 80 }, "port and grpcPort are the same"],

@@ -6,6 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Server as GrpcJsServer } from "@grpc/grpc-js";
 import { expectTypeOf } from "vitest";
 import { AgentCardSchema, SecuritySchemeSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { createA2A as createFetchA2A } from "../../src/fetch.js";
 import {
   type A2A,
   A2AError,
@@ -168,6 +169,12 @@ apiKey({ in: "body", name: "x-key", keys: [] });
 expectTypeOf(createServer).parameter(0).toEqualTypeOf<ServerOptions>();
 expectTypeOf(createServer({ agent, store: sqliteStore("tasks.db"), port: 0 })).resolves.toEqualTypeOf<Server>();
 expectTypeOf(createA2A({ agents: { one: agent, two: agent }, store: memoryStore() })).toEqualTypeOf<A2A>();
+// @ts-expect-error an agent is missing
+createServer({ store: memoryStore(), port: 0 });
+// @ts-expect-error an agent is missing
+createA2A({ store: memoryStore() });
+// @ts-expect-error an agent is missing
+createFetchA2A({ store: memoryStore() });
 // @ts-expect-error tasks are kept somewhere
 createA2A({ agent });
 // @ts-expect-error an embedded server opens no port

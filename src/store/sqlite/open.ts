@@ -211,14 +211,24 @@ function quickCheck(path: string, db: Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
+/** For its owner alone, whatever the umask allows. SQLite gives the log and its index the mode of the file. */
+const FILE_MODE = 0o600;
+
 /** A file has one lock, whatever links lead to it, so it has to be there before. */
 function lockPlace(path: string, shared: boolean): FileLock {
   try {
-    if (!existsSync(path)) closeSync(openSync(path, "a"));
-    return lockFile(realpathSync(path), shared);
+    touch(path);
+    const real = realpathSync(path);
+    // A user who can read it can lock it, and so keep a server from its file.
+    touch(`${real}-lock`);
+    return lockFile(real, shared);
   } catch (error) {
     throw refused(path, error);
   }
+}
+
+function touch(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", FILE_MODE));
 }
 
 function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "before" | "gone"> {

@@ -264,7 +264,9 @@ export class WriterClient {
     // An error of SQLite comes out of its thread as its code alone.
     const { message, code } = (cause ?? {}) as { readonly message?: string; readonly code?: string };
     const detail = (message ?? code) === undefined ? "" : `: ${message ?? code}`;
-    const reason = `The thread that writes the store ${what}${detail}.`;
+    // Node.js needs it to start a thread, and says so by the name of its own function.
+    const hint = message?.includes("uv_cwd") ? " The working folder of this process was deleted." : "";
+    const reason = `The thread that writes the store ${what}${detail}.${hint}`;
     const error = new StoreError("unavailable", reason, { cause });
     if (!this.#troubles.has("thread") && !this.#closing)
       this.#options.logger.warn({ err: error }, "the thread that writes the store ended; another one is started");

@@ -69,7 +69,7 @@ export function clientOf(
   return { rpc: createClient(A2AService, transport), platform, transport };
 }
 
-export async function serve(agent: Agent, setup: Setup = {}): Promise<Server> {
+export async function serve(agent: Agent, setup: Partial<Setup> = {}): Promise<Server> {
   return await createServer({
     ...setup,
     agent,
