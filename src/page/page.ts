@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { A2AService, type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
+import { commandOf, shownCredentials, titleOf } from "./command.js";
 import { Html, html, isLink } from "./html.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
@@ -100,57 +101,12 @@ function skillOf({ name, description, tags, examples }: AgentSkill): Html {
 
 function interfacesOf({ card }: PageContent): Html {
   const shown = card.supportedInterfaces.map((each) => {
-    const { protocolBinding, url, tenant } = each;
-    const title = titleOf(protocolBinding);
+    const { url, tenant } = each;
+    const title = titleOf(each);
     return html`<li><h3>${title}</h3>
-<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, commandOf(each))}</li>`;
+<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, commandOf(each, shownCredentials(card)))}</li>`;
   });
   return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
-}
-
-const titles: Readonly<Record<string, string>> = {
-  JSONRPC: "JSON-RPC",
-  "HTTP+JSON": "HTTP+JSON (REST)",
-  GRPC: "gRPC",
-  "urn:parley:binding:connect:v1": "Connect and gRPC-Web",
-};
-
-/** What people call a binding. */
-export function titleOf(protocolBinding: string): string {
-  return titles[protocolBinding] ?? protocolBinding;
-}
-
-type Interface = AgentCard["supportedInterfaces"][number];
-
-/** A command for a shell that sends a message; undefined for a binding, or a version, that has none. */
-export function commandOf({ protocolBinding, protocolVersion, url, tenant }: Interface): string | undefined {
-  // Other versions have other methods and paths.
-  if (protocolVersion !== PROTOCOL_VERSION) return undefined;
-  const { name } = A2AService.method.sendMessage;
-  const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "hello" }] };
-  const request = { ...(tenant === "" ? {} : { tenant }), message };
-  const below = tenant === "" ? url : `${url}/${encodeURIComponent(tenant)}`;
-  switch (protocolBinding) {
-    case "JSONRPC":
-      return curl(url, { jsonrpc: "2.0", id: 1, method: name, params: request });
-    case "HTTP+JSON":
-      return curl(`${below}/message:send`, { message });
-    case "urn:parley:binding:connect:v1":
-      return curl(`${url}/${A2AService.typeName}/${name}`, request);
-    case "GRPC":
-      return `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}-d ${quoted(JSON.stringify(request))} ${url.replace(/^https?:\/\//, "")} ${A2AService.typeName}/${name}`;
-    default:
-      return undefined;
-  }
-}
-
-function curl(url: string, body: object): string {
-  return `curl -s ${quoted(url)} -H 'content-type: application/json' -H 'a2a-version: ${PROTOCOL_VERSION}' -d ${quoted(JSON.stringify(body))}`;
-}
-
-/** Quotes a text for a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function command(title: string, text: string | undefined): Html | undefined {

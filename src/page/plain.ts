@@ -1,18 +1,19 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { commandOf, titleOf } from "./page.js";
+import { commandOf, shownCredentials, titleOf } from "./command.js";
 
 /** What a page says, in a few lines for a terminal: what the agent is, where its card is, how it is called. */
 export function plainOf(card: AgentCard, cardUrl: string): string {
   const { name, version, description, supportedInterfaces } = card;
   const rows: (readonly [string, string])[] = [
     ["Agent card", cardUrl],
-    ...supportedInterfaces.map(({ protocolBinding, url, tenant }): [string, string] => {
-      return [titleOf(protocolBinding), tenant === "" ? url : `${url} (tenant ${tenant})`];
+    ...supportedInterfaces.map((each): [string, string] => {
+      const { url, tenant } = each;
+      return [titleOf(each), tenant === "" ? url : `${url} (tenant ${tenant})`];
     }),
   ];
   const width = Math.max(...rows.map(([title]) => title.length));
   const first = supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
-  const command = first && commandOf(first);
+  const command = first && commandOf(first, shownCredentials(card));
   return [
     `${name} ${version}: ${description}`,
     "",

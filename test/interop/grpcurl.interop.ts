@@ -1,9 +1,21 @@
+import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Agent, completed, createServer } from "../../src/index.js";
+import { commandOf } from "../../src/page/command.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { grpcurlProgram } from "./support/grpcurl.js";
 import { type Printed, run } from "./support/tool.js";
 
 const service = "lf.a2a.v1.A2AService";
+
+const echo: Agent = {
+  card: { name: "Echo", description: "Says it again.", version: "1.0.0", skills: [] },
+  async *execute({ text }) {
+    yield completed(`heard ${text}`);
+  },
+};
 
 const home = new Home();
 let server: ServerProcess;
@@ -56,6 +68,18 @@ describe("grpcurl on the HTTP port", () => {
   });
 });
 
+describe("the page's commands for grpcurl", () => {
+  it.each(["1.0", "1.1", "0.3"])("work as they are printed: A2A %s", async (protocolVersion) => {
+    const own = await createServer({ agent: echo, store: memoryStore(), port: 0, grpcPort: 0, preview: "1.1" });
+    const url = `127.0.0.1:${own.grpcPort}`;
+    const shown = { protocolBinding: "GRPC", protocolVersion, url, tenant: "" };
+    const command = commandOf(create(AgentInterfaceSchema, shown)) ?? "";
+    const { stdout } = await run("sh", ["-c", command.replace(/^grpcurl/, program)]);
+    expect(stdout).toContain("heard hello");
+    await own.close({ graceMs: 0 });
+  });
+});
+
 describe("grpcurl", () => {
   it("lists the services", async () => {
     const { stdout } = await grpcurl([], "list");
@@ -102,7 +126,7 @@ describe("grpcurl", () => {
     expect(code).toBe(64 + 5);
     expect(JSON.parse(stderr)).toEqual({
       code: 5,
-      message: "The task does not exist or is not accessible.",
+      message: "Task not found: it does not exist or is not accessible.",
       details: [
         {
           "@type": "type.googleapis.com/google.rpc.ErrorInfo",

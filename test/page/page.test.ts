@@ -36,6 +36,15 @@ describe("pageOf()", () => {
     expect(Buffer.byteLength(page)).toBeLessThan(30_000);
   });
 
+  it.each(["constructor", "__proto__"])("shows interfaces of odd names: %s", (name) => {
+    const supportedInterfaces = ["JSONRPC", name].map((protocolBinding) => ({
+      protocolBinding,
+      protocolVersion: name,
+      url: "https://a.example",
+    }));
+    expect(pageOf(content({ card: card({ supportedInterfaces }) }))).toContain(`<h3>${name}, A2A ${name}</h3>`);
+  });
+
   it("takes every word of a card for text", () => {
     const skills = [{ id: evil, name: evil, description: evil, tags: [evil], examples: [evil] }];
     const supportedInterfaces = [{ url: evil, protocolBinding: evil, protocolVersion: evil, tenant: evil }];
@@ -74,6 +83,25 @@ describe("pageOf()", () => {
     expect(page).toContain("grpcurl -plaintext");
     expect(page).toContain("&quot;tenant&quot;:&quot;it&#39;\\&#39;&#39;s&quot;");
     expect(page).toContain("lf.a2a.v1.A2AService/SendMessage");
+  });
+
+  it.each([
+    [{ case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } }, "authorization: Bearer TOKEN"],
+    [{ case: "httpAuthSecurityScheme", value: { scheme: "Basic" } }, "authorization: Basic BASE64"],
+    [{ case: "oauth2SecurityScheme", value: {} }, "authorization: Bearer TOKEN"],
+    [{ case: "apiKeySecurityScheme", value: { location: "header", name: "x-it's" } }, "x-it'\\''s: KEY"],
+    [{ case: "apiKeySecurityScheme", value: { location: "query", name: "key" } }, undefined],
+  ] as const)("gives commands with the credential that the agent asks for: %j", (scheme, header) => {
+    const supportedInterfaces = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:parley:binding:connect:v1"].map(
+      (protocolBinding) => ({ protocolBinding, protocolVersion: "1.0", url: "http://a.example" }),
+    );
+    const securityRequirements = [{ schemes: { it: {} } }, { schemes: { other: {} } }];
+    const secured = { supportedInterfaces, securitySchemes: { it: { scheme } }, securityRequirements };
+    const page = pageOf(content({ card: create(AgentCardSchema, secured as object) }));
+    const given = html`${`-H '${header}' -d`}`.text;
+    expect(page.split(given).length - 1).toBe(header === undefined ? 0 : 4);
+    const open = { ...secured, securityRequirements: [...securityRequirements, { schemes: {} }] };
+    expect(pageOf(content({ card: create(AgentCardSchema, open as object) }))).not.toContain(given);
   });
 
   it("leads to the other agents of a server", () => {

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import * as http from "node:http";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
-import { createA2A, createServer, type ServerOptions } from "../../src/index.js";
+import { type Agent, completed, createA2A, createServer, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 
@@ -11,7 +13,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<ServerOptions>): Promise<string> {
-  const agent = options.agents === undefined ? { agent: obedient("paged") } : {};
+  const agent = options.agents === undefined && options.agent === undefined ? { agent: obedient("paged") } : {};
   const server = await createServer({
     ...agent,
     store: memoryStore(),
@@ -21,6 +23,17 @@ async function start(options: Partial<ServerOptions>): Promise<string> {
   } as ServerOptions);
   closing.push(() => server.close({ graceMs: 0 }));
   return `http://127.0.0.1:${server.port}`;
+}
+
+/** What the page has commands for, by title. */
+const commands = [
+  ...["JSON-RPC", "HTTP+JSON (REST)", "gRPC", "Connect and gRPC-Web"].flatMap((title) => [title, `${title}, A2A 1.1`]),
+  ...["JSON-RPC", "HTTP+JSON (REST)", "gRPC"].map((title) => `${title}, A2A 0.3`),
+  ...["JSON-RPC, A2A 0.2", "JSON-RPC, A2A 0.1"],
+].sort();
+
+function unescaped(html: string): string {
+  return html.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 }
 
 const browser = { headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" } };
@@ -76,6 +89,35 @@ describe("the page of an agent", () => {
     expect(south).toContain("<h1>south</h1>");
     expect(south).toContain('data-base="/s%C3%BCd"');
     expect((await fetch(`${url}/other`, browser)).status).toBe(404);
+  });
+
+  it("has a command for each interface of each version, which a shell runs as it is", async () => {
+    const echo: Agent = {
+      card: { name: "Echo", description: "Says it again.", version: "1.0.0", skills: [] },
+      async *execute({ text }) {
+        yield completed(`heard ${text}`);
+      },
+    };
+    const shared = { grpcPort: 0, preview: "1.1" } as const;
+    const alone = await start({ agent: echo, ...shared });
+    const several = await start({ agents: { echo, süd: echo }, ...shared });
+    // gRPC of 0.3 has no place for a tenant.
+    const ofTenants = commands.filter((title) => title !== "gRPC, A2A 0.3");
+    for (const [url, expected] of [
+      [alone, commands],
+      [several, ofTenants],
+      [`${several}/s%C3%BCd`, ofTenants],
+    ] as const) {
+      const page = await (await fetch(url, browser)).text();
+      const shown = [...page.matchAll(/<h3>([^<]+)<\/h3>\n<p[^>]*>.*?<\/p><div class="command"><pre>([^<]+)<\/pre>/g)];
+      expect(shown.map(([, title]) => title).sort()).toEqual(expected);
+      // Twice: a second task, or the same one again, but no error.
+      for (const [, title = "", command = ""] of [...shown, ...shown]) {
+        if (title.startsWith("gRPC")) continue;
+        const { stdout } = await promisify(execFile)("sh", ["-c", unescaped(command)]);
+        expect(stdout, title).toContain("heard hello");
+      }
+    }
   });
 
   it("can be turned off", async () => {

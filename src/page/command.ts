@@ -1,0 +1,76 @@
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { sendingIn } from "../version/sending.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
+
+type Interface = AgentCard["supportedInterfaces"][number];
+
+const titles: ReadonlyMap<string, string> = new Map([
+  ["JSONRPC", "JSON-RPC"],
+  ["HTTP+JSON", "HTTP+JSON (REST)"],
+  ["GRPC", "gRPC"],
+  ["urn:parley:binding:connect:v1", "Connect and gRPC-Web"],
+]);
+
+/** The usual name of an interface's binding, with the version of the protocol unless it is 1.0. */
+export function titleOf({ protocolBinding, protocolVersion }: Interface): string {
+  const title = titles.get(protocolBinding) ?? protocolBinding;
+  return protocolVersion === PROTOCOL_VERSION ? title : `${title}, A2A ${protocolVersion}`;
+}
+
+/** Headers with placeholders for what the first requirement of a card asks for, and that goes into headers. */
+export function shownCredentials({ securityRequirements, securitySchemes }: AgentCard): readonly string[] {
+  if (securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0)) return [];
+  return Object.keys(securityRequirements[0]?.schemes ?? {}).flatMap((name) => {
+    const { scheme } = securitySchemes[name] ?? {};
+    switch (scheme?.case) {
+      case "httpAuthSecurityScheme":
+        return `authorization: ${scheme.value.scheme} ${/^basic$/i.test(scheme.value.scheme) ? "BASE64" : "TOKEN"}`;
+      case "oauth2SecurityScheme":
+      case "openIdConnectSecurityScheme":
+        return "authorization: Bearer TOKEN";
+      case "apiKeySecurityScheme":
+        return scheme.value.location === "header" ? `${scheme.value.name}: KEY` : [];
+      default:
+        return [];
+    }
+  });
+}
+
+/**
+ * A command for a shell that sends a message; undefined for a binding, or a version, that has none.
+ *
+ * @param headers what the call shows beside those of the binding
+ */
+export function commandOf(
+  { protocolBinding, protocolVersion, url, tenant }: Interface,
+  headers: readonly string[] = [],
+): string | undefined {
+  const sending = sendingIn(protocolVersion, tenant);
+  if (sending === undefined) return undefined;
+  const { jsonRpc, rest, rpc } = sending;
+  // gRPC's calls of 1.0 need not name it: the package does.
+  const called = protocolVersion === PROTOCOL_VERSION ? headers : [...sending.headers, ...headers];
+  const shown = (all: readonly string[]): string => all.map((header) => `-H ${quoted(header)} `).join("");
+  const curl = (to: string, body: object): string =>
+    `curl -s ${quoted(to)} ${shown(["content-type: application/json", ...sending.headers, ...headers])}-d ${quoted(JSON.stringify(body))}`;
+  switch (protocolBinding) {
+    case "JSONRPC":
+      return curl(url, { jsonrpc: "2.0", id: 1, ...jsonRpc });
+    case "HTTP+JSON":
+      return rest && curl(url + rest.path, rest.body);
+    case "urn:parley:binding:connect:v1":
+      return rpc && curl(`${url}/${rpc.path}`, rpc.request);
+    case "GRPC":
+      return (
+        rpc &&
+        `grpcurl ${url.startsWith("https:") ? "" : "-plaintext "}${shown(called)}-d ${quoted(JSON.stringify(rpc.request))} ${url.replace(/^https?:\/\//, "")} ${rpc.path}`
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** Quotes a text for a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
