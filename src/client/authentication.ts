@@ -1,7 +1,9 @@
 import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Credentials } from "./credential.js";
+import { type CredentialHosts, hasCredentials } from "./credential-hosts.js";
 import { type Choice, chooseCredentials } from "./credentials/choose.js";
+import { isOwnRefusal, ownRefusal } from "./credentials/own-refusal.js";
 import { ShownCredentials } from "./credentials/shown.js";
 import { clientError } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
@@ -13,6 +15,8 @@ import { skillKey } from "./skill.js";
 export interface Authenticating {
   readonly card: AgentCard;
   readonly credentials: Credentials | undefined;
+  /** Hosts that get credentials. */
+  readonly hosts: CredentialHosts;
   /** Connections show a certificate. */
   readonly certificate: boolean;
   readonly http: HttpClient;
@@ -22,14 +26,17 @@ type Request = UnaryRequest | StreamRequest;
 
 /**
  * Puts the caller's credentials onto each call of an interface, and onto nothing else; one that is refused, and may do better with newer
- * ones, is made once more (specification 7.3, 7.4). Undefined where calls go without.
+ * ones, is made once more (specification 7.3, 7.4). A call to a host that gets no credentials fails instead of showing some. Undefined
+ * where calls go without.
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
-  const { card, credentials, certificate, http } = given;
+  const { card, credentials, hosts, certificate, http } = given;
+  const { url } = candidate;
   const options = { certificate, query: candidate.binding !== "GRPC" };
   const usual = chooseCredentials(card, credentials, options);
   const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
-  if (isEmpty(usual) && guarded.size === 0) return undefined;
+  const isOpen = hosts.has(url);
+  if (isOpen && isEmpty(usual) && guarded.size === 0) return undefined;
   // Made when they are first called: a card may have many skills.
   const choices = new Map<string, Choice>();
   const choiceOf = (skill: string): Choice => {
@@ -38,15 +45,16 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     choices.set(skill, choice);
     return choice;
   };
-  const { url } = candidate;
   return (next) => async (request) => {
     const choice = choiceOf(request.contextValues.get(skillKey));
+    if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
+      throw ownRefusal(hosts.refusal(url));
     if (isEmpty(choice)) return next(request);
     const shown = new ShownCredentials(choice, { card, url, http, signal: request.signal });
     const asked = request.stream ? await repeatable(request) : () => request;
     const attempt = async () => next(await withCredentials(asked(), shown));
     const again = async (thrown: unknown) => {
-      if (await shown.again(clientError(thrown))) return attempt();
+      if (!isOwnRefusal(thrown) && (await shown.again(clientError(thrown)))) return attempt();
       throw thrown;
     };
     const response = await attempt().catch(again);

@@ -39,6 +39,7 @@ export interface ClientCore {
 
 /** Calls one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */
 export interface A2AClient extends Client<typeof A2AService> {
+  /** The card that was found; after `extendedCard` the one that it gave. */
   readonly card: AgentCard;
   /** Of the interfaces that the card names, the one that is called now. */
   readonly interface: AgentInterface;
@@ -59,9 +60,11 @@ export interface A2AClient extends Client<typeof A2AService> {
   /** For a webhook that the agent reports to (`parley-a2a/push-receiver`): its notifications as what a stream would give. */
   notified(): NotifiedTasks;
   /**
-   * The card for callers that are known (specification 3.1.11).
+   * The card for callers that are known, which takes the place of `card` until the client is closed (specification 3.1.11): later calls
+   * go by its interfaces and its security schemes. Credentials go to no other hosts than before.
    *
-   * @throws A2AError with reason UNSUPPORTED_OPERATION where the card does not say that there is one.
+   * @throws A2AError with reason UNSUPPORTED_OPERATION where the public card does not say that there is one; INVALID_AGENT_RESPONSE
+   * for one that `card.verify` does not accept.
    */
   extendedCard(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /** Closes all connections. Calls under way fail, and new ones do not begin. */

@@ -1,23 +1,22 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
-import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError } from "../core/error.js";
 import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { authentication } from "./authentication.js";
 import { callsOver } from "./calls.js";
 import { CardCache } from "./card-cache.js";
+import { type CardInUse, type ClientSettings, cardInUse, extendedBy, extendedCard } from "./card-in-use.js";
 import type { A2AClient, ClientCore } from "./client.js";
 import { conversation } from "./conversation.js";
-import { type CardSource, findCard } from "./discovery.js";
+import { type CardSource, type FoundCard, findCard } from "./discovery.js";
 import { guessingTransport } from "./guess.js";
-import { type Binding, type Candidate, candidatesOf } from "./interfaces.js";
-import { type ClientLimits, clientLimits } from "./limits.js";
+import type { Candidate } from "./interfaces.js";
+import { clientLimits } from "./limits.js";
 import { notifiedTasks } from "./notified.js";
-import { type ClientOptions, checkOptions, listed } from "./options.js";
+import { type ClientOptions, checkOptions } from "./options.js";
 import { CallParameters } from "./parameters.js";
 import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
-import { Routes } from "./routes.js";
+import { Routes, type Rules } from "./routes.js";
 import { send } from "./send.js";
 import { follow, stream } from "./stream.js";
 
@@ -45,7 +44,7 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
         signal: options.signal,
         version: options.version,
       });
-      return clientOf(platform, found.card, { options, limits, cardUrl: found.url, isGuessed: found.isGuessed });
+      return clientOf(found, { platform, options, limits });
     } catch (error) {
       await platform.close();
       throw error;
@@ -58,33 +57,14 @@ function cacheOf({ card = {} }: ClientOptions, shared: CardCache): CardCache | u
   return card.cache ?? (card.headers === undefined ? shared : undefined);
 }
 
-interface Settings {
-  readonly options: ClientOptions;
-  readonly limits: ClientLimits;
-  readonly cardUrl: string | undefined;
-  readonly isGuessed: boolean;
-}
-
-function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AClient {
-  const { options, limits, cardUrl, isGuessed } = settings;
-  const candidates = candidatesOf(card, {
-    spoken: spokenBy(platform),
-    only: options.bindings,
-    prefer: listed(options.prefer ?? []),
-    cardUrl,
-    allowHttp: options.allowHttp === true,
-    plaintextGrpc: options.plaintextGrpc,
-    maxInterfaces: limits.maxInterfaces,
-    version: options.version,
-    isGuessed,
-  });
-  const declared = new Set(card.capabilities?.extensions.map(({ uri }) => uri));
-  const idempotent = declared.has(IDEMPOTENCY_EXTENSION);
+function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
+  const { platform, options, limits } = settings;
+  let used = cardInUse(found, settings);
   const transport = (candidate: Candidate): Transport =>
     transportOf(platform, candidate.binding, {
       url: candidate.url,
       parameters: parametersOf(candidate, options),
-      interceptors: interceptorsOf(platform, card, candidate, options),
+      interceptors: interceptorsOf(platform, used, candidate, options),
       maxAnswerBytes: limits.maxAnswerBytes,
       older: candidate.older,
     });
@@ -94,19 +74,30 @@ function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AC
     if (other === undefined) return transport(candidate);
     return guessingTransport(transport(candidate), transport(other), () => corrected.set(candidate, other));
   };
-  const routes = new Routes(candidates, open, { limits, idempotent });
+  const rules = (): Rules => ({ limits, idempotent: used.extensions.has(IDEMPOTENCY_EXTENSION) });
+  const routes = new Routes(used.candidates, open, rules());
   const core: ClientCore = {
     rpc: callsOver(routes),
-    card,
-    canResume: declared.has(RESUME_EXTENSION),
-    idempotent,
+    get card() {
+      return used.card;
+    },
+    get canResume() {
+      return used.extensions.has(RESUME_EXTENSION);
+    },
+    get idempotent() {
+      return used.extensions.has(IDEMPOTENCY_EXTENSION);
+    },
     isRepeating: limits.maxAttempts > 1,
-    canStream: card.capabilities?.streaming === true,
+    get canStream() {
+      return used.calls.capabilities?.streaming === true;
+    },
     backoff: { firstMs: limits.retryMs, maxMs: limits.maxRetryMs, maxElapsedMs: limits.maxResumeMs },
   };
   return {
     ...core.rpc,
-    card,
+    get card() {
+      return used.card;
+    },
     get interface() {
       const { current } = routes;
       return (corrected.get(current) ?? current).declared;
@@ -116,22 +107,17 @@ function clientOf(platform: Platform, card: AgentCard, settings: Settings): A2AC
     follow: (taskId, call) => follow(core, taskId, call),
     conversation: (state) => conversation(core, state),
     notified: () => notifiedTasks(core, limits.maxNotifiedTasks),
-    extendedCard: (call) => extendedCard(core, call),
+    extendedCard: async (call) => {
+      const card = await extendedCard(core.rpc, found, options.card ?? {}, call);
+      used = extendedBy(used, { ...found, card }, settings);
+      if (!found.isGuessed) routes.replace(used.candidates, rules());
+      return card;
+    },
     close: async () => {
       routes.close();
       await platform.close();
     },
   };
-}
-
-function spokenBy(platform: Platform): ReadonlySet<Binding> {
-  return new Set([
-    ...(platform.grpc === undefined ? [] : ["GRPC" as const]),
-    "CONNECT",
-    "JSONRPC",
-    "HTTP+JSON",
-    "GRPC-WEB",
-  ]);
 }
 
 function parametersOf({ version, declared, older }: Candidate, { tenant, extensions = [] }: ClientOptions) {
@@ -145,19 +131,11 @@ function parametersOf({ version, declared, older }: Candidate, { tenant, extensi
 
 function interceptorsOf(
   { http }: Platform,
-  card: AgentCard,
+  { calls: card, hosts }: CardInUse,
   candidate: Candidate,
   { credentials, tls, interceptors = [] }: ClientOptions,
 ): Interceptor[] {
   const certificate = tls?.cert !== undefined;
-  const secrets = authentication(candidate, { card, credentials, certificate, http });
+  const secrets = authentication(candidate, { card, credentials, hosts, certificate, http });
   return [...interceptors, ...(secrets === undefined ? [] : [secrets])];
-}
-
-/** The card for callers that are known (specification 3.1.11), where the agent says that it has one. */
-async function extendedCard({ rpc, card }: ClientCore, call?: { readonly signal?: AbortSignal }): Promise<AgentCard> {
-  if (card.capabilities?.extendedAgentCard !== true) {
-    throw new A2AError("UNSUPPORTED_OPERATION", "The agent's card does not say that it has an extended one.");
-  }
-  return rpc.getExtendedAgentCard({}, call);
 }

@@ -7,6 +7,7 @@ import { isJsonObject } from "../wire/json-struct.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { type CardCache, freshForMs, type KeptCard } from "./card-cache.js";
 import { readCard } from "./card-reader.js";
+import type { CardOrigin } from "./credential-hosts.js";
 import type { ClientLimits } from "./limits.js";
 import type { HttpAnswer, HttpClient } from "./platform.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
@@ -54,7 +55,7 @@ export interface Finding {
 }
 
 /** A card that was found. */
-export interface FoundCard {
+export interface FoundCard extends CardOrigin {
   readonly card: AgentCard;
   /** Where it was in the end; undefined for one that was given. */
   readonly url: string | undefined;
@@ -98,20 +99,21 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
+  const isVerified = finding.options.verify !== undefined;
+  const origin = { asked: undefined, url: undefined, isVerified };
   if (isMessage(source, AgentCardSchema)) {
-    return { card: await verified(source, finding), url: undefined, isGuessed: false };
+    return { ...origin, card: await verified(source, "The card", finding.options), isGuessed: false };
   }
   const given = textOf(source);
-  if (given !== undefined) {
-    return { ...(await accepted(given, "The card", finding)), url: undefined };
-  }
+  if (given !== undefined) return { ...origin, ...(await accepted(given, "The card", finding)) };
   const url = urlOf(source as string | URL);
   const { text, url: from } = await received(url, finding);
-  return { ...(await accepted(text, from, finding)), url: from };
+  return { ...(await accepted(text, from, finding)), asked: url.href, url: from, isVerified };
 }
 
-async function verified(card: AgentCard, { options: { verify } }: Finding): Promise<AgentCard> {
-  return verify === undefined ? card : vouchedFor("The card", await verify(write(card)));
+/** A card that was not received as a text of its own, as the caller's `verify` accepts it. */
+export async function verified(card: AgentCard, where: string, { verify }: CardOptions): Promise<AgentCard> {
+  return verify === undefined ? card : vouchedFor(where, await verify(write(card)));
 }
 
 /** A card's JSON, where it was given; undefined for what has to be a URL. */
@@ -129,7 +131,11 @@ function urlOf(source: string | URL): URL {
   throw invalid([{ field: "", description: `${JSON.stringify(shown)} is no absolute http or https URL` }]);
 }
 
-async function accepted(text: string, where: string, { options, version }: Finding): Promise<Omit<FoundCard, "url">> {
+async function accepted(
+  text: string,
+  where: string,
+  { options, version }: Finding,
+): Promise<Pick<FoundCard, "card" | "isGuessed">> {
   const { card, isOlder, isGuessed } = await readCard(text, where, version);
   if (options.verify === undefined) return { card, isGuessed };
   const outcome = await options.verify(text);

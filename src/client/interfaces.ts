@@ -5,7 +5,7 @@ import { PROTOCOL_VERSION } from "../version/v1.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 import { parseVersion } from "../wire/service-params.js";
 import { versionNotSupported } from "./card-reader.js";
-import { isLoopback } from "./credentials/secret.js";
+import { isLoopback } from "./hosts.js";
 
 /** A way to call an agent. The first three are named as cards name them; gRPC-Web is served beside Connect, under the same URL. */
 export type Binding = "GRPC" | "JSONRPC" | "HTTP+JSON" | "CONNECT" | "GRPC-WEB";
@@ -38,6 +38,8 @@ export interface Choosing {
   /** Where the card came from; undefined for one that was given. */
   readonly cardUrl: string | undefined;
   readonly allowHttp: boolean;
+  /** Whether a URL may be shown credentials; undefined: there are none to show. */
+  readonly mayShow?: ((url: string) => boolean) | undefined;
   /** Addresses of gRPC without a scheme are called without TLS, or with it; undefined: as the card suggests. */
   readonly plaintextGrpc: boolean | undefined;
   readonly maxInterfaces: number;
@@ -60,7 +62,10 @@ export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Cand
   const wanted = choosing.version === undefined ? all : all.filter(({ version }) => version === choosing.version);
   const known = newest(wanted);
   if (known === undefined) throw noneOf(declared, all, choosing);
-  const usable = encryptedFirst(known, choosing);
+  const encrypted = encryptedFirst(known, choosing);
+  // Calls of the others would fail, as they have to show credentials.
+  const shown = encrypted.filter(({ url }) => choosing.mayShow?.(url) !== false);
+  const usable = shown.length > 0 ? shown : encrypted;
   const rank = ({ binding }: Candidate): number => {
     const order = choosing.only ?? choosing.prefer;
     return order.includes(binding) ? order.indexOf(binding) : order.length;

@@ -5,6 +5,7 @@ import { olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credential.js";
 import type { CardOptions } from "./discovery.js";
+import { isHost } from "./hosts.js";
 import { type Binding, bindings } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
 import type { PlatformOptions } from "./platform.js";
@@ -13,6 +14,12 @@ import type { PlatformOptions } from "./platform.js";
 export interface ClientOptions extends PlatformOptions {
   /** What the agent's security schemes ask for. They are sent to its interfaces alone, and never with the request for the card. */
   readonly credentials?: Credentials;
+  /**
+   * Hosts that get credentials besides that of the URL that is connected to, such as `api.example`: each with all of its ports, and
+   * without hosts below it. Default: none, and all where the card's signature is trusted (`card.verify`) or the card itself was given.
+   * A call fails that would show credentials elsewhere, `Authorization` and `Cookie` of its own headers included.
+   */
+  readonly credentialHosts?: readonly string[];
   /** Bindings that are tried before others, in this order. Default: the order of the card. */
   readonly prefer?: Binding | readonly Binding[];
   /** The only bindings that are used, in this order. Default: all that the platform has, gRPC-Web where it is preferred. */
@@ -45,6 +52,7 @@ const known: Readonly<Record<keyof ClientOptions, true>> = {
   tls: true,
   plaintextGrpc: true,
   credentials: true,
+  credentialHosts: true,
   prefer: true,
   bindings: true,
   version: true,
@@ -76,6 +84,12 @@ export function checkOptions(options: ClientOptions): void {
   if (!spokenVersions.includes(version)) {
     const there = spokenVersions.join(", ");
     faults.push({ field: "version", description: `is ${JSON.stringify(version)}; there are ${there}` });
+  }
+  const { credentialHosts = [] } = options;
+  const noHost = credentialHosts.find((each) => !isHost(each));
+  if (noHost !== undefined) {
+    const description = `has ${JSON.stringify(noHost)}, which is not a host without scheme, port and path`;
+    faults.push({ field: "credentialHosts", description });
   }
   if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
   const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));

@@ -71,13 +71,21 @@ export interface Rules {
  * unless a call has its own, and cover all of its attempts.
  */
 export class Routes implements Transport {
-  readonly #routes: readonly Route[];
-  readonly #rules: Rules;
+  #routes: readonly Route[];
+  #rules: Rules;
+  readonly #open: (candidate: Candidate) => Transport;
   #closed = false;
 
   /** @param candidates in the order of preference; one at least */
   constructor(candidates: readonly Candidate[], open: (candidate: Candidate) => Transport, rules: Rules) {
     this.#routes = candidates.map((candidate) => new Route(candidate, open));
+    this.#rules = rules;
+    this.#open = open;
+  }
+
+  /** Lets new calls go by other interfaces; one at least. Calls that have begun go on, their next attempts by these. */
+  replace(candidates: readonly Candidate[], rules: Rules): void {
+    this.#routes = candidates.map((candidate) => new Route(candidate, this.#open));
     this.#rules = rules;
   }
 

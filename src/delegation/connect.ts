@@ -12,7 +12,7 @@ const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-W
 /** The client of another agent, for all turns of a server. */
 export async function connectRemote(
   connect: Connect,
-  { url, credentials, passCaller = false, tls, fetch }: RemoteAgentOptions,
+  { url, credentials, credentialHosts, passCaller = false, tls, fetch }: RemoteAgentOptions,
   { remoteTimeoutMs, remoteStallMs: stallMs, maxRemoteOutageMs }: RemoteLimits,
 ): Promise<SubTaskClient> {
   const client = await connect(url, {
@@ -22,6 +22,7 @@ export async function connectRemote(
       bindings: overHttp,
     }),
     ...(!passCaller && credentials !== undefined && { credentials }),
+    ...(credentialHosts !== undefined && { credentialHosts }),
     ...(tls !== undefined && { tls }),
     ...(fetch !== undefined && { fetch }),
     limits: { timeoutMs: remoteTimeoutMs, maxResumeMs: maxRemoteOutageMs },

@@ -13,6 +13,7 @@ import {
   TurnPaused,
 } from "../agent/delegation.js";
 import { type AgentEvent, authRequired, type MessageContent } from "../agent/event.js";
+import { isOwnRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
@@ -80,7 +81,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
     // Nobody may be there any more who would take an error.
     if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
-    if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller) {
+    if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller || isOwnRefusal(error)) {
       job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
       throw new DelegationError(agent, failure);
     }

@@ -3,10 +3,12 @@ import type { ClientTls } from "../client/platform.js";
 
 /** Another agent that the agents of a server call. */
 export interface RemoteAgentOptions {
-  /** URL of its card, or the one below whose well-known path its card is. It is trusted, and so is what its card names. */
+  /** URL of its card, or the one below whose well-known path its card is. It is trusted: calls go to whatever interfaces its card names. */
   readonly url: string;
   /** What this server shows there for itself. */
   readonly credentials?: Credentials;
+  /** Hosts that get them besides that of `url`, such as `api.example`. Default: none. */
+  readonly credentialHosts?: readonly string[];
   /**
    * Shows the other agent the bearer token that the caller of this server has shown, so that it works on the caller's behalf. Only for
    * interfaces of the URL's own origin; kept in memory alone, for as long as the turn needs it. After a restart the task asks for it

@@ -1,4 +1,5 @@
 import type { CallingTurn, RelayMark } from "../agent/delegation.js";
+import { ownRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -133,7 +134,10 @@ export class Remotes {
     const known = this.#clients.get(name);
     if (known !== undefined) return known;
     if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
-    const made = this.#options.connect(this.#agent(name), this.#options.limits);
+    const made = this.#options.connect(this.#agent(name), this.#options.limits).catch((error: unknown) => {
+      // The request for the card never has the caller's token, so another token would be refused as well.
+      throw ownRefusal(error);
+    });
     this.#clients.set(name, made);
     this.#forgetIdle();
     made.catch(() => {

@@ -48,7 +48,7 @@ export function interceptors(name: string, given: unknown): string[] {
   return areFunctions ? [] : [`${name} is not a list of functions (next) => (invocation) => next(invocation)`];
 }
 
-const remoteAgentFields = ["url", "credentials", "passCaller", "tls", "fetch"];
+const remoteAgentFields = ["url", "credentials", "credentialHosts", "passCaller", "tls", "fetch"];
 
 export function remoteAgents(name: string, given: unknown): string[] {
   if (typeof given !== "object" || given === null)

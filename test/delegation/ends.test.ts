@@ -1,10 +1,14 @@
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
+import { apiKey } from "../../src/auth/api-key.js";
 import { httpBearer } from "../../src/auth/http-bearer.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
+import { apiKey as clientApiKey } from "../../src/client/credentials/api-key.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import type { Server } from "../../src/index.js";
@@ -281,8 +285,45 @@ describe("the caller's token", () => {
       { remoteAgents: { elsewhere: { url: elsewhere.url, passCaller: true } } },
     );
     const asked = await (await clientOf(trap.url, { credentials: bearer("of-ada") })).send("go");
-    expect(asked.state).toBe(TaskState.AUTH_REQUIRED);
+    // No other credentials of hers would do.
+    expect(asked.state).toBe(TaskState.FAILED);
+    expect(asked.text).toContain("UNSUPPORTED_OPERATION");
     expect(owners).toEqual(["ada"]);
+  });
+
+  it("is not asked for again where the client itself refuses to send it", async () => {
+    const keys = [{ owner: "front", sha256: "0".repeat(64) }];
+    const keyed = await servers.serve({
+      ...passOn("Keyed", "x"),
+      security: { schemes: { key: apiKey({ in: "header", name: "x-key", keys }) } },
+    });
+    const both = await servers.serve({
+      ...passOn("Both", "x"),
+      security: {
+        schemes: { ...security.schemes, key: apiKey({ in: "header", name: "x-key", keys }) },
+        require: [{ token: [], key: [] }],
+      },
+    });
+    const failing = clientApiKey(async () => Promise.reject(new Error("the vault is closed")));
+    const hidden = createHttpServer((_request, response) => response.writeHead(401).end());
+    await new Promise<void>((resolve) => hidden.listen(0, "127.0.0.1", resolve));
+    const hiddenUrl = `http://127.0.0.1:${(hidden.address() as AddressInfo).port}`;
+    const remoteAgents = {
+      keyed: { url: keyed.url, passCaller: true },
+      both: { url: both.url, passCaller: true, credentials: failing },
+      hidden: { url: hiddenUrl, passCaller: true },
+    };
+    for (const name of Object.keys(remoteAgents)) {
+      const front = await servers.serve({ ...passOn("Front", name), security }, { remoteAgents });
+      const client = await clientOf(front.url, { credentials: bearer("of-ada") });
+      const { state, text } = await client.send("go");
+      expect([name, state, text]).toEqual([
+        name,
+        TaskState.FAILED,
+        `The agent ${name} could not do its part: UNAUTHENTICATED.`,
+      ]);
+    }
+    hidden.close();
   });
 
   it("is asked for where there is none, and the work goes on with it", async () => {

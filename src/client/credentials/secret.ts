@@ -1,5 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import type { CredentialContext } from "../credential.js";
+import { isLoopback } from "../hosts.js";
 
 /** A secret, or what gives the one that is good at the moment. It is called for each call: remember what takes long. */
 export type Secret = string | ((ask: SecretAsk) => string | Promise<string>);
@@ -23,11 +24,6 @@ export interface SentOptions {
    */
   readonly allowHttp?: boolean;
 }
-
-const loopback = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-/** Whether a URL is one of this machine. */
-export const isLoopback = (url: string): boolean => URL.canParse(url) && loopback.test(new URL(url).hostname);
 
 /** @throws A2AError where a secret would be sent so that others can read it. */
 export function checkEncrypted(url: string, { allowHttp = false }: SentOptions = {}): void {

@@ -4,6 +4,7 @@ import type { CredentialContext, CredentialTarget } from "../credential.js";
 import type { HttpClient } from "../platform.js";
 import { scopesAskedFor } from "./challenge.js";
 import type { Choice, ChosenScheme } from "./choose.js";
+import { ownRefusal } from "./own-refusal.js";
 
 /** What the credentials of one call are for. */
 export interface ShownFor {
@@ -29,10 +30,14 @@ export class ShownCredentials {
 
   /** @throws A2AError UNAUTHENTICATED where the credentials do not do, or there are none to be had; or UNAVAILABLE. */
   async apply(target: CredentialTarget): Promise<void> {
-    if (this.#unmet !== undefined) throw new A2AError("UNAUTHENTICATED", this.#unmet);
-    for (const { chosen, context } of this.#all) {
-      const put = chosen.credential.apply(target, context);
-      if (put !== undefined) await put;
+    try {
+      if (this.#unmet !== undefined) throw new A2AError("UNAUTHENTICATED", this.#unmet);
+      for (const { chosen, context } of this.#all) {
+        const put = chosen.credential.apply(target, context);
+        if (put !== undefined) await put;
+      }
+    } catch (error) {
+      throw ownRefusal(error);
     }
   }
 

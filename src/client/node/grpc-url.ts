@@ -1,6 +1,5 @@
 import { A2AError } from "../../core/error.js";
-
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::|$)/i;
+import { isLoopback } from "../hosts.js";
 
 /**
  * The URL for an address of gRPC as cards have it: `host:port`, `dns:///host:port`, or a URL of HTTP (specification 8.5). What has no
@@ -11,7 +10,7 @@ const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::|$)/i;
 export function grpcUrl(address: string, plaintext?: boolean): string {
   const named = /^(https?|grpcs?):\/\/(.+)$/i.exec(address);
   const [, scheme, rest = address.replace(/^dns:(?:\/\/[^/]*\/)?/i, "")] = named ?? [];
-  const isPlain = scheme === undefined ? (plaintext ?? loopback.test(rest)) : /^(?:http|grpc)$/i.test(scheme);
+  const isPlain = scheme === undefined ? (plaintext ?? isLoopback(`http://${rest}`)) : /^(?:http|grpc)$/i.test(scheme);
   const text = `${isPlain ? "http" : "https"}://${rest}`;
   if (!URL.canParse(text) || /^[a-z][a-z0-9+.-]*:\//i.test(rest)) {
     throw new A2AError("INVALID_REQUEST", `${address.slice(0, 200)} is no address of gRPC that is known here.`);

@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import type { VerifiedCard } from "../../src/client/discovery.js";
+import { apiKey, bearer } from "../../src/client/index.js";
+import { bindings } from "../../src/client/interfaces.js";
+import { httpBearer, apiKey as serverKey } from "../../src/index.js";
+import { connect, echo, serve } from "./world.js";
+
+const books = { id: "books", name: "Books", description: "Keeps books.", tags: ["books"] };
+
+/** An agent whose extended card has a skill more, for which a key is asked. */
+function keeper(shown: string[]): Agent {
+  const check = (secret: string) => {
+    shown.push(secret);
+    return { owner: "me" };
+  };
+  return {
+    ...echo,
+    extendedCard: { name: "Extended", skills: [books] },
+    security: {
+      schemes: { bearer: httpBearer({ check }), key: serverKey({ in: "header", name: "x-key", check }) },
+      require: ["bearer"],
+      skills: { books: { require: ["key"] } },
+      skillOf: ({ metadata }) => metadata?.skill as string | undefined,
+    },
+  } as Agent;
+}
+
+const credentials = { bearer: bearer("token"), key: apiKey("key") };
+
+/** Changes extended cards on their way. */
+const changing =
+  (change: (card: AgentCard) => Partial<AgentCard>): Interceptor =>
+  (next) =>
+  async (request) => {
+    const response = await next(request);
+    if (request.method.name !== "GetExtendedAgentCard" || response.stream) return response;
+    const card = response.message as AgentCard;
+    return { ...response, message: create(AgentCardSchema, { ...card, ...change(card) }) } as typeof response;
+  };
+
+describe.each(bindings)("the extended card over %s", (binding) => {
+  const only = { bindings: [binding] };
+
+  it("takes the place of the public one [CLI-CARD-13]", async () => {
+    const shown: string[] = [];
+    const server = await serve({ agent: keeper(shown) });
+    const client = await connect(server.url, { ...only, credentials });
+    const talk = client.conversation();
+    const message = { parts: "say hi", metadata: { skill: "books" } };
+    await expect(talk.send(message, { skill: "books" })).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect(shown).toEqual(["token"]);
+    const extended = await client.extendedCard();
+    expect(client.card).toBe(extended);
+    expect(client.card).toMatchObject({ name: "Extended", skills: [{ id: "books" }] });
+    shown.length = 0;
+    expect((await talk.send(message, { skill: "books" })).text).toBe("hi");
+    expect(new Set(shown)).toEqual(new Set(["token", "key"]));
+    // As often as its caller wants.
+    expect((await client.extendedCard()).name).toBe("Extended");
+  });
+
+  it("has later calls go by its interfaces", async () => {
+    const first: string[] = [];
+    const second: string[] = [];
+    const [server, other] = [await serve({ agent: keeper(first) }), await serve({ agent: keeper(second) })];
+    const { card } = await connect(other.url);
+    const { supportedInterfaces } = card;
+    const interceptors = [changing(() => ({ supportedInterfaces }))];
+    const client = await connect(server.url, { ...only, credentials, interceptors });
+    await client.extendedCard();
+    first.length = 0;
+    expect((await client.send("say hi")).text).toBe("hi");
+    let text = "";
+    for await (const update of client.stream("count")) text += update.text;
+    expect(text).toBe("one two three");
+    expect([first.length, second.length]).toEqual([0, 2]);
+    expect(supportedInterfaces.map(({ url }) => url)).toContain(client.interface.url);
+  });
+
+  it("leaves what it does not name as it was", async () => {
+    const shown: string[] = [];
+    const server = await serve({ agent: keeper(shown) });
+    const empty = create(AgentCardSchema, { name: "Fragment" });
+    const unknown = [{ protocolBinding: "SMOKE", url: "x", protocolVersion: "1.0" }];
+    for (const change of [() => empty, () => create(AgentCardSchema, { supportedInterfaces: unknown })]) {
+      const client = await connect(server.url, { ...only, credentials, interceptors: [changing(change)] });
+      await client.extendedCard();
+      shown.length = 0;
+      let text = "";
+      for await (const update of client.stream("count")) text += update.text;
+      expect(text).toBe("one two three");
+      expect(shown).toEqual(["token"]);
+      await client.extendedCard();
+    }
+  });
+
+  it("is not used where its signature is not trusted", async () => {
+    const server = await serve({ agent: keeper([]) });
+    const verify = async (text: string): Promise<VerifiedCard> => {
+      const card = create(AgentCardSchema, (await connect(server.url)).card);
+      const isPublic = (JSON.parse(text) as { name: string }).name === "Echo";
+      return { verified: isPublic, card, signatures: [{ why: "it is not known" }] };
+    };
+    const client = await connect(server.url, { ...only, credentials, card: { cache: false, verify } });
+    await expect(client.extendedCard()).rejects.toMatchObject({
+      reason: "INVALID_AGENT_RESPONSE",
+      message: "The extended card has no signature that is trusted: it is not known.",
+    });
+    expect(client.card.name).toBe("Echo");
+    expect((await client.send("say hi")).text).toBe("hi");
+  });
+});
