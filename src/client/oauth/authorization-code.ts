@@ -155,7 +155,7 @@ class SignIns {
       await this.#keeper.keep(key, await authorizationCodeGrant(config, callback, checks, parameters), scopes);
       return true;
     } catch (error) {
-      throw issuerFailure(error, [...this.#keeper.secrets, verifier, searchParams.get("code") ?? ""]);
+      throw issuerFailure(error);
     }
   }
 
@@ -172,7 +172,7 @@ class SignIns {
     try {
       return await this.#keeper.issuers.of(scheme, this.#keeper.httpOf());
     } catch (error) {
-      throw issuerFailure(error, this.#keeper.secrets);
+      throw issuerFailure(error);
     }
   }
 

@@ -12,16 +12,16 @@ export const isInvalidGrant = (error: unknown): boolean =>
   error instanceof ResponseBodyError && error.error === "invalid_grant";
 
 /**
- * An error of a flow as what a caller gets. What came from the issuer is in it only as far as it is short and plain, and has none of the
- * request's secrets; errors of the library bring whole answers along, with tokens in them, so none is a cause here.
+ * An error of a flow as what a caller gets. What came from the issuer is in it only as far as it is short and plain (secrets of
+ * the request were masked in it before); errors of the library bring whole answers along, with tokens in them, so none is a cause here.
  */
-export function issuerFailure(error: unknown, secrets: readonly string[] = []): A2AError {
+export function issuerFailure(error: unknown): A2AError {
   const own = ownError(error);
   if (own !== undefined) return own;
   if (error instanceof ResponseBodyError) {
     const { status, error: code, error_description: description } = error;
-    const said = plain(code, secrets) ?? "an error";
-    const more = plain(description, secrets);
+    const said = plain(code) ?? "an error";
+    const more = plain(description);
     const why = more === undefined ? said : `${said} (${more})`;
     if (isTemporary(status) || code === "temporarily_unavailable" || code === "server_error") {
       return unavailable(`${said}, status ${status}`, retryAfter(error.response));
@@ -29,11 +29,11 @@ export function issuerFailure(error: unknown, secrets: readonly string[] = []): 
     return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(said));
   }
   if (error instanceof AuthorizationResponseError) {
-    const said = plain(error.error, secrets) ?? "an error";
+    const said = plain(error.error) ?? "an error";
     return new A2AError("UNAUTHENTICATED", `The sign-in was refused: ${said}.`, issuerFact(said));
   }
   if (error instanceof WWWAuthenticateChallengeError) {
-    const said = error.cause.map(({ parameters }) => plain(parameters.error, secrets)).find((it) => it !== undefined);
+    const said = error.cause.map(({ parameters }) => plain(parameters.error)).find((it) => it !== undefined);
     const message = `The issuer of tokens refused the client: ${said ?? `status ${error.status}`}.`;
     return new A2AError("UNAUTHENTICATED", message, issuerFact(said ?? "invalid_client"));
   }
@@ -67,10 +67,8 @@ function retryAfter(response: Response): { retryAfterMs?: number } {
   return /^\d{1,6}$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1_000 } : {};
 }
 
-function plain(text: unknown, secrets: readonly string[]): string | undefined {
-  if (typeof text !== "string" || text === "" || secrets.some((it) => it !== "" && text.includes(it))) return undefined;
-  const safe = text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
-  return safe;
+function plain(text: unknown): string | undefined {
+  return typeof text === "string" && text !== "" ? text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") : undefined;
 }
 
 /** What a call hears that was given up while it waited. */

@@ -3,6 +3,7 @@ import { A2AError } from "../../core/error.js";
 import type { HttpAsk, HttpClient } from "../platform.js";
 import { fetchClient } from "../web/http.js";
 import type { OAuthLimits } from "./options.js";
+import { SentSecrets } from "./sent-secrets.js";
 
 /** Asks an issuer: within a time and a size, and without following redirects. */
 export type IssuerFetch = CustomFetch;
@@ -22,9 +23,17 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
     const whole = body === null || body === undefined ? undefined : String(body);
     const ask = { url, method, headers: new Headers(headers), signal, ...(whole !== undefined && { body: whole }) };
     const { status, headers: answered, text } = await until(signal, answerOf(http, ask, limits.maxIssuerBytes));
-    const isEmpty = status === 204 || status === 205 || status === 304;
+    if (status >= 400) return refusal(status, answered, text, new SentSecrets(ask.headers, whole));
+    const isEmpty = status === 204 || status === 205;
     return new Response(isEmpty ? null : withoutIdToken ? dropIdToken(text) : text, { status, headers: answered });
   };
+}
+
+/** An error of an issuer, without what the request had to keep secret. */
+function refusal(status: number, headers: Headers, text: string, secrets: SentSecrets): Response {
+  const challenge = headers.get("www-authenticate");
+  if (challenge !== null) headers.set("www-authenticate", secrets.masked(challenge));
+  return new Response(secrets.maskedJson(text), { status, headers });
 }
 
 async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {

@@ -10,6 +10,7 @@ import {
 } from "openid-client";
 import type { OAuthFlows, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
 import { type IssuerPlace, placeOf } from "./issuer-place.js";
@@ -90,7 +91,8 @@ export class Issuers {
     }
   }
 
-  async #describe({ documents, issuers }: IssuerPlace, fetch: IssuerFetch): Promise<ServerMetadata> {
+  async #describe(place: IssuerPlace, fetch: IssuerFetch): Promise<ServerMetadata> {
+    const { documents } = place;
     for (const [i, url] of documents.entries()) {
       const headers = { accept: "application/json" };
       const answer = await fetch(url, { method: "GET", headers, body: undefined, redirect: "manual" });
@@ -98,12 +100,12 @@ export class Issuers {
       if (answer.status !== 200) {
         throw new A2AError("UNAVAILABLE", `The issuer's metadata cannot be read: status ${answer.status}.`);
       }
-      return this.#read(await answer.text(), issuers);
+      return this.#read(await answer.text(), place);
     }
     throw new A2AError("UNAVAILABLE", "The issuer has no metadata.");
   }
 
-  #read(text: string, issuers: readonly string[]): ServerMetadata {
+  #read(text: string, { issuers, isPinned }: IssuerPlace): ServerMetadata {
     const json = objectOf(text);
     const { issuer } = json;
     // RFC 8414, 3.3: otherwise one issuer could send the client's secret to another.
@@ -111,7 +113,18 @@ export class Issuers {
       throw untrusted("it is not the issuer that its metadata are asked of");
     }
     const rest = Object.fromEntries(used.filter((name) => json[name] !== undefined).map((name) => [name, json[name]]));
-    return { ...rest, ...this.#checked(json), issuer };
+    const named = this.#checked(json);
+    if (isPinned) for (const [name, url] of Object.entries(named)) this.#checkHost(name, url, issuer);
+    return { ...rest, ...named, issuer };
+  }
+
+  /** The caller named the issuer, and with it the host that gets secrets. */
+  #checkHost(name: string, url: string, issuer: string): void {
+    const hosts = [issuer, ...(this.#options.issuerHosts ?? []).map((host) => `https://${host}`)].map(hostOf);
+    const host = hostOf(url);
+    if (!hosts.includes(host)) {
+      throw untrusted(`its ${name} is on another host, ${host}, which has to be allowed (issuerHosts: ["${host}"])`);
+    }
   }
 
   /** The endpoints of an object, each of which has to be safe to send secrets to. */

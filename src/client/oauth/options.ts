@@ -1,5 +1,6 @@
 import type { CryptoKey } from "openid-client";
 import type { SentOptions } from "../credentials/secret.js";
+import { isHost } from "../hosts.js";
 import type { OAuthStorage } from "./storage.js";
 
 /** What an issuer may take, and how tokens are kept fresh. */
@@ -54,6 +55,11 @@ export interface OAuthOptions extends SentOptions {
    * trusted with where the client's secret is sent.
    */
   readonly issuer?: string;
+  /**
+   * Hosts besides that of `issuer` on which its endpoints may be, such as `oauth2.googleapis.com` of `https://accounts.google.com`. Default:
+   * none: metadata that name endpoints elsewhere are not trusted with secrets.
+   */
+  readonly issuerHosts?: readonly string[];
   /** Scopes besides those that the agent asks for, such as `offline_access`. */
   readonly scopes?: readonly string[];
   /** Whom the tokens are for (RFC 8707). Issuers that do not know it may refuse it. */
@@ -71,7 +77,7 @@ export interface OAuthOptions extends SentOptions {
 
 /** @throws TypeError for options that no flow can work with. */
 export function checkOptions(options: OAuthOptions): OAuthLimits {
-  const { clientId, clientSecret, privateKey, issuer, limits = {} } = options;
+  const { clientId, clientSecret, privateKey, issuer, issuerHosts = [], limits = {} } = options;
   if (typeof clientId !== "string" || clientId === "") throw new TypeError("clientId is no text");
   if (clientSecret !== undefined && (typeof clientSecret !== "string" || clientSecret === "")) {
     throw new TypeError("clientSecret is no text");
@@ -79,6 +85,9 @@ export function checkOptions(options: OAuthOptions): OAuthLimits {
   if (clientSecret !== undefined && privateKey !== undefined)
     throw new TypeError("clientSecret or privateKey, not both");
   if (issuer !== undefined && !URL.canParse(issuer)) throw new TypeError("issuer is no absolute URL");
+  if (!Array.isArray(issuerHosts) || !issuerHosts.every(isHost)) {
+    throw new TypeError("issuerHosts is not a list of hosts without scheme, port and path");
+  }
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultOAuthLimits, name)) throw new TypeError(`limits.${name} is none`);
     if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} is no number`);

@@ -2,6 +2,7 @@ import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } fro
 import { A2AError } from "../../core/error.js";
 import type { CredentialContext } from "../credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
+import { hostOf, webUrl } from "../hosts.js";
 import { abandoned, isInvalidGrant, issuerFailure } from "./failures.js";
 import { Issuers, type KnownIssuer } from "./issuer.js";
 import { overFetch } from "./issuer-fetch.js";
@@ -55,11 +56,13 @@ interface Flight {
   waiting: number;
 }
 
-/** The host of an interface, of which gRPC's may be named without a scheme (specification 4.4.6). */
-function hostOf(url: string): string {
-  const whole = /^https?:/i.test(url) ? url : `https://${url}`;
-  if (!URL.canParse(whole)) throw new A2AError("INVALID_PARAMS", "The agent's URL is none.");
-  return new URL(whole).hostname;
+/** The host and the port of an interface. */
+function placeNameOf(url: string): string {
+  const whole = webUrl(url);
+  if (!URL.canParse(whole))
+    throw new A2AError("INVALID_PARAMS", `${url.slice(0, 200)} is not the URL of an interface.`);
+  const { port, protocol } = new URL(whole);
+  return `${hostOf(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
 }
 
 /** Keeps the tokens of a credential: fetched once for all calls that need one, and renewed before they end. */
@@ -126,11 +129,11 @@ export class TokenKeeper {
     await this.#store(entry, this.#tokens(answer, asked, undefined));
   }
 
-  /** Under what the tokens for an agent are kept. They go to its host alone, and to one issuer. */
+  /** Under what the tokens for an agent are kept. They go to one host and port alone, and to one issuer. */
   keyOf({ scheme, url }: Pick<CredentialContext, "scheme" | "url">): string {
     const { clientId, resource = "", audience = "" } = this.#options;
     const { name } = placeOf(scheme, this.#options);
-    return JSON.stringify([this.#flow.name, clientId, name, hostOf(url), resource, audience]);
+    return JSON.stringify([this.#flow.name, clientId, name, placeNameOf(url), resource, audience]);
   }
 
   /** All scopes that an agent needs. */
@@ -150,11 +153,6 @@ export class TokenKeeper {
       ...(resource !== undefined && { resource }),
       ...(audience !== undefined && { audience }),
     };
-  }
-
-  /** No error may have these in it. */
-  get secrets(): readonly string[] {
-    return this.#options.clientSecret === undefined ? [] : [this.#options.clientSecret];
   }
 
   /** Asks issuers as the client calls agents, unless the options say how. */
@@ -259,7 +257,7 @@ export class TokenKeeper {
       const answer = await this.#flow.obtain({ ...ask, issuer, parameters: this.parametersFor(scopes) });
       return await this.#store(entry, this.#tokens(answer, scopes, undefined));
     } catch (error) {
-      throw issuerFailure(error, [...this.secrets, entry.tokens?.refreshToken ?? ""]);
+      throw issuerFailure(error);
     }
   }
 

@@ -115,6 +115,41 @@ describe("an issuer that answers", () => {
     expect(await tokenOf(credential)).toMatch(/^Bearer token-\d+$/);
   });
 
+  it.each(["basic", "post"] as const)("with any form of a secret (%s) has it masked", async (secretIn) => {
+    const clientSecret = 'the-secret: "ä/+ %20';
+    issuer.scripts.set("/token", ({ form, authorization = "" }) => {
+      const basic = authorization.replace("Basic ", "");
+      const password = Buffer.from(basic, "base64").toString().replace(/^c:/, "");
+      const all = [clientSecret, encodeURIComponent(clientSecret), basic, password, form.get("client_secret") ?? ""];
+      const said = `no: ${all.filter((it) => it !== "").join(" or ")}.`;
+      const challenge = { "www-authenticate": `Basic realm="${encodeURIComponent(clientSecret)}", error="${basic}"` };
+      return {
+        status: 400,
+        headers: basic === "" ? {} : challenge,
+        body: { error: "invalid_client", error_description: said },
+      };
+    });
+    const error = await failing(tokenOf(machine({ clientSecret, secretIn, limits: impatient })));
+    expect(error.message).toMatch(/\*\*\*/);
+    const shown = inspect(error, { depth: 20, showHidden: true });
+    for (const { form, authorization = "" } of issuer.asked) {
+      if (authorization !== "") expect(shown).not.toContain(authorization.replace("Basic ", ""));
+      expect(shown).not.toContain(form.get("client_secret") ?? clientSecret);
+    }
+    expect(shown).not.toMatch(/the-secret/);
+  });
+
+  it("with a refresh token has it masked", async () => {
+    issuer.scripts.set("/token", ({ form }) =>
+      form.has("refresh_token")
+        ? { status: 400, body: { error: "unauthorized_client", error_description: `is ${form.get("refresh_token")}` } }
+        : { body: issuer.token({ expires_in: 1, refresh_token: "refresh-1" }) },
+    );
+    const credential = machine({ limits: { ...impatient, clockSkewMs: 5_000 } });
+    await tokenOf(credential);
+    await expect.poll(() => tokenOf(credential).catch((thrown: Error) => thrown.message)).toContain("(is ***)");
+  });
+
   it("later, and says when, is waited for as long", async () => {
     issuer.scripts.set("/token", () => ({
       status: 429,
@@ -186,6 +221,23 @@ describe("metadata that", () => {
     expect(elsewhere.asked).toEqual([]);
   });
 
+  it.each(["token_endpoint", "authorization_endpoint", "device_authorization_endpoint"])(
+    "name a %s on another host than that of an issuer that is named have to be allowed",
+    async (endpoint) => {
+      const metadata = { ...issuer.metadata, [endpoint]: `${issuer.url.replace("127.0.0.1", "127.0.0.2")}/token` };
+      issuer.scripts.set("/.well-known/openid-configuration", () => ({ body: metadata }));
+      const error = await failing(tokenOf(machine({ issuer: issuer.url, issuerHosts: ["127.0.0.3"] })));
+      expect(error).toMatchObject({ reason: "UNAUTHENTICATED" });
+      expect(error.message).toContain(`its ${endpoint} is on another host, 127.0.0.2, which has to be allowed`);
+      expect(error.message).toContain('(issuerHosts: ["127.0.0.2"])');
+      expect(issuer.count()).toBe(0);
+      const allowed = machine({ issuer: issuer.url, issuerHosts: ["127.0.0.2"], limits: impatient });
+      const outcome = await tokenOf(allowed).catch((thrown: A2AError) => thrown.message);
+      // Nothing listens there.
+      expect(outcome).toMatch(endpoint === "token_endpoint" ? /cannot be reached/ : /^Bearer token-/);
+    },
+  );
+
   it("are of OAuth 2.0 alone are found for an issuer that is named", async () => {
     issuer.scripts.delete("/.well-known/openid-configuration");
     issuer.scripts.set("/.well-known/oauth-authorization-server", () => ({ body: issuer.metadata }));
@@ -235,6 +287,14 @@ describe("a card", () => {
     expect((await failing(tokenOf(careful))).message).toContain("allowLocalIssuer");
   });
 
+  it("does not lead to this machine by the dot of a fully qualified name", async () => {
+    for (const host of ["localhost.", "agent.localhost.", "LOCALHOST."]) {
+      const careful = clientCredentials({ clientId: "c", clientSecret: SECRET });
+      const error = await failing(tokenOf(careful, machineCard(`https://${host}/token`)));
+      expect(error.message).toContain("this machine");
+    }
+  });
+
   it("decides nothing of an issuer that the caller named", async () => {
     const pinned = machine({ issuer: issuer.url });
     const evil = { oauth2MetadataUrl: `${elsewhere.url}/.well-known/openid-configuration` };
@@ -263,15 +323,37 @@ describe("a card", () => {
     expect(issuer.asked.at(-1)?.form.get("refresh_token")).toBe("refresh-1");
   });
 
-  it("gets no token that was for another host", async () => {
+  it("gets no token that was for another host, or for another port of its own", async () => {
     const credential = machine();
-    const [one, again, other] = [
-      await tokenOf(credential, oidcCard(), "https://one.example/a"),
-      await tokenOf(credential, oidcCard(), "https://one.example:8443/b"),
-      await tokenOf(credential, oidcCard(), "https://other.example/"),
-    ];
-    expect(again).toBe(one);
-    expect(other).not.toBe(one);
+    const one = await tokenOf(credential, oidcCard(), "https://one.example/a");
+    for (const same of [
+      "https://one.example/b",
+      "https://one.example:443/",
+      "https://ONE.example./",
+      "HTTPS://one.example",
+    ])
+      expect(await tokenOf(credential, oidcCard(), same), same).toBe(one);
+    const others = ["https://one.example:8443/a", "https://other.example/", "https://one.example.other/"];
+    const tokens = [one];
+    for (const other of others) tokens.push(await tokenOf(credential, oidcCard(), other));
+    expect(new Set(tokens).size).toBe(1 + others.length);
+  });
+
+  it("has one token for an interface of gRPC, with a scheme or without", async () => {
+    const storage = new Map<string, string>();
+    const credential = authorizationCode({
+      clientId: "c",
+      storage,
+      tokens: storage,
+      allowLocalIssuer: true,
+      redirectUri: "https://page.example/back",
+    });
+    for (const declared of ["one.example:50051", "dns:///one.example:50051", "grpcs://one.example:50051"]) {
+      storage.clear();
+      const url = await credential.begin({ card: oidcCard(), interface: { url: declared } });
+      await credential.finish(`https://page.example/back?code=c&state=${url.searchParams.get("state")}`);
+      expect(await tokenOf(credential, oidcCard(), "https://one.example:50051"), declared).toMatch(/^Bearer token-/);
+    }
   });
 
   it("gets no token over http, unless that is allowed", async () => {
@@ -502,14 +584,13 @@ describe("a sign-in", () => {
     expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
   });
 
-  it.each(["agent.example:443", "https://agent.example", "http://agent.example:8080/a"])(
-    "is for the host of the interface %s",
-    async (url) => {
-      const credential = page(new Map());
-      await credential.finish(answerTo(await credential.begin({ ...agent(), interface: { url } })));
-      expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
-    },
-  );
+  it.each(["agent.example:443", "https://agent.example"])("is for the host of the interface %s", async (url) => {
+    const credential = page(new Map());
+    await credential.finish(answerTo(await credential.begin({ ...agent(), interface: { url } })));
+    expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
+    const other = await failing(tokenOf(credential, oidcCard(), "https://agent.example:8443/"));
+    expect(other.metadata.signIn).toBe("required");
+  });
 
   it("asks next time for the scopes that the agent lacked", async () => {
     const credential = page(new Map());
