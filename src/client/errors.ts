@@ -107,6 +107,13 @@ const connection =
 const fetching =
   /^(?:fetch failed|failed to fetch|load failed|terminated|network ?error|error in (?:input|body) stream|networkerror when )/i;
 
+/** Texts of the Errors that fetch of Cloudflare's workers rejects with: a lost connection, and one that could not be made. */
+const workerFetching = /^(?:Network connection lost|internal error; reference = )/;
+
+function isOfFetch(name: unknown, text: string): boolean {
+  return (name === "TypeError" && fetching.test(text)) || (name === "Error" && workerFetching.test(text));
+}
+
 function ofOther(thrown: unknown): A2AError | undefined {
   if (typeof thrown !== "object" || thrown === null) return undefined;
   const { name, message, cause } = thrown as { name?: unknown; message?: unknown; cause?: unknown };
@@ -116,8 +123,8 @@ function ofOther(thrown: unknown): A2AError | undefined {
     return new A2AError("DEADLINE_EXCEEDED", text || "The call took too long.", { cause: thrown });
   const { code = (cause as { code?: unknown } | null | undefined)?.code } = thrown as { code?: unknown };
   const isConnection = typeof code === "string" && connection.test(code);
-  if (!isConnection && !(name === "TypeError" && fetching.test(text))) return undefined;
-  const said = isConnection ? socketFailure({ code, name }) : text;
+  if (!isConnection && !isOfFetch(name, text)) return undefined;
+  const said = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
   return new A2AError("UNAVAILABLE", `The server cannot be reached: ${said}.`, { cause: thrown });
 }
 

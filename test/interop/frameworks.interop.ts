@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { greeter } from "../../examples/frameworks/agent.js";
+import { createServer as createAgentServer } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { root } from "../e2e/support/build.js";
 import { installed, succeed } from "./support/tool.js";
 
@@ -149,6 +152,9 @@ async function expectLeft(base: string): Promise<void> {
   expect(canceled).toMatchObject({ id, status: { state: "TASK_STATE_CANCELED" } });
 }
 
+/** Runs a worker of the folder. */
+const workerd = join(root, "test/interop/frameworks/workerd.mjs");
+
 describe("an agent is embedded in", () => {
   it("Hono", async () => {
     const { url, stop } = await host(process.execPath, [await compiled("hono")]);
@@ -177,7 +183,11 @@ describe("an agent is embedded in", () => {
   });
 
   it("Cloudflare's workerd, in a Durable Object", async () => {
-    const { url } = await host(process.execPath, [join(root, "test/interop/frameworks/workerd.mjs")], folder);
+    const { url } = await host(
+      process.execPath,
+      [workerd, "examples/workerd.ts", "2025-09-01", "nodejs_compat"],
+      folder,
+    );
     await expectServed(url, "/agents");
   });
 
@@ -195,4 +205,38 @@ describe("an agent is embedded in", () => {
     }
     await expectServed(url, "/agents");
   }, 300_000);
+});
+
+describe("the client in Cloudflare's workerd", () => {
+  // Before 2024-11-11 its fetch does not know `cache`.
+  it.each(["2025-09-01 nodejs_compat", "2025-09-01", "2023-01-01"])("of %s", async (dateAndFlags) => {
+    const script = "client-worker.mjs";
+    cpSync(join(root, "test/interop/frameworks", script), join(folder, script));
+    const server = await createAgentServer({
+      agent: greeter,
+      store: memoryStore(),
+      host: "127.0.0.1",
+      port: 0,
+      grpcPort: 0,
+    });
+    const cutting = createServer((socket) => socket.once("data", () => socket.destroy())).listen(0, "127.0.0.1");
+    try {
+      await once(cutting, "listening");
+      const { port } = cutting.address() as AddressInfo;
+      const { url } = await host(process.execPath, [workerd, script, ...dateAndFlags.split(" ")], folder);
+      const query = new URLSearchParams({ agent: server.url, cut: `http://127.0.0.1:${port}` });
+      const answer = { text: "Hello Ann!", kinds: ["task", "artifact", "artifact", "status"] };
+      const said = {
+        answers: { JSONRPC: answer, "HTTP+JSON": answer, CONNECT: answer, "GRPC-WEB": answer },
+        cut: "UNAVAILABLE",
+        again: "Hello Ann!",
+        made: ["function", "object"],
+      };
+      // One request after another, with a client that the first one has made.
+      for (const _ of [1, 2]) expect(await (await fetch(`${url}/?${query}`)).json()).toEqual(said);
+    } finally {
+      cutting.close();
+      await server.close();
+    }
+  });
 });

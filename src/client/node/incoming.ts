@@ -1,6 +1,5 @@
 import { A2AError } from "../../core/error.js";
 import { unavailable } from "../errors.js";
-import { isNever } from "../never.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
 /** What waits for its reader before nothing more is read from the connection, in bytes. */
@@ -60,7 +59,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   /** @throws the reason of a signal that is aborted already */
   protected listen(): void {
     const { signal } = this.ask;
-    if (signal === undefined || isNever(signal)) return;
+    if (signal === undefined) return;
     if (signal.aborted) throw signal.reason;
     signal.addEventListener("abort", this.#onAbort);
   }
@@ -90,7 +89,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     if (this.isOver) return;
     this.isOver = true;
     const { signal } = this.ask;
-    if (!isNever(signal)) signal?.removeEventListener("abort", this.#onAbort);
+    signal?.removeEventListener("abort", this.#onAbort);
     // HTTP/2 may end a request properly that was not answered.
     const failure = given ?? (this.status === 0 ? unanswered() : undefined);
     if (failure !== undefined) {
@@ -156,7 +155,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 
   #errorOf(failure: unknown): unknown {
     const { signal, url } = this.ask;
-    if (!isNever(signal) && signal?.aborted) return signal.reason;
+    if (signal?.aborted) return signal.reason;
     return failure instanceof A2AError ? failure : unavailable(failure, hostOf(url));
   }
 

@@ -87,6 +87,4 @@ function dropIdToken(text: string): string {
 }
 
 /** What every runtime has, in the form of a client's connections. */
-export const overFetch = (fetch: typeof globalThis.fetch): HttpClient => fetchClient(fetch, never);
-
-const never = new AbortController().signal;
+export const overFetch = (fetch: typeof globalThis.fetch): HttpClient => fetchClient(fetch);

@@ -2,7 +2,6 @@ import { ConnectError } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { clientError, connectErrorOf } from "../errors.js";
-import { never } from "../never.js";
 import { share } from "../shared-signal.js";
 import type { Stop } from "../stop.js";
 
@@ -47,7 +46,7 @@ export class Life implements Stop {
 
   /** The same as an AbortSignal, for those who need one. */
   get signal(): AbortSignal {
-    if (!this.#hasDeadline) return this.#outer ?? never;
+    if (!this.#hasDeadline && this.#outer !== undefined) return this.#outer;
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#isStopped) this.#controller.abort(this.#reason);

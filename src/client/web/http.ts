@@ -1,40 +1,66 @@
 import { A2AError } from "../../core/error.js";
 import { clientError } from "../errors.js";
-import { isNever } from "../never.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
+import type { Stop } from "../stop.js";
 
 /** What a redirect that is not followed looks like to a page: it is not told where it leads to. */
 const HIDDEN_REDIRECT = 302;
 
-/** Asks by fetch. */
-export function fetchClient(fetch: typeof globalThis.fetch, closed: AbortSignal): HttpClient {
-  return async ({ url, method, headers, body, signal: given }: HttpAsk) => {
-    const signal = isNever(given) ? undefined : given;
-    closed.throwIfAborted();
+/** Asks by fetch. @param closed stops every call */
+export function fetchClient(fetch: typeof globalThis.fetch, closed?: Stop): HttpClient {
+  let cache: { readonly cache?: "no-store" } | undefined;
+  return async ({ url, method, headers, body, signal }: HttpAsk) => {
+    if (closed?.aborted) throw closed.reason;
+    cache ??= withoutCache();
     const controller = new AbortController();
-    const onAbort = (): void => controller.abort((signal?.aborted ? signal : closed).reason);
+    const onAbort = (): void => controller.abort((signal?.aborted ? signal : closed)?.reason);
     if (signal?.aborted) onAbort();
     signal?.addEventListener("abort", onAbort);
-    closed.addEventListener("abort", onAbort, { once: true });
+    closed?.addEventListener("abort", onAbort);
     const release = (): void => {
       signal?.removeEventListener("abort", onAbort);
-      closed.removeEventListener("abort", onAbort);
+      closed?.removeEventListener("abort", onAbort);
     };
     try {
       const request = {
         method,
         headers: listOf(headers),
         redirect: "manual",
-        cache: "no-store",
         signal: controller.signal,
+        ...cache,
       } as const;
       const response = await fetch(url, body === undefined ? request : { ...request, body });
       return new FetchAnswer(response, controller, release);
     } catch (error) {
       release();
-      throw controller.signal.aborted ? controller.signal.reason : clientError(error);
+      throw controller.signal.aborted ? controller.signal.reason : unreachable(error, url);
     }
   };
+}
+
+/** Keeps answers out of a browser's cache. Workers of Cloudflare refuse the option before the compatibility date 2024-11-11. */
+function withoutCache(): { readonly cache?: "no-store" } {
+  const request = { method: "GET", cache: "no-store" } as const;
+  try {
+    new Request("http://localhost", request);
+    return { cache: request.cache };
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * The error of a request without an answer. A browser does not say whether it withheld the answer by CORS, so in a page the error
+ * of a request to another origin names what the server would have to allow.
+ */
+function unreachable(thrown: unknown, url: string): A2AError {
+  const error = clientError(thrown);
+  const page = (globalThis as { readonly location?: { readonly origin?: unknown } }).location?.origin;
+  if (error.reason !== "UNAVAILABLE" || typeof page !== "string") return error;
+  const server = URL.canParse(url) ? new URL(url).origin : page;
+  if (server === page) return error;
+  const hint = `Unless ${server} is down, it does not allow this page's origin, ${page}, by CORS (cors: ["${page}"]).`;
+  return new A2AError("UNAVAILABLE", `${error.message} ${hint}`, { cause: thrown });
 }
 
 /** As fetch takes them. */

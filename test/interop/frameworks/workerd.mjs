@@ -1,28 +1,31 @@
-// Runs the example of workerd as Cloudflare's tools do: bundled, with `nodejs_compat`. Run in the folder of the packages.
+// Runs a worker as Cloudflare's tools do: bundled, of a compatibility date, with flags. Run in the folder of the packages.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
+const [entry, compatibilityDate, ...compatibilityFlags] = process.argv.slice(2);
 const here = createRequire(join(process.cwd(), "package.json"));
 const { Miniflare } = await import(pathToFileURL(here.resolve("miniflare")).href);
 
-const { outputFiles } = await build({
-  entryPoints: [join(process.cwd(), "examples/workerd.ts")],
+const { outputFiles, metafile } = await build({
+  entryPoints: [join(process.cwd(), entry)],
   bundle: true,
   write: false,
-  platform: "node",
+  metafile: true,
+  platform: compatibilityFlags.includes("nodejs_compat") ? "node" : "browser",
   format: "esm",
   target: "es2022",
   conditions: ["workerd", "worker", "import"],
   external: ["node:*"],
 });
+const [bundle] = Object.values(metafile.outputs);
 const miniflare = new Miniflare({
   modules: true,
   script: outputFiles[0].text,
-  compatibilityDate: "2025-09-01",
-  compatibilityFlags: ["nodejs_compat"],
-  durableObjects: { AGENTS: "Agents" },
+  compatibilityDate,
+  compatibilityFlags,
+  durableObjects: bundle.exports.includes("Agents") ? { AGENTS: "Agents" } : {},
   port: Number(process.env.PORT),
 });
 process.stdout.write(`listening on ${(await miniflare.ready).port}\n`);
