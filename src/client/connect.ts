@@ -66,6 +66,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
       parameters: parametersOf(candidate, options),
       interceptors: interceptorsOf(platform, used, candidate, options),
       maxAnswerBytes: limits.maxAnswerBytes,
+      maxAnswerValues: limits.maxAnswerValues,
       older: candidate.older,
     });
   const corrected = new Map<Candidate, Candidate>();

@@ -18,6 +18,8 @@ export interface ClientLimits {
   readonly maxInterfaces: number;
   /** One answer, or one event of a stream, in bytes. Default 64 MiB. */
   readonly maxAnswerBytes: number;
+  /** Values in it (fields, elements of lists, members of JSON), whatever their size. Default 500,000. */
+  readonly maxAnswerValues: number;
   /**
    * How long a call may take that has one answer, in milliseconds, further attempts included. Sends that wait for their answer have
    * `sendTimeoutMs`, streams have no such end. A call may say otherwise (`timeoutMs`; 0 is no end). Default 60 seconds.
@@ -64,6 +66,7 @@ export const defaultClientLimits: ClientLimits = {
   maxCards: 256,
   maxInterfaces: 64,
   maxAnswerBytes: 64 * 1024 * 1024,
+  maxAnswerValues: 500_000,
   timeoutMs: 60_000,
   sendTimeoutMs: 600_000,
   connectTimeoutMs: 10_000,

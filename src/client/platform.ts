@@ -50,6 +50,8 @@ export interface TransportSettings {
   readonly interceptors: readonly Interceptor[];
   /** The largest answer, or event of a stream, in bytes. */
   readonly maxAnswerBytes: number;
+  /** The values in it, at most. */
+  readonly maxAnswerValues: number;
   /** The version of the interface, where it is one before that of this client. */
   readonly older?: OlderVersion | undefined;
 }

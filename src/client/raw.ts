@@ -43,6 +43,8 @@ export interface RawTransportOptions extends PlatformOptions {
   readonly interceptors?: readonly Interceptor[];
   /** The largest answer, or event of a stream, in bytes. Default 64 MiB. */
   readonly maxAnswerBytes?: number;
+  /** The values in it (fields, elements of lists, members of JSON), at most. Default 500,000. */
+  readonly maxAnswerValues?: number;
   /** The version of the protocol that is spoken, as `Major.Minor`, where it is not that of the contract. */
   readonly version?: string;
 }
@@ -65,7 +67,9 @@ export type CreateTransport = (binding: Binding, url: string, options?: RawTrans
 /** `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
-    const { interceptors = [], maxAnswerBytes = clientLimits(options.limits).maxAnswerBytes } = options;
+    const limits = clientLimits(options.limits);
+    const { interceptors = [], maxAnswerBytes = limits.maxAnswerBytes } = options;
+    const { maxAnswerValues = limits.maxAnswerValues } = options;
     const older = olderVersion(options.version ?? PROTOCOL_VERSION, binding);
     const platform = platformOf(options);
     const parameters = new CallParameters({
@@ -77,7 +81,8 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
     const own = interceptors.length === 0 ? { parameters } : {};
     // What interceptors do comes first.
     const all = interceptors.length === 0 ? [] : [...interceptors, parametersLast(parameters)];
-    const transport = transportOf(platform, binding, { url, ...own, interceptors: all, maxAnswerBytes, older });
+    const settings = { url, ...own, interceptors: all, maxAnswerBytes, maxAnswerValues, older };
+    const transport = transportOf(platform, binding, settings);
     return {
       unary: (...call) => transport.unary(...call),
       stream: (...call) => transport.stream(...call),

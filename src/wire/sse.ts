@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { Gathered } from "../core/gathered.js";
 
 /** Keeps a silent connection open; clients ignore it. */
 export const SSE_HEARTBEAT = ":\n\n";
@@ -37,9 +38,16 @@ export async function* parseSse(
   // The line that has begun, and whether a line feed would still belong to the break before it.
   let begun = "";
   let afterReturn = false;
+  // Chunks that end no line, put together: a text of each of them takes many times as much.
+  const rest = new Gathered();
   for await (const chunk of chunks) {
-    const text = decoder.decode(chunk, { stream: true });
-    if (text === "") continue;
+    rest.push(chunk);
+    if (!chunk.includes(LINE_FEED) && !chunk.includes(RETURN)) {
+      if (begun.length + parser.length + rest.size > maxLength) throw tooLong(maxLength);
+      continue;
+    }
+    const text = decoder.decode(rest.bytes, { stream: true });
+    rest.clear();
     const lines = text.slice(afterReturn && text.startsWith("\n") ? 1 : 0).split(/\r\n|\n|\r/);
     afterReturn = text.endsWith("\r");
     lines[0] = begun + lines[0];
@@ -48,10 +56,15 @@ export async function* parseSse(
       const event = parser.line(line);
       if (event !== undefined) yield event;
     }
-    if (begun.length + parser.length > maxLength) {
-      throw new A2AError("INVALID_AGENT_RESPONSE", `An event of the stream exceeds ${maxLength} characters.`);
-    }
+    if (begun.length + parser.length > maxLength) throw tooLong(maxLength);
   }
+}
+
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
+function tooLong(max: number): A2AError {
+  return new A2AError("INVALID_AGENT_RESPONSE", `An event of the stream exceeds ${max} characters.`);
 }
 
 /** Puts lines together to events. */

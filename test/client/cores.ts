@@ -23,7 +23,7 @@ export function coreOver(binding: ClientBinding, url: string, more: Partial<Clie
     request.header.set("a2a-version", "1.0");
     return next(request);
   };
-  const settings = { url, interceptors: [version], maxAnswerBytes: 64 * 1024 * 1024 };
+  const settings = { url, interceptors: [version], maxAnswerBytes: 64 * 1024 * 1024, maxAnswerValues: 500_000 };
   const transport = ((): Transport => {
     if (binding === "JSONRPC") return jsonRpcTransport(settings, platform.http);
     if (binding === "HTTP+JSON") return restTransport(settings, platform.http);

@@ -1,4 +1,5 @@
 import { A2AError } from "../../core/error.js";
+import { Gathered } from "../../core/gathered.js";
 import { unavailable } from "../errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
@@ -34,8 +35,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   readonly #reject: (error: unknown) => void;
   #headers: Headers | undefined;
   /** What has come and nobody has read yet. */
-  #waiting: Uint8Array[] = [];
-  #bytes = 0;
+  readonly #waiting = new Gathered();
   #isPaused = false;
   #failure: unknown;
   #whole: WholeReader | undefined;
@@ -74,12 +74,9 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 
   protected arrived(chunk: Uint8Array): void {
     if (this.isOver) return;
-    // As most answers come: in one piece.
-    if (this.#waiting.length === 0) this.#waiting = [chunk];
-    else this.#waiting.push(chunk);
-    this.#bytes += chunk.byteLength;
+    this.#waiting.push(chunk);
     this.#advance();
-    if (this.#whole !== undefined || this.#bytes < MAX_WAITING || this.#isPaused) return;
+    if (this.#whole !== undefined || this.#waiting.size < MAX_WAITING || this.#isPaused) return;
     this.#isPaused = true;
     this.pauseReading();
   }
@@ -144,8 +141,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   }
 
   cancel(): void {
-    this.#waiting = [];
-    this.#bytes = 0;
+    this.#waiting.clear();
     if (this.isOver) return;
     this.end(undefined);
     this.abort();
@@ -174,15 +170,13 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 
   #advanceTaker({ take, resolve, reject }: Taker): void {
     try {
-      for (const chunk of this.#waiting) take(plain(chunk));
+      if (this.#waiting.size > 0) take(this.#taken());
     } catch (error) {
       this.#taker = undefined;
       this.cancel();
       reject(error);
       return;
     }
-    this.#waiting = [];
-    this.#bytes = 0;
     if (!this.isOver) return;
     this.#taker = undefined;
     if (this.#failure !== undefined) reject(this.#failure);
@@ -190,38 +184,37 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   }
 
   #advanceWhole({ maxBytes, resolve, reject }: WholeReader): void {
-    const isTooLong = this.#bytes > maxBytes;
+    const isTooLong = this.#waiting.size > maxBytes;
     if (!this.isOver && !isTooLong) return;
     this.#whole = undefined;
     if (isTooLong) reject(wrong(`The answer has more than ${maxBytes} bytes.`));
     else if (this.#failure !== undefined) reject(this.#failure);
-    else resolve(textOf(this.#waiting, this.#bytes));
+    else resolve(textOf(this.#waiting.bytes));
     this.cancel();
   }
 
   #advanceNext({ resolve, reject }: PieceReader): void {
-    const chunk = this.#waiting.shift();
-    if (chunk === undefined && !this.isOver) return;
+    const isThere = this.#waiting.size > 0;
+    if (!isThere && !this.isOver) return;
     this.#next = undefined;
-    if (chunk !== undefined) {
-      this.#bytes -= chunk.byteLength;
-      if (this.#bytes < MAX_WAITING) this.#resume();
-      resolve({ done: false, value: plain(chunk) });
+    if (isThere) {
+      const value = this.#taken();
+      this.#resume();
+      resolve({ done: false, value });
     } else if (this.#failure !== undefined) reject(this.#failure);
     else resolve({ done: true, value: undefined });
   }
+
+  /** All that waits. Not a Buffer, which messages would keep for fields of bytes. */
+  #taken(): Uint8Array {
+    const { buffer, byteOffset, byteLength } = this.#waiting.bytes;
+    this.#waiting.clear();
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
 }
 
-/** Not a Buffer, which messages would keep for fields of bytes. */
-function plain({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
-function textOf(chunks: readonly Uint8Array[], bytes: number): string {
-  const [first] = chunks;
-  if (first === undefined) return "";
-  if (chunks.length > 1) return Buffer.concat(chunks, bytes).toString();
-  return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }
 
 /** The error for an answer that is not what HTTP or its limits allow. */

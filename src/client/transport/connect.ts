@@ -1,10 +1,12 @@
-import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
+import { Gathered } from "../../core/gathered.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { badAnswer, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import { checkJson, readBinary } from "./answer-values.js";
 import { Answered, type Asked, CallTransport, type Spoken } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { Frame } from "./frames.js";
@@ -39,6 +41,7 @@ class ConnectMethod implements Spoken {
   readonly #desc: DescMethod;
   readonly #write: (message: Message) => Uint8Array;
   readonly #maxBytes: number;
+  readonly #maxValues: number;
   readonly #http: HttpClient;
 
   constructor(desc: DescMethod, settings: TransportSettings, http: HttpClient) {
@@ -46,6 +49,7 @@ class ConnectMethod implements Spoken {
     this.#desc = desc;
     this.#write = binaryWriter(desc.input);
     this.#maxBytes = settings.maxAnswerBytes;
+    this.#maxValues = settings.maxAnswerValues;
     this.#http = http;
   }
 
@@ -65,34 +69,21 @@ class ConnectMethod implements Spoken {
     const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
     if (!isSuccess(answer.status) || !answer.contentType.startsWith(UNARY_TYPE)) {
       const text = await answer.text(this.#maxBytes);
+      checkJson(text, this.#maxValues);
       throw errorInConnect(parsed(text), answer.headers) ?? errorOfHead(answer, text);
     }
     const bytes = await allOf(answer, this.#maxBytes);
-    try {
-      return new Answered(asked, answer, fromBinary(this.#desc.output, bytes));
-    } catch (cause) {
-      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
-    }
+    return new Answered(asked, answer, readBinary(this.#desc.output, bytes, this.#maxValues));
   }
 }
 
 async function allOf(answer: HttpAnswer, maxBytes: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new Gathered();
   await answer.read((part) => {
-    size += part.byteLength;
-    if (size > maxBytes) throw badAnswer(`The answer has more than ${maxBytes} bytes.`);
-    parts.push(part);
+    gathered.push(part);
+    if (gathered.size > maxBytes) throw badAnswer(`The answer has more than ${maxBytes} bytes.`);
   });
-  const [first] = parts;
-  if (first !== undefined && parts.length === 1) return first;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.byteLength;
-  }
-  return whole;
+  return gathered.bytes;
 }
 
 /** Flag of the envelope that ends a stream, with JSON in it. */

@@ -1,10 +1,11 @@
-import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import type { OlderMessages } from "../../version/callable.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { badAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
+import { readBinary } from "./answer-values.js";
 import { Answered, type Asked, CallTransport, connectErrorFor, type Spoken } from "./call.js";
 import { type Frame, Frames } from "./frames.js";
 import type { RequestHeaders } from "./request-headers.js";
@@ -105,7 +106,7 @@ export class FramedMethod implements Spoken {
       frames.push(chunk);
       for (let frame = frames.take(); frame !== undefined; frame = frames.take()) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
-        if (this.#protocol.isEnd(frame)) end = frame;
+        if (this.#protocol.isEnd(frame)) end = endOf(frame);
         else if (received === undefined) received = this.#inService(this.#read(frame), message);
         else throw badAnswer("There is more than one message in the answer.");
       }
@@ -131,7 +132,7 @@ export class FramedMethod implements Spoken {
       let end: Frame | undefined;
       for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
-        if (this.#protocol.isEnd(frame)) end = frame;
+        if (this.#protocol.isEnd(frame)) end = endOf(frame);
         else {
           const event = this.#read(frame);
           yield this.#inService(event);
@@ -147,11 +148,7 @@ export class FramedMethod implements Spoken {
 
   #read({ flags, data }: Frame): Message {
     if ((flags & COMPRESSED) !== 0) throw badAnswer("The answer is compressed, which was not asked for.");
-    try {
-      return fromBinary(this.#desc.output, data);
-    } catch (cause) {
-      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${this.#desc.output.typeName}.`, { cause });
-    }
+    return readBinary(this.#desc.output, data, this.#settings.maxAnswerValues);
   }
 
   #inService(message: Message, request?: Message): Message {
@@ -176,6 +173,14 @@ export class FramedMethod implements Spoken {
       throw error;
     }
   }
+}
+
+/** Trailers and errors are a few lines, each of which becomes a header, in bytes. */
+const MAX_END = 256 * 1024;
+
+function endOf(frame: Frame): Frame {
+  if (frame.data.byteLength <= MAX_END) return frame;
+  throw badAnswer(`The end of the answer has more than ${MAX_END} bytes.`);
 }
 
 /** Flag of a message that is compressed. */

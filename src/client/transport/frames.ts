@@ -1,4 +1,4 @@
-import { concat } from "../../core/bytes.js";
+import { Gathered } from "../../core/gathered.js";
 import { badAnswer } from "../answer-errors.js";
 
 /** One envelope of Connect's streams, gRPC-Web and gRPC: flags, and as many bytes as its head says. */
@@ -13,8 +13,7 @@ const HEAD = 5;
 /** Takes bytes wherever they were cut, and gives envelopes. */
 export class Frames {
   readonly #maxBytes: number;
-  #parts: Uint8Array[] = [];
-  #have = 0;
+  readonly #gathered = new Gathered();
   /** Bytes that the next envelope takes, its head included, as far as that is known. */
   #need = HEAD;
 
@@ -24,42 +23,28 @@ export class Frames {
   }
 
   push(bytes: Uint8Array): void {
-    // As most messages come: in one piece.
-    if (this.#have === 0) this.#parts = [bytes];
-    else this.#parts.push(bytes);
-    this.#have += bytes.byteLength;
+    this.#gathered.push(bytes);
   }
 
   /** Whether an envelope has begun that is not complete. */
   get isCut(): boolean {
-    return this.#have > 0;
+    return this.#gathered.size > 0;
   }
 
   /** The next one, as soon as it is complete. @throws A2AError for one that is too large */
   take(): Frame | undefined {
-    if (this.#have < this.#need) return undefined;
-    const bytes = this.#joined();
+    if (this.#gathered.size < this.#need) return undefined;
+    const { bytes } = this.#gathered;
     const length =
       ((bytes[1] as number) << 24) | ((bytes[2] as number) << 16) | ((bytes[3] as number) << 8) | (bytes[4] as number);
     const size = length >>> 0;
     if (size > this.#maxBytes)
       throw badAnswer(`A message of the answer has ${size} bytes, more than ${this.#maxBytes}.`);
     this.#need = HEAD + size;
-    if (this.#have < this.#need) return undefined;
+    if (bytes.byteLength < this.#need) return undefined;
     const frame = { flags: bytes[0] as number, data: bytes.subarray(HEAD, this.#need) };
-    this.#have -= this.#need;
-    this.#parts = this.#have > 0 ? [bytes.subarray(this.#need)] : [];
+    this.#gathered.drop(this.#need);
     this.#need = HEAD;
     return frame;
-  }
-
-  /** What there is in one piece: joined when it is needed, so that a large message is not copied for each of its chunks. */
-  #joined(): Uint8Array {
-    if (this.#parts.length > 1) {
-      // Not a Buffer, which messages would keep for fields of bytes.
-      const { buffer, byteOffset, byteLength } = concat(this.#parts);
-      this.#parts = [new Uint8Array(buffer, byteOffset, byteLength)];
-    }
-    return this.#parts[0] as Uint8Array;
   }
 }

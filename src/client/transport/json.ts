@@ -7,6 +7,7 @@ import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
 import { clientError } from "../errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
+import { checkJson } from "./answer-values.js";
 import { Answered, type Asked, CallTransport, connectErrorFor, type Spoken } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
@@ -59,6 +60,7 @@ class SpokenJson implements Spoken {
   readonly #accept: string;
   readonly #method: JsonMethod;
   readonly #maxBytes: number;
+  readonly #maxValues: number;
   readonly #http: HttpClient;
 
   constructor(desc: DescMethod, method: JsonMethod, settings: TransportSettings, http: HttpClient) {
@@ -67,6 +69,7 @@ class SpokenJson implements Spoken {
     this.#accept = desc.methodKind === "unary" ? "application/json" : "text/event-stream, application/json";
     this.#method = method;
     this.#maxBytes = settings.maxAnswerBytes;
+    this.#maxValues = settings.maxAnswerValues;
     this.#http = http;
   }
 
@@ -84,7 +87,7 @@ class SpokenJson implements Spoken {
       answer.cancel();
       throw errorOfHead(answer, "…");
     }
-    const text = await answer.text(this.#maxBytes);
+    const text = await this.#textOf(answer);
     return new Answered(asked, answer, this.#method.read(text, written, answer));
   }
 
@@ -102,13 +105,35 @@ class SpokenJson implements Spoken {
   #opened(asked: Asked, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
     const { service } = asked;
     const method = asked.method as StreamResponse["method"];
-    const message = events(spoken, written, answer, this.#maxBytes);
+    const message = this.#events(spoken, written, answer);
     return { stream: true, service, method, header: answer.headers, trailer: new Headers(), message };
+  }
+
+  async *#events(method: JsonMethod, written: Written, answer: HttpAnswer): AsyncGenerator<Message> {
+    const max = this.#maxBytes;
+    try {
+      for await (const { data, id } of parseSse(answer.chunks(), max)) {
+        // One that came in one piece was not measured before.
+        if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
+        checkJson(data, this.#maxValues);
+        const message = method.read(data, written, answer);
+        yield /^\d{1,15}$/.test(id) ? markGeneration(message, Number(id)) : message;
+        if (written.exchange?.isOver === true) return;
+      }
+    } catch (error) {
+      throw connectErrorFor(error);
+    }
+  }
+
+  async #textOf(answer: HttpAnswer): Promise<string> {
+    const text = await answer.text(this.#maxBytes);
+    checkJson(text, this.#maxValues);
+    return text;
   }
 
   /** The error in an answer that is no stream. */
   async #refusal(method: JsonMethod, written: Written, answer: HttpAnswer): Promise<A2AError> {
-    const text = await answer.text(this.#maxBytes);
+    const text = await this.#textOf(answer);
     try {
       method.read(text, written, answer);
     } catch (error) {
@@ -130,18 +155,4 @@ function isStream({ contentType }: HttpAnswer): boolean {
 /** A server that knows the resource by another verb, does not know the path at all, or takes its end for a part of the id. */
 function isUnknownWay({ reason }: A2AError): boolean {
   return reason === "METHOD_NOT_ALLOWED" || reason === "METHOD_NOT_FOUND" || reason === "TASK_NOT_FOUND";
-}
-
-async function* events(method: JsonMethod, written: Written, answer: HttpAnswer, max: number): AsyncGenerator<Message> {
-  try {
-    for await (const { data, id } of parseSse(answer.chunks(), max)) {
-      // One that came in one piece was not measured before.
-      if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
-      const message = method.read(data, written, answer);
-      yield /^\d{1,15}$/.test(id) ? markGeneration(message, Number(id)) : message;
-      if (written.exchange?.isOver === true) return;
-    }
-  } catch (error) {
-    throw connectErrorFor(error);
-  }
 }

@@ -1,4 +1,5 @@
 import { A2AError } from "../../core/error.js";
+import { Gathered } from "../../core/gathered.js";
 import { clientError } from "../errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 import type { Stop } from "../stop.js";
@@ -86,15 +87,13 @@ class FetchAnswer implements HttpAnswer {
   }
 
   async text(maxBytes: number): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = "";
-    let bytes = 0;
+    const gathered = new Gathered();
     for await (const chunk of this.chunks()) {
-      bytes += chunk.byteLength;
-      if (bytes > maxBytes) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer has more than ${maxBytes} bytes.`);
-      text += decoder.decode(chunk, { stream: true });
+      gathered.push(chunk);
+      if (gathered.size <= maxBytes) continue;
+      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer has more than ${maxBytes} bytes.`);
     }
-    return text + decoder.decode();
+    return new TextDecoder().decode(gathered.bytes);
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {

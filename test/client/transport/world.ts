@@ -65,7 +65,13 @@ export function clientOf(
     more.interceptors === undefined
       ? { parameters, interceptors: [] }
       : { interceptors: [...more.interceptors, version] };
-  const transport = way.transport(platform, { maxAnswerBytes: 16 * 1024 * 1024, ...more, url, ...how });
+  const transport = way.transport(platform, {
+    maxAnswerBytes: 16 * 1024 * 1024,
+    maxAnswerValues: 500_000,
+    ...more,
+    url,
+    ...how,
+  });
   return { rpc: createClient(A2AService, transport), platform, transport };
 }
 

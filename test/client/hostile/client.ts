@@ -1,0 +1,36 @@
+// A program with little memory that calls servers, and says what became of each call.
+import { createClient } from "@connectrpc/connect";
+import { A2AService, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { clientError } from "../../../src/client/errors.js";
+import * as onNode from "../../../src/client/index.js";
+import type { Binding } from "../../../src/client/interfaces.js";
+import * as onWeb from "../../../src/client/web.js";
+import type { Kind } from "./server.js";
+
+export interface Asked {
+  readonly platform: "Node.js" | "web";
+  readonly binding: Binding;
+  readonly kind: Kind;
+  readonly url: string;
+}
+
+async function textOf({ platform, binding, kind, url }: Asked): Promise<unknown> {
+  const transport = (platform === "web" ? onWeb : onNode).createTransport(binding, url);
+  const rpc = createClient(A2AService, transport);
+  try {
+    let task: Task | undefined;
+    if (kind === "unary") task = await rpc.getTask({ id: "t" });
+    else {
+      for await (const { payload } of rpc.subscribeToTask({ id: "t" }))
+        if (payload.case === "task") task = payload.value;
+    }
+    return String(task?.artifacts[0]?.parts[0]?.content.value).length;
+  } catch (error) {
+    return `${clientError(error).reason}: ${clientError(error).message}`;
+  } finally {
+    await transport.close();
+  }
+}
+
+process.on("message", (asked: Asked) => void textOf(asked).then((outcome) => process.send?.(outcome)));
+process.send?.("ready");
