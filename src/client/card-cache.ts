@@ -1,4 +1,5 @@
 import { makeRoom } from "../core/make-room.js";
+import { deltaSeconds } from "./delta-seconds.js";
 
 /** A card as it was received. */
 export interface KeptCard {
@@ -48,9 +49,9 @@ export class CardCache {
 export function freshForMs(headers: Headers, mostMs: number): number | undefined {
   const directives = directivesOf(headers.get("cache-control") ?? "");
   if (directives.has("no-store")) return undefined;
-  const maxAge = secondsOf(directives.get("max-age"));
+  const maxAge = deltaSeconds(directives.get("max-age"));
   if (directives.has("no-cache") || maxAge === undefined) return 0;
-  const age = secondsOf(headers.get("age") ?? "0") ?? 0;
+  const age = deltaSeconds(headers.get("age")) ?? 0;
   return Math.min(mostMs, Math.max(0, maxAge - age) * 1000);
 }
 
@@ -60,8 +61,4 @@ function directivesOf(value: string): Map<string, string> {
     return [name.trim().toLowerCase(), argument.trim().replace(/^"(.*)"$/, "$1")] as const;
   });
   return new Map(pairs);
-}
-
-function secondsOf(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d{1,10}$/.test(value) ? Number(value) : undefined;
 }

@@ -8,6 +8,7 @@ import { jsonWriter } from "../wire/json-writer.js";
 import { type CardCache, freshForMs, type KeptCard } from "./card-cache.js";
 import { readCard } from "./card-reader.js";
 import type { CardOrigin } from "./credential-hosts.js";
+import { deltaSeconds } from "./delta-seconds.js";
 import type { ClientLimits } from "./limits.js";
 import type { HttpAnswer, HttpClient } from "./platform.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
@@ -277,8 +278,8 @@ function refusal(url: string, { status, headers }: HttpAnswer): A2AError {
   if (status === 403) return new A2AError("PERMISSION_DENIED", message, options);
   if (status === 429 || status >= 500) {
     const reason = status === 429 ? "TOO_MANY_REQUESTS" : "UNAVAILABLE";
-    const seconds = headers.get("retry-after") ?? "";
-    return new A2AError(reason, message, /^\d{1,10}$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1000 } : {});
+    const seconds = deltaSeconds(headers.get("retry-after"));
+    return new A2AError(reason, message, seconds === undefined ? {} : { retryAfterMs: seconds * 1000 });
   }
   return new A2AError("INVALID_AGENT_RESPONSE", message);
 }

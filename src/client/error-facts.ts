@@ -1,5 +1,6 @@
 import { A2A_DOMAIN, A2AError, type A2AErrorOptions, type Reason, reasons, type Violation } from "../core/error.js";
 import { isJsonObject } from "../wire/json-struct.js";
+import { deltaSeconds } from "./delta-seconds.js";
 
 /** What the details of an error say, in whatever form they came. */
 export interface Facts {
@@ -30,8 +31,11 @@ export function errorOf(facts: Facts, message: string, fallback: Reason, headers
     ...(cause === undefined ? {} : { cause }),
   };
   const text = message.length > MAX_TEXT ? `${message.slice(0, MAX_TEXT)}…` : message;
-  return new A2AError(known ?? reasonNamedIn(message) ?? fallback, text, options);
+  return new A2AError(known ?? reasonNamedIn(message) ?? fallback, text.replaceAll(CONTROLS, " "), options);
 }
+
+/** Characters that command a terminal, begin another line of a log, or turn the direction of a text. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
 function knownReason(name: string | undefined): Reason | undefined {
   return name !== undefined && Object.hasOwn(reasons, name) ? (name as Reason) : undefined;
@@ -107,7 +111,8 @@ function retryOf(delay: unknown): Facts {
 /** `Retry-After` (RFC 9110, 10.2.3) in milliseconds from now: seconds, or a date that begins with its day. */
 function retryAfterOf(headers: Headers | undefined): number | undefined {
   const text = headers?.get("retry-after") ?? "";
-  if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
+  const seconds = deltaSeconds(text);
+  if (seconds !== undefined) return seconds * 1000;
   const ms = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }

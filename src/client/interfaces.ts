@@ -17,7 +17,7 @@ export const bindings: readonly Binding[] = ["GRPC", "CONNECT", "JSONRPC", "HTTP
 export interface Candidate {
   readonly declared: AgentInterface;
   readonly binding: Binding;
-  /** With `http:` or `https:`, for gRPC too, and without a slash at the end. */
+  /** With `http:` or `https:`, for gRPC too; otherwise as the card has it, a slash at the end included. */
   readonly url: string;
   /** `Major.Minor`, as calls name it. */
   readonly version: string;
@@ -101,10 +101,7 @@ function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[]
     .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
     .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
     .flatMap((binding) => {
-      // What is beside such a URL is not what is beside one without the slash at its end.
-      const keepsSlash = older !== undefined && binding === "JSONRPC";
-      const url =
-        binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl, keepsSlash);
+      const url = binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl);
       return url === undefined ? [] : [{ declared, binding, url, version, older }];
     });
 }
@@ -137,13 +134,16 @@ function bindingsNamed(name: string): readonly Binding[] {
   }
 }
 
-/** An absolute URL; one without a host is taken for one of the card's. */
-function httpUrl(given: string, cardUrl: string | undefined, keepsSlash = false): string | undefined {
-  if (!URL.canParse(given, cardUrl)) return undefined;
+/**
+ * An absolute URL, with a path as the card has it: servers answer `/rpc` and `/rpc/` differently. A path without a host is one of
+ * the card's host; a URL without a path is none.
+ */
+function httpUrl(given: string, cardUrl: string | undefined): string | undefined {
+  if (/^\s*(?:[?#]|$)/.test(given) || !URL.canParse(given, cardUrl)) return undefined;
   const { protocol, origin, pathname, search, username, password } = new URL(given, cardUrl);
   // What is in a URL is shown in logs, and no credentials belong into a card (specification 13.3).
   if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
-  return origin + (keepsSlash && pathname !== "/" ? pathname : pathname.replace(/\/+$/, "")) + search;
+  return origin + (pathname === "/" ? "" : pathname) + search;
 }
 
 /** `host:port`, with or without a scheme of gRPC's; encrypted unless it says otherwise, is of this machine, or its card was not either. */

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { errorOfAnswer, errorOfBody, errorOfHead, errorOfRpc } from "../../src/client/answer-errors.js";
+import { freshForMs } from "../../src/client/card-cache.js";
 import { clientError, connectErrorOf, neverArrived } from "../../src/client/errors.js";
 import { errorInConnect, errorInTrailers } from "../../src/client/transport/wire-errors.js";
 import { A2AError, type Reason, reasons, StatusCode } from "../../src/core/error.js";
@@ -214,6 +215,7 @@ describe("errors of servers", () => {
       ["16", "UNAUTHENTICATED"],
       ["99", "INTERNAL"],
       ["x", "INTERNAL"],
+      ["", "INTERNAL"],
     ];
     for (const [code, reason] of bare) {
       const error = errorInTrailers(new Headers({ "grpc-status": code, "grpc-message": "a%20b" }), new Headers());
@@ -246,6 +248,8 @@ const thrown: readonly (readonly [string, unknown, Reason])[] = [
   ["fetch of Chrome", new TypeError("Failed to fetch"), "UNAVAILABLE"],
   ["fetch of Firefox", new TypeError("NetworkError when attempting to fetch resource."), "UNAVAILABLE"],
   ["fetch of Safari", new TypeError("Load failed"), "UNAVAILABLE"],
+  ["fetch of workerd, cut", Object.assign(new Error("Network connection lost."), { retryable: true }), "UNAVAILABLE"],
+  ["fetch of workerd, of a host without an address", new Error("internal error; reference = r86o5m"), "UNAVAILABLE"],
   [
     "a cut",
     new ConnectError("x", Code.Aborted, undefined, undefined, Object.assign(new Error("x"), { code: "ECONNRESET" })),
@@ -320,5 +324,39 @@ describe("clientError()", () => {
         expect(errorOfAnswer(JSON.stringify(json), head(status))).toBeInstanceOf(A2AError);
       }),
     );
+  });
+});
+
+describe("the text of a server's error", () => {
+  const said = "Red \u001b[31m,\r\nline\u009b2J, \u202eturned\u2028.";
+  const trailers = new Headers({ "grpc-status": "13", "grpc-message": encodeURIComponent(said) });
+  const packed = Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: 13, message: said }))).toString(
+    "base64",
+  );
+
+  it.each([
+    ["JSON-RPC", () => errorOfRpc({ code: -32603, message: said }, head(200))],
+    ["HTTP+JSON", () => errorOfBody({ error: { code: 500, status: "INTERNAL", message: said } }, head(500))],
+    ["a problem document", () => errorOfBody({ type: "x", title: said }, head(500, "application/problem+json"))],
+    ["whatever answers", () => errorOfAnswer(said, head(500, "text/plain"))],
+    ["Connect", () => errorInConnect({ code: "internal", message: said }, new Headers())],
+    ["gRPC", () => errorInTrailers(trailers, new Headers())],
+    [
+      "gRPC with details",
+      () => errorInTrailers(new Headers({ "grpc-status": "13", "grpc-status-details-bin": packed }), new Headers()),
+    ],
+    ["Connect's own client", () => clientError(new ConnectError(said, Code.Internal))],
+  ])("has no control characters, over %s", (_, made) => {
+    expect(made()?.message).toMatch(/Red +\[31m, line 2J, +turned/);
+    expect(made()?.message).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
+  });
+});
+
+describe("times in headers", () => {
+  it("of more digits than anybody means are long, not none", () => {
+    const digits = "9".repeat(11);
+    expect(errorOfHead(head(503, "text/plain", { "retry-after": digits })).retryAfterMs).toBe(2 ** 31 * 1000);
+    expect(freshForMs(new Headers({ "cache-control": `max-age=${digits}` }), 60_000)).toBe(60_000);
+    expect(freshForMs(new Headers({ "cache-control": `max-age=5`, age: digits }), 60_000)).toBe(0);
   });
 });

@@ -49,14 +49,14 @@ describe("candidatesOf()", () => {
     expect(choose(all)).toEqual([
       "GRPC https://a.example:50051",
       "JSONRPC https://a.example",
-      "HTTP+JSON https://a.example/rest",
+      "HTTP+JSON https://a.example/rest/",
       "CONNECT https://a.example",
     ]);
   });
 
   it("puts what the caller prefers first, and keeps the others behind", () => {
     expect(choose(all, { prefer: ["HTTP+JSON", "GRPC-WEB"] })).toEqual([
-      "HTTP+JSON https://a.example/rest",
+      "HTTP+JSON https://a.example/rest/",
       "GRPC-WEB https://a.example",
       "GRPC https://a.example:50051",
       "JSONRPC https://a.example",
@@ -104,6 +104,21 @@ describe("candidatesOf()", () => {
   it("takes a URL without a host for one of the card's", () => {
     expect(choose([["JSONRPC", "/rpc"]])).toEqual(["JSONRPC https://a.example/rpc"]);
     expect(errorOf([["JSONRPC", "/rpc"]], { cardUrl: undefined }).reason).toBe("UNSUPPORTED_OPERATION");
+  });
+
+  it.each(["", " ", "#rpc", "?key=value"])("rejects the URL %j, which has no path of its own", (url) => {
+    for (const binding of ["JSONRPC", "HTTP+JSON", CONNECT, "GRPC"]) {
+      expect(errorOf([[binding, url]])).toMatchObject({
+        reason: "UNSUPPORTED_OPERATION",
+        message: expect.stringContaining(`The agent has ${binding} 1.0 at ${url || "no URL"};`),
+      });
+      expect(
+        choose([
+          [binding, url],
+          ["JSONRPC", "https://a.example/rpc"],
+        ]),
+      ).toEqual(["JSONRPC https://a.example/rpc"]);
+    }
   });
 
   it.each([

@@ -15,6 +15,6 @@ export function grpcUrl(address: string, plaintext?: boolean): string {
   if (!URL.canParse(text) || /^[a-z][a-z0-9+.-]*:\//i.test(rest)) {
     throw new A2AError("INVALID_REQUEST", `${address.slice(0, 200)} is no address of gRPC that is known here.`);
   }
-  const url = new URL(text);
-  return `${url.origin}${url.pathname.replace(/\/$/, "")}`;
+  const { origin, pathname, search } = new URL(text);
+  return origin + (pathname === "/" ? "" : pathname) + search;
 }

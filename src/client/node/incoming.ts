@@ -214,7 +214,9 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString();
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString();
+  // A byte order mark, which some servers write before JSON (RFC 8259, 8.1).
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 /** The error for an answer that is not what HTTP or its limits allow. */

@@ -54,7 +54,7 @@ export function pathOf({ parent, name }: DescMethod): string {
 export function methodUrl(url: string, method: DescMethod): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
-  return `${base.replace(/\/$/, "")}${pathOf(method)}${mark < 0 ? "" : url.slice(mark)}`;
+  return `${base.replace(/\/+$/, "")}${pathOf(method)}${mark < 0 ? "" : url.slice(mark)}`;
 }
 
 /** One method of it: also what a protocol with another form for calls with one answer has its streams from. */

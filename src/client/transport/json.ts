@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
-import type { A2AError } from "../../core/error.js";
+import type { A2AError, Reason } from "../../core/error.js";
 import type { OlderExchange } from "../../version/callable.js";
 import { markGeneration } from "../../wire/generation.js";
 import { parseSse } from "../../wire/sse.js";
@@ -37,21 +37,89 @@ export interface JsonMethod {
 /** The methods of a binding by the names that the contract has for them. */
 export type JsonMethods = (method: DescMethod) => JsonMethod | undefined;
 
+/** What servers of every release take; of the first ones some know no other type. */
+const JSON_TYPE = "application/json";
+
 /**
  * The transport of a binding that is JSON over HTTP, with streams as server-sent events. A stream is read as fast as its consumer
  * asks; the id of an event is noted as its generation.
+ *
+ * @param ownType media type that the binding has for its JSON besides `application/json`
  */
-export function jsonTransport(settings: TransportSettings, http: HttpClient, methods: JsonMethods): Transport {
+export function jsonTransport(
+  settings: TransportSettings,
+  http: HttpClient,
+  methods: JsonMethods,
+  ownType?: string,
+): Transport {
+  const types = new BodyTypes(ownType);
   const spoken = new Map<string, Spoken | undefined>();
   return new CallTransport(settings, (desc) => {
     const known = spoken.get(desc.name);
     if (known !== undefined) return known;
     const method = methods(desc);
     if (method === undefined) return undefined;
-    const made = new SpokenJson(desc, method, settings, http);
+    const made = new SpokenJson({ desc, method, settings, http, types });
     spoken.set(desc.name, made);
     return made;
   });
+}
+
+/** What servers say of a media type, the protocol's own name for it included. */
+const refusedType: ReadonlySet<Reason> = new Set(["MEDIA_TYPE_NOT_SUPPORTED", "CONTENT_TYPE_NOT_SUPPORTED"]);
+
+/** The media type of request bodies: the binding's own as soon as the server is known to take it. */
+class BodyTypes {
+  #current: string = JSON_TYPE;
+  readonly #own: string | undefined;
+  /** The type that the server took last. */
+  #taken = "";
+  /** The server has refused one of the two. */
+  #isSettled = false;
+
+  constructor(own: string | undefined) {
+    this.#own = own;
+  }
+
+  /** For the next request. */
+  get current(): string {
+    return this.#current;
+  }
+
+  /** What answers may be. */
+  get accepted(): string {
+    return this.#own === undefined ? JSON_TYPE : `${this.#own}, ${JSON_TYPE}`;
+  }
+
+  /** A server that answers in a type takes it. @param hasBody the request that it took had one */
+  answered(contentType: string, hasBody: boolean): void {
+    if (hasBody) this.#taken = this.#current;
+    if (this.#own === undefined || this.#isSettled || this.#current === this.#own) return;
+    if (contentType.startsWith(this.#own)) this.#current = this.#own;
+  }
+
+  /** The type to try after a refusal of another one, with which nothing was done; undefined: the refusal means something else. */
+  after(error: unknown, sent: string | null | undefined): string | undefined {
+    if (this.#own === undefined || sent === this.#taken) return undefined;
+    if (!refusedType.has(clientError(error).reason)) return undefined;
+    if (sent === this.#own) return JSON_TYPE;
+    return sent === JSON_TYPE ? this.#own : undefined;
+  }
+
+  /** The server has taken a type after it had refused the other one. */
+  settle(type: string): void {
+    this.#current = this.#taken = type;
+    this.#isSettled = true;
+  }
+}
+
+/** What a method in JSON is made of. */
+interface SpokenParts {
+  readonly desc: DescMethod;
+  readonly method: JsonMethod;
+  readonly settings: TransportSettings;
+  readonly http: HttpClient;
+  readonly types: BodyTypes;
 }
 
 class SpokenJson implements Spoken {
@@ -62,43 +130,69 @@ class SpokenJson implements Spoken {
   readonly #maxBytes: number;
   readonly #maxValues: number;
   readonly #http: HttpClient;
+  readonly #types: BodyTypes;
 
-  constructor(desc: DescMethod, method: JsonMethod, settings: TransportSettings, http: HttpClient) {
+  constructor({ desc, method, settings, http, types }: SpokenParts) {
     this.verb = method.verb;
     this.url = settings.url;
-    this.#accept = desc.methodKind === "unary" ? "application/json" : "text/event-stream, application/json";
+    this.#accept = desc.methodKind === "unary" ? types.accepted : `text/event-stream, ${types.accepted}`;
     this.#method = method;
     this.#maxBytes = settings.maxAnswerBytes;
     this.#maxValues = settings.maxAnswerValues;
     this.#http = http;
+    this.#types = types;
   }
 
   prepare(headers: RequestHeaders): void {
     headers.set("accept", this.#accept);
-    // What servers of every release take: some know no other type.
-    if (this.#method.hasBody) headers.set("content-type", "application/json");
+    if (this.#method.hasBody) headers.set("content-type", this.#types.current);
   }
 
   async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
-    const written = this.#method.write(message, asked.url);
-    const answer = await this.#send(this.verb, written, asked);
+    try {
+      return await this.#ask(asked, message);
+    } catch (error) {
+      const { otherwise } = this.#method;
+      if (otherwise !== undefined && clientError(error).reason === "INVALID_PARAMS")
+        return this.#ask(asked, message, otherwise).catch(() => Promise.reject(error));
+      const type = this.#method.hasBody ? this.#types.after(error, asked.header.get("content-type")) : undefined;
+      if (type === undefined) throw error;
+      asked.header.set("content-type", type);
+      const response = await this.#ask(asked, message);
+      this.#types.settle(type);
+      return response;
+    }
+  }
+
+  async #ask(asked: Asked, message: Message, method: JsonMethod = this.#method): Promise<UnaryResponse> {
+    const written = method.write(message, asked.url);
+    const answer = await this.#send(method.verb, written, asked);
     // An endless answer to a question that has one.
     if (isStream(answer)) {
       answer.cancel();
       throw errorOfHead(answer, "…");
     }
     const text = await this.#textOf(answer);
-    return new Answered(asked, answer, this.#method.read(text, written, answer));
+    const read = method.read(text, written, answer);
+    this.#types.answered(answer.contentType, written.body !== undefined);
+    return new Answered(asked, answer, read);
   }
 
   async open(asked: Asked, message: Message): Promise<StreamResponse> {
-    for (let method: JsonMethod | undefined = this.#method; ; method = method.otherwise) {
-      if (method.hasBody) asked.header.set("content-type", "application/json");
+    let other: string | undefined;
+    for (let method: JsonMethod = this.#method; ; ) {
+      if (method.hasBody) asked.header.set("content-type", other ?? this.#types.current);
       const written = method.write(message, asked.url);
       const answer = await this.#send(method.verb, written, asked);
-      if (isSuccess(answer.status) && isStream(answer)) return this.#opened(asked, method, written, answer);
+      if (isSuccess(answer.status) && (isStream(answer) || answer.contentType === "")) {
+        if (other !== undefined) this.#types.settle(other);
+        return this.#opened(asked, method, written, answer);
+      }
       const error = await this.#refusal(method, written, answer);
-      if (method.otherwise === undefined || !isUnknownWay(error)) throw error;
+      const type = method.hasBody && other === undefined ? this.#types.after(error, this.#types.current) : undefined;
+      if (type !== undefined) other = type;
+      else if (method.otherwise !== undefined && isUnknownWay(error)) method = method.otherwise;
+      else throw error;
     }
   }
 
@@ -111,15 +205,22 @@ class SpokenJson implements Spoken {
 
   async *#events(method: JsonMethod, written: Written, answer: HttpAnswer): AsyncGenerator<Message> {
     const max = this.#maxBytes;
+    let isStreamed = isStream(answer);
     try {
-      for await (const { data, id } of parseSse(answer.chunks(), max)) {
+      for await (const { data, id, event } of parseSse(answer.chunks(), max)) {
+        isStreamed = true;
+        if (event !== undefined && heartbeat.test(event)) continue;
         // One that came in one piece was not measured before.
         if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
         checkJson(data, this.#maxValues);
         const message = method.read(data, written, answer);
-        yield /^\d{1,15}$/.test(id) ? markGeneration(message, Number(id)) : message;
+        // Not right after "yield", where the parser of Cloudflare's tools takes a pattern for a division.
+        const isNumbered = /^\d{1,15}$/.test(id);
+        yield isNumbered ? markGeneration(message, Number(id)) : message;
         if (written.exchange?.isOver === true) return;
       }
+      // Something else without a type.
+      if (!isStreamed) throw errorOfHead(answer, "…");
     } catch (error) {
       throw connectErrorFor(error);
     }
@@ -147,6 +248,9 @@ class SpokenJson implements Spoken {
     return this.#http(body === undefined ? { url, method, headers, signal } : { url, method, headers, body, signal });
   }
 }
+
+/** Names of events that keep a connection open, where others write comments; their data is anything. */
+const heartbeat = /^(?:ping|heartbeat|keep-?alive)$/i;
 
 function isStream({ contentType }: HttpAnswer): boolean {
   return contentType.length >= 17 && /^text\/event-stream\b/i.test(contentType);

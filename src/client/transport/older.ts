@@ -126,7 +126,7 @@ function placed(url: string, { place = "", beside }: OlderExchange): string {
     return `${origin}${pathname.slice(0, pathname.lastIndexOf("/") + 1)}${beside}${query === "" ? "" : `?${query}`}`;
   }
   const rest = query === "" ? "" : `${place.includes("?") ? "&" : "?"}${query}`;
-  return base.replace(/\/$/, "") + place + rest;
+  return base.replace(/\/+$/, "") + place + rest;
 }
 
 function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {

@@ -11,18 +11,21 @@ import type { Route } from "../../wire/routes.js";
 import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
-import { type JsonMethod, jsonTransport } from "./json.js";
+import { type JsonMethod, type JsonMethods, jsonTransport } from "./json.js";
+
+/** The media type of the protocol (specification 11.1, 14.1.1). */
+const A2A_JSON = "application/a2a+json";
 
 /**
  * HTTP+JSON (specification 11) as a transport of Connect, for `createClient(A2AService, …)`. Its paths are those of the version's
  * table: the one with the tenant where the request has one.
  */
 export function restTransport(settings: TransportSettings, http: HttpClient): Transport {
-  return jsonTransport(settings, http, ({ name, parent }) =>
+  const methods: JsonMethods = ({ name, parent }) =>
     parent.typeName === v1Calls.service.typeName
       ? methodOf(v1Calls.rest.filter(({ method }) => method.name === name))
-      : undefined,
-  );
+      : undefined;
+  return jsonTransport(settings, http, methods, A2A_JSON);
 }
 
 /** The way by the verb that comes first in the table; the next verb, where there is one, for servers that do not know it. */
@@ -108,7 +111,7 @@ function wayOf({ template, fields }: Route): Way {
 function joined(url: string, path: string, query: string): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
-  const root = base.endsWith("/") ? base.slice(0, -1) : base;
+  const root = base.endsWith("/") ? base.replace(/\/+$/, "") : base;
   const rest = mark < 0 ? "" : url.slice(mark + 1);
   const all = query === "" ? rest : rest === "" ? query : `${query}&${rest}`;
   return all === "" ? root + path : `${root}${path}?${all}`;

@@ -44,7 +44,9 @@ function factIn({ type, value }: PackedDetail): Facts {
 
 /** The error in trailers of gRPC (`grpc-status`, `grpc-message`, `grpc-status-details-bin`); undefined for OK and for none. */
 export function errorInTrailers(trailers: Headers, headers: Headers): A2AError | undefined {
-  const code = Number(trailers.get("grpc-status") ?? "0");
+  const said = trailers.get("grpc-status") ?? "0";
+  // Anything but a number is UNKNOWN, an empty value too.
+  const code = /^\d+$/.test(said) ? Number(said) : StatusCode.UNKNOWN;
   if (code === 0) return undefined;
   const packed = trailers.get("grpc-status-details-bin");
   const status = packed === null ? undefined : statusIn(packed);
@@ -52,7 +54,7 @@ export function errorInTrailers(trailers: Headers, headers: Headers): A2AError |
   const message = status?.message || decoded(trailers.get("grpc-message") ?? "");
   const all = new Headers(headers);
   for (const [name, value] of trailers) all.set(name, value);
-  const reason = reasonOfStatus(Number.isInteger(code) ? code : StatusCode.UNKNOWN);
+  const reason = reasonOfStatus(code);
   return errorOf(factsIn(details), message || `The call failed with the status ${code} of gRPC.`, reason, all);
 }
 

@@ -18,7 +18,11 @@ interface Route {
   readonly verbs: readonly string[];
   readonly place: (request: never) => string;
   readonly hasBody?: boolean;
+  /** The body is the push config alone, without the message of the contract around it: so @a2a-js/sdk's server reads it. */
+  readonly isInner?: boolean;
 }
+
+const PUSH = "createTaskPushNotificationConfig";
 
 const segment = (text: string): string => encodeURIComponent(text);
 const taskPlace = ({ id }: { readonly id: string }): string => `/v1/tasks/${segment(id)}`;
@@ -52,9 +56,10 @@ export function restMethod(desc: DescMethod): OlderMethod | undefined {
 }
 
 /** Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either of its dialects. */
-function methodBy(desc: DescMethod, { verbs, place, hasBody = false }: Route): OlderMethod {
+function methodBy(desc: DescMethod, route: Route): OlderMethod {
+  const { verbs, place, hasBody = false, isInner = false } = route;
   const [verb = "GET", ...others] = verbs;
-  const write = bodyWriter(desc);
+  const write = isInner ? jsonWriter(desc.input, restForm) : bodyWriter(desc);
   const read = givesCard(desc) ? cardReader(olderCard) : answerReader(desc.output, restForm);
   return {
     name: "",
@@ -64,14 +69,15 @@ function methodBy(desc: DescMethod, { verbs, place, hasBody = false }: Route): O
       const at = { json, place: place(request as never) };
       return new JsonExchange(at, (answer) => withHistoryOf(request, read(answer)));
     },
-    ...(others.length === 0 ? {} : { otherwise: methodBy(desc, { verbs: others, place, hasBody }) }),
+    ...(others.length === 0 ? {} : { otherwise: methodBy(desc, { ...route, verbs: others }) }),
+    ...(desc.localName === PUSH && !isInner ? { otherwise: methodBy(desc, { ...route, isInner: true }) } : {}),
   };
 }
 
 /** The body that makes a push config is that message of the contract which has one in it. */
 function bodyWriter(desc: DescMethod): (request: Message) => string {
   const write = jsonWriter(desc.input, restForm);
-  if (desc.localName !== "createTaskPushNotificationConfig") return write;
+  if (desc.localName !== PUSH) return write;
   return (request) => {
     const { taskId, id } = request as TaskPushNotificationConfig;
     return `{"parent":${JSON.stringify(taskName(taskId))},"configId":${JSON.stringify(id)},"config":${write(request)}}`;

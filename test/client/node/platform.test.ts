@@ -118,7 +118,7 @@ describe("grpcUrl()", () => {
     ["dns:///agent.example:443", undefined, "https://agent.example"],
     ["dns:agent.example:8443", undefined, "https://agent.example:8443"],
     ["http://agent.example:50051", undefined, "http://agent.example:50051"],
-    ["https://agent.example/base/", undefined, "https://agent.example/base"],
+    ["https://agent.example/base/", undefined, "https://agent.example/base/"],
     ["grpc://agent.example:50051", undefined, "http://agent.example:50051"],
     ["grpcs://agent.example:50051", undefined, "https://agent.example:50051"],
   ])("takes %s (%s) for %s", (address, plaintext, url) => {

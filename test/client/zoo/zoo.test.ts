@@ -1,0 +1,84 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { completed } from "../../../src/agent/event.js";
+import { A2AError } from "../../../src/core/error.js";
+import { agentOf, Servers } from "../../delegation/servers.js";
+import { connect } from "../world.js";
+import { failing, harmless } from "./habits.js";
+import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const servers = new Servers();
+afterEach(() => servers.close());
+
+/** The text of the task that a message became, by each way to send it. */
+const ways: Record<string, (url: string) => Promise<string>> = {
+  send: async (url) => (await (await connect(url)).send("go")).text,
+  stream: async (url) => {
+    let last = "";
+    for await (const { task } of (await connect(url)).stream("go")) {
+      last = (task?.artifacts ?? []).flatMap(({ parts }) => parts.map(({ content }) => content.value)).join("");
+    }
+    return last;
+  },
+  delegation: async (url) => {
+    const front = agentOf("Front", async function* (turn) {
+      yield completed((yield* turn.delegate("other")).text);
+    });
+    const limits = { maxRemoteOutageMs: 1_000 };
+    const server = await servers.serve(front, { remoteAgents: { other: url }, limits });
+    const { state, task } = await (await connect(server.url)).send("go");
+    const said = (task?.status?.message?.parts ?? []).map(({ content }) => content.value).join("");
+    if (state !== TaskState.COMPLETED) throw new A2AError("INTERNAL", said);
+    return said;
+  },
+};
+
+const bindings: readonly ZooBinding[] = ["JSONRPC", "HTTP+JSON"];
+
+async function ended(binding: ZooBinding, habit: Habit, way: string): Promise<string> {
+  const zoo = await zooServer(binding, habit);
+  const text = await (ways[way] as (url: string) => Promise<string>)(zoo.url).catch(
+    (error) => `${error.reason} ${error.message}`,
+  );
+  return `${zoo.sends()} sent: ${text}`;
+}
+
+const table = <H extends Habit>(habits: Readonly<Record<string, H>>) =>
+  Object.entries(habits).flatMap(([title, habit]) =>
+    bindings.flatMap((binding) => Object.keys(ways).map((way) => ({ title, habit, binding, way }))),
+  );
+
+describe("a foreign server that closes silently after a 500", () => {
+  const closing = failing["500 in plain text, then a silent close"] as Habit;
+  const once: Habit = {
+    before: (answer) => (answer.nth === 1 ? closing.before?.(answer) === true : false),
+  };
+
+  it.each(bindings)("gets the next message over %s", async (binding) => {
+    const zoo = await zooServer(binding, once);
+    const client = await connect(zoo.url);
+    await expect(client.send("go")).rejects.toMatchObject({ reason: "INTERNAL" });
+    expect([(await client.send("go")).text, zoo.sends()]).toEqual(["well done", 2]);
+    const streamed = async (): Promise<string> => {
+      let text = "";
+      for await (const update of client.stream("go")) text += update.text;
+      return text;
+    };
+    await expect(streamed()).rejects.toMatchObject({ reason: "INTERNAL" });
+    expect([await streamed(), zoo.sends()]).toEqual(["well done", 4]);
+  });
+});
+
+describe("a foreign server with", () => {
+  it.each(table(harmless))("$title is understood: $way over $binding", async ({ habit, binding, way }) => {
+    expect(await ended(binding, habit, way)).toBe("1 sent: well done");
+  });
+
+  it.each(table(failing))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
+    const end = habit.ends[way as "send"];
+    // A delegation names the reason in the status of its own task.
+    expect(await ended(binding, habit, way)).toMatch(new RegExp(`^1 sent: (?:.*: )?${end}\\b`));
+  });
+});
