@@ -1,3 +1,4 @@
+import { A2AError } from "../core/error.js";
 import { over } from "../core/over.js";
 import type { Lifetime } from "./lifetime.js";
 
@@ -11,7 +12,8 @@ export class Attempt {
   readonly #stop = (): void => this.#controller.abort();
   readonly #stall = (): void => {
     this.#isStalled = true;
-    this.#controller.abort();
+    // Connections that hear of a deadline look whether they are alive.
+    this.#controller.abort(new A2AError("DEADLINE_EXCEEDED", "Nothing came on the connection for too long."));
   };
 
   /** @param stallMs counts as cut when nothing comes for so long while something is waited for; undefined for never */

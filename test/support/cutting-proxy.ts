@@ -35,6 +35,10 @@ export class CuttingProxy {
   readonly #options: CuttingOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Connections that were made. */
+  connections = 0;
+  /** So many of them are silent. */
+  #silent = 0;
   #port = 0;
   #isClosed = false;
 
@@ -57,6 +61,11 @@ export class CuttingProxy {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Nothing comes through any more on the connections that there are, as behind a broken router. */
+  silence(): void {
+    this.#silent = this.connections;
   }
 
   /** Cuts all connections that are open now. */
@@ -84,6 +93,7 @@ export class CuttingProxy {
 
   #connection(client: Socket): void {
     const server = connect(this.targetPort, "127.0.0.1");
+    const nth = ++this.connections;
     const cut = this.#options.plan?.();
     let left = cut?.bytes ?? Number.POSITIVE_INFINITY;
     const end = (): void => {
@@ -96,11 +106,12 @@ export class CuttingProxy {
     this.#track(client, server);
     this.#track(server, client);
     client.on("data", (bytes) => {
+      if (nth <= this.#silent) return;
       if (!server.write(bytes)) client.pause();
     });
     server.on("drain", () => client.resume());
     server.on("data", (bytes) => {
-      if (this.isMute) return;
+      if (this.isMute || nth <= this.#silent) return;
       const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
       left -= through.length;
       this.bytes += through.length;

@@ -1,6 +1,6 @@
-import type { Client as Clients, Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { HttpClient } from "../platform.js";
-import type { Connections, ServerConnections } from "./connections.js";
+import type { Connection, Connections, ServerConnections } from "./connections.js";
 import { Incoming, wrong } from "./incoming.js";
 
 /** Answers with a status of 1xx that may come before the answer itself. */
@@ -40,7 +40,7 @@ type Fields = Record<string, string | string[] | undefined>;
 /** One request and its answer, as undici reports it. */
 class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   #server: ServerConnections | undefined;
-  #client: Clients | undefined;
+  #client: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #fields: Fields = {};
   #interim = 0;
@@ -48,10 +48,27 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   begin(server: ServerConnections, path: string): void {
     this.listen();
     this.#server = server;
-    this.#client = server.take();
+    const client = server.take();
+    this.#client = client;
+    // Many servers close a connection after an answer without saying so. From the next turn of the event loop on undici takes one
+    // more, in which it reads that, and sends the request over another connection.
+    if (server.isFresh(client)) setImmediate(() => this.#dispatchLater(client, path));
+    else this.#dispatch(client, path);
+  }
+
+  #dispatch(client: Connection, path: string): void {
     const { headers, body } = this.ask;
     const method = this.ask.method as Dispatcher.HttpMethod;
-    this.#client.dispatch(body === undefined ? { path, method, headers } : { path, method, headers, body }, this);
+    client.dispatch(body === undefined ? { path, method, headers } : { path, method, headers, body }, this);
+  }
+
+  #dispatchLater(client: Connection, path: string): void {
+    if (this.isOver) return this.#release(true);
+    try {
+      this.#dispatch(client, path);
+    } catch (error) {
+      this.onResponseError(undefined, error as Error);
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -74,7 +91,8 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#release(true);
+    // After an error of their own, servers such as uvicorn close the connection without a word: the next message would get lost in it.
+    this.#release(this.status < 500);
     this.end(undefined);
   }
 

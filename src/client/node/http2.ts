@@ -1,4 +1,5 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { A2AError } from "../../core/error.js";
 import type { HttpClient } from "../platform.js";
 import { split } from "./http.js";
 import { Incoming } from "./incoming.js";
@@ -29,6 +30,8 @@ class Exchange extends Incoming {
   #session: Session | undefined;
   #stream: Stream | undefined;
   #path = "/";
+  /** Bytes that had come on the connection when something of this call came last. */
+  #heard = 0;
   #fields: IncomingHttpHeaders = {};
   #trailing: IncomingHttpHeaders | undefined;
   #trailers: Headers | undefined;
@@ -47,6 +50,7 @@ class Exchange extends Incoming {
   }
 
   protected override end(failure: unknown): void {
+    if (!this.isOver && isLate(failure)) this.#session?.doubt(this.#heard);
     this.#leave();
     // Node.js may keep a stream until the next large garbage collection, and with it what it refers to.
     if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
@@ -103,6 +107,7 @@ class Exchange extends Incoming {
       return;
     }
     this.#stream = stream;
+    this.#heard = session.bytesRead;
     stream[exchangeKey] = this;
     stream.on("error", onError);
     stream.on("response", onResponse);
@@ -113,14 +118,21 @@ class Exchange extends Incoming {
   }
 
   responded(fields: IncomingHttpHeaders): void {
-    this.#session?.answered();
+    this.#hear();
     this.#fields = fields;
     this.answered(Number(fields[":status"]), fields["content-type"] ?? "", first(fields["content-encoding"]));
   }
 
   override arrived(chunk: Uint8Array): void {
-    this.#session?.answered();
+    this.#hear();
     super.arrived(chunk);
+  }
+
+  #hear(): void {
+    const session = this.#session;
+    if (session === undefined) return;
+    session.answered();
+    this.#heard = session.bytesRead;
   }
 
   trailed(fields: IncomingHttpHeaders): void {
@@ -174,6 +186,12 @@ function onTrailers(this: Stream, fields: IncomingHttpHeaders): void {
 
 function onClose(this: Stream): void {
   this[exchangeKey]?.closed(this.rstCode);
+}
+
+/** Tells if a call has waited for too long. */
+function isLate(failure: unknown): boolean {
+  if (failure instanceof A2AError) return failure.reason === "DEADLINE_EXCEEDED";
+  return (failure as { name?: unknown } | undefined)?.name === "TimeoutError";
 }
 
 /** The error of a request that was not begun (RFC 9113, 8.7). */

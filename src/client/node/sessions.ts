@@ -123,6 +123,8 @@ export class Session {
   #usedAt = Date.now();
   #askedAt = 0;
   #isAnswered = true;
+  /** Bytes that had arrived when a call timed out. More of them show that the connection is alive. */
+  #doubtedAt = -1;
 
   constructor(origin: string, reach: (origin: URL) => Socket, times: SessionTimes) {
     const socket = reach(new URL(origin));
@@ -164,7 +166,22 @@ export class Session {
 
   /** Whether it takes one more call. */
   get hasRoom(): boolean {
-    return this.#calls < this.#mostCalls && this.isOpen;
+    return this.#calls < this.#mostCalls && this.isOpen && this.#doubtedAt !== this.bytesRead;
+  }
+
+  /** Bytes that have arrived on the connection. */
+  get bytesRead(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /**
+   * A call has waited in vain since so many bytes had come. Where no more have come on the whole connection it gets no new calls until
+   * it gives a sign of life; it is asked for one unless it was a short time ago.
+   */
+  doubt(since: number): void {
+    if (this.#connecting !== undefined || since !== this.bytesRead || !this.isOpen) return;
+    this.#doubtedAt = since;
+    if (this.#mayBeAsked()) void this.#ask();
   }
 
   get isOpen(): boolean {
@@ -189,7 +206,9 @@ export class Session {
   release(): void {
     if (--this.#calls > 0) return;
     this.#usedAt = Date.now();
-    if (this.#connecting === undefined) this.http2.unref();
+    // Nobody would find out any more whether it is alive.
+    if (this.#doubtedAt === this.bytesRead && this.#asking === undefined) this.destroy();
+    else if (this.#connecting === undefined) this.http2.unref();
     // It would keep the process until it is there.
     else this.destroy();
   }
@@ -219,8 +238,11 @@ export class Session {
   }
 
   #isToBeAsked(): boolean {
-    const { silenceMs, againMs } = this.#times;
-    return hasPassed(silenceMs, this.#heardAt) && (this.#isAnswered || hasPassed(againMs, this.#askedAt));
+    return hasPassed(this.#times.silenceMs, this.#heardAt) && this.#mayBeAsked();
+  }
+
+  #mayBeAsked(): boolean {
+    return this.#isAnswered || hasPassed(this.#times.againMs, this.#askedAt);
   }
 
   #look(): void {

@@ -117,6 +117,29 @@ describe("a connection of HTTP/2", () => {
     await waiting;
   }, 30_000);
 
+  it("gets no new call after one that has waited in vain, until it has answered a ping", async () => {
+    const one = await wired();
+    const times = { ...quick, silenceMs: 60_000, pingMs: 60_000, lookMs: 60_000 };
+    const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }), times);
+    atEnd(() => sessions.close());
+    const http = http2Client(sessions);
+    const late = async (): Promise<void> => {
+      const signal = AbortSignal.timeout(50);
+      await expect(http({ url: `${one.origin}/never`, method: "POST", headers: [], signal })).rejects.toThrow();
+    };
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    const session = sessions.take(one.origin);
+    await late();
+    expect(session.hasRoom).toBe(false);
+    await expect.poll(() => session.hasRoom).toBe(true);
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    expect(one.connections).toBe(1);
+    one.silence();
+    await late();
+    expect(await ask(http, `${one.origin}/now`)).toBe("here");
+    expect(one.connections).toBe(2);
+  });
+
   it("lasts when the server is silent about a call, but answers pings", async () => {
     const one = await wired();
     const http = clientOf({ pingMs: 20_000 });
