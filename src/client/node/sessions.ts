@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Outgoing
 import type { Socket } from "node:net";
 import { A2AError } from "../../core/error.js";
 import { StreamTables } from "../../core/stream-tables.js";
+import { withLightBind } from "./light-bind.js";
 
 /** Calls that one connection carries at once; servers that allow fewer say so, and get another connection for more of them. */
 const MAX_CALLS = 100;
@@ -220,7 +221,7 @@ export class Session {
 
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     this.#tables.began();
-    return this.http2.request(headers);
+    return withLightBind(() => this.http2.request(headers));
   }
 
   /** Waits until it is connected, and for a sign of life of one that was silent; false: it is gone. @throws what the socket failed with */
