@@ -15,6 +15,8 @@ export interface Backoff {
   readonly maxMs: number;
   /** From the first failure on, all together, in milliseconds. */
   readonly maxElapsedMs: number;
+  /** The most that a server gets which asks for time, in milliseconds. */
+  readonly maxRetryAfterMs: number;
 }
 
 /** What the calls of a client rest on. Every method rejects with an A2AError. */

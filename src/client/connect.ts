@@ -92,7 +92,12 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     get canStream() {
       return used.calls.capabilities?.streaming === true;
     },
-    backoff: { firstMs: limits.retryMs, maxMs: limits.maxRetryMs, maxElapsedMs: limits.maxResumeMs },
+    backoff: {
+      firstMs: limits.retryMs,
+      maxMs: limits.maxRetryMs,
+      maxElapsedMs: limits.maxResumeMs,
+      maxRetryAfterMs: limits.maxRetryAfterMs,
+    },
   };
   return {
     ...core.rpc,

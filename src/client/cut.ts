@@ -15,9 +15,9 @@ export function isCut({ reason }: A2AError): boolean {
   return passing.has(reason);
 }
 
-/** Whether it is known that nobody but the server's absence, or its load, is to blame: then it is tried for as long as there is time. */
-export function isAbsence({ reason }: A2AError): boolean {
-  return reason === "UNAVAILABLE" || reason === "TOO_MANY_REQUESTS";
+/** Tells if an error leaves open whether a message arrived: no answer came. */
+export function saysNothing({ reason }: A2AError): boolean {
+  return reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED";
 }
 
 /** What is known of a send besides how it failed. */
@@ -26,8 +26,6 @@ export interface SendFacts {
   readonly key: string | undefined;
   /** The agent takes what has the same key once. */
   readonly isRepeatable: boolean;
-  /** In place of that of the failure. */
-  readonly reason?: Reason;
 }
 
 const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
@@ -35,11 +33,11 @@ const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
 /** What a caller gets whose message may have arrived, or not: the failure, with the key to send it again by. */
 export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2AError {
   if (isArrivalUnknown(error)) return error;
-  const { key, isRepeatable, reason = error.reason } = facts;
+  const { key, isRepeatable } = facts;
   const what = isRepeatable
     ? "it may be sent again with the same idempotency key."
     : "the agent does not say that it may be sent again.";
-  const { message, metadata, violations, retryAfterMs, headers } = error;
+  const { reason, message, metadata, violations, retryAfterMs, headers } = error;
   return new A2AError(reason, `${message} It is not known whether the message arrived; ${what}`, {
     metadata: { ...metadata, arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
     violations,

@@ -2,25 +2,27 @@ import { create } from "@bufbuild/protobuf";
 import {
   type Part,
   type SendMessageRequest,
+  type SendMessageResponse,
   type StreamResponse,
   StreamResponseSchema,
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason, toA2AError } from "../core/error.js";
-import { newId } from "../core/ids.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { Attempt } from "./attempt.js";
 import type { StreamOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
-import { isAbsence, isCut, unknownArrival } from "./cut.js";
+import { isCut, saysNothing, unknownArrival } from "./cut.js";
 import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Lifetime } from "./lifetime.js";
 import { Retries } from "./retries.js";
+import { isPassing } from "./retry.js";
 import { isSameMessage } from "./same-message.js";
+import { keyOf, sendOnce } from "./send-once.js";
 import { type OfSkill, ofSkill } from "./skill.js";
 import type { Update } from "./update.js";
 
@@ -61,6 +63,7 @@ export class Following {
   #taskId: string;
   /** The message is on its way: nothing has come back yet. */
   #isSending: boolean;
+  #hasSent = false;
   /** One of the attempts may have brought the message to the agent. */
   #mayHaveArrived = false;
   #isAnswered = false;
@@ -81,7 +84,7 @@ export class Following {
     this.#request = request;
     this.#isSending = request !== undefined;
     this.#taskId = taskId ?? "";
-    this.#key = options.idempotencyKey ?? (core.idempotent ? newId() : undefined);
+    this.#key = keyOf(core, options);
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
@@ -104,6 +107,8 @@ export class Following {
       }
       if (next === "poll") yield* this.#poll();
       if (this.#isInexact || this.#fold.hasGap) yield* this.#lastLook();
+    } catch (error) {
+      throw this.#told(error);
     } finally {
       this.#life.end();
     }
@@ -140,6 +145,7 @@ export class Following {
     this.#after = undefined;
     if (this.#isSending && this.#request !== undefined) {
       if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
+      this.#hasSent = true;
       return this.#core.rpc.sendStreamingMessage(this.#request, { signal, headers, ...this.#ofSkill });
     }
     if (this.#core.canResume && !this.#fold.hasGap) this.#after = this.#fold.generation;
@@ -223,7 +229,7 @@ export class Following {
       this.#hasReauthenticated = true;
       return "again";
     } else if (!isCut(cut)) throw cut;
-    await this.#retries.wait(this.#told(cut));
+    await this.#retries.wait(cut);
     // While it waits for authorization its turn may go on by itself.
     const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
     // Some servers break a stream off that has nothing to tell, because its task is over.
@@ -231,21 +237,25 @@ export class Following {
     return mayBeOver && !this.#isSending ? "look" : "again";
   }
 
-  /** @throws what makes the message one that is not to be sent again */
+  /** A message is sent again as `send` does it, but for as long as streams are taken up again. @throws the failure where it is not */
   #checkRepeatable(failure: A2AError): void {
     if (neverArrived(failure)) return;
-    if (!isCut(failure)) throw this.#told(failure);
-    this.#mayHaveArrived = true;
-    if (this.#key === undefined || this.#core.isRepeating === false) throw this.#told(failure);
+    if (saysNothing(failure)) this.#mayHaveArrived = true;
+    if (!isPassing(failure) || !this.#isKeyKept || this.#core.isRepeating === false) throw failure;
   }
 
   /** The failure, with what is not known of the message: whichever attempt it is of, an earlier one may have arrived. */
-  #told(failure: A2AError): A2AError {
-    if (!this.#isSending || !this.#mayHaveArrived) return failure;
-    const key = this.#key;
-    // Whatever it was that broke the connection off, to the caller the agent is away.
-    const reason = isCut(failure) && !isAbsence(failure) ? "UNAVAILABLE" : failure.reason;
-    return unknownArrival(failure, { key, isRepeatable: key !== undefined, reason });
+  #told(failure: unknown): unknown {
+    if (!this.#isSending || !(failure instanceof A2AError)) return failure;
+    // The caller's own deadline ends an attempt that may have arrived.
+    const isLate = failure.reason === "DEADLINE_EXCEEDED" && this.#hasSent;
+    if (!this.#mayHaveArrived && !isLate) return failure;
+    return unknownArrival(failure, { key: this.#key, isRepeatable: this.#isKeyKept });
+  }
+
+  /** True if the agent declares that it takes messages with the same key once. A key by itself, which any send may have, promises nothing. */
+  get #isKeyKept(): boolean {
+    return this.#core.idempotent && this.#key !== undefined;
   }
 
   /** A cut while the task waits for its client: was that the end of the turn? */
@@ -311,13 +321,15 @@ export class Following {
 
   /** The answer to a message, where there is no stream of it. */
   async #sent(request: SendMessageRequest): Promise<Update> {
-    const headers = this.#headers();
-    if (this.#key !== undefined) headers.set(IDEMPOTENCY_KEY, this.#key);
-    const isNew = request.message?.taskId === "";
-    const call = { signal: this.#life.signal, headers, ...this.#ofSkill };
-    const { payload } = await this.#core.rpc.sendMessage(request, call);
+    const options = { ...this.#options, headers: this.#headers() };
+    return this.#answered(await sendOnce(this.#core, request, options, this.#life, this.#key));
+  }
+
+  #answered({ payload }: SendMessageResponse): Update {
+    this.#isSending = false;
     this.#hasMoved = true;
-    const update = this.#fold.takeAnswer(create(StreamResponseSchema, { payload }), !isNew);
+    const isKnown = this.#request?.message?.taskId !== "";
+    const update = this.#fold.takeAnswer(create(StreamResponseSchema, { payload }), isKnown);
     if (update === undefined)
       throw new A2AError("INVALID_AGENT_RESPONSE", "The answer has neither a task nor a message.");
     this.#isAnswered = update.kind === "message";

@@ -2,6 +2,7 @@ import { A2AError } from "../core/error.js";
 import { pause } from "../core/pause.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
 import type { CallOptions } from "./call-options.js";
+import { givenUp } from "./retry.js";
 import { share } from "./shared-signal.js";
 
 /** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
@@ -10,7 +11,6 @@ export class Lifetime {
   readonly #controller: AbortController = new AbortController();
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #stop = (): void => this.#controller.abort(this.#signal?.reason);
-  #isLate = false;
 
   constructor({ signal, timeoutMs }: CallOptions) {
     this.#signal = signal;
@@ -18,10 +18,7 @@ export class Lifetime {
     if (signal?.aborted === true) this.#stop();
     else signal?.addEventListener("abort", this.#stop, { once: true });
     if (timeoutMs === undefined || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) return;
-    this.#timer = setTimeout(() => {
-      this.#isLate = true;
-      this.#controller.abort();
-    }, timeoutMs);
+    this.#timer = setTimeout(() => this.#controller.abort(late()), timeoutMs);
   }
 
   get signal(): AbortSignal {
@@ -39,9 +36,7 @@ export class Lifetime {
 
   /** The error that says how it ended. */
   failure(): A2AError {
-    const cause = this.#signal?.reason;
-    if (this.#isLate) return new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
-    return new A2AError("CANCELLED", "The caller ended the call.", { cause });
+    return givenUp(this.#controller.signal);
   }
 
   /** Waits, or until it is over. */
@@ -54,4 +49,13 @@ export class Lifetime {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#stop);
   }
+}
+
+const late = (): A2AError => new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
+
+/** Options of the rest of a call that began then, by `performance.now()`. */
+export function since<T extends CallOptions>(startedAt: number, options: T): T {
+  const { timeoutMs = 0 } = options;
+  if (timeoutMs <= 0) return options;
+  return { ...options, timeoutMs: Math.max(1, Math.ceil(startedAt + timeoutMs - performance.now())) };
 }

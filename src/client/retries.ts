@@ -1,7 +1,7 @@
 import type { A2AError } from "../core/error.js";
 import type { Backoff } from "./client.js";
-import { isAbsence } from "./cut.js";
 import type { Lifetime } from "./lifetime.js";
+import { isPassing } from "./retry.js";
 
 /** A server that is there and fails gets so many attempts without progress. */
 const FAULTS = 5;
@@ -31,18 +31,20 @@ export class Retries {
 
   /**
    * Waits for the next attempt; the server's own wish counts where it is longer.
-   * @throws the failure, when the attempts have taken as long as they may
+   * @throws the failure, when the attempts have taken as long as they may, or the server asks for more time than it gets
    */
   async wait(failure: A2AError): Promise<void> {
-    const { firstMs, maxMs, maxElapsedMs } = this.#backoff;
+    const { firstMs, maxMs, maxElapsedMs, maxRetryAfterMs } = this.#backoff;
     const now = performance.now();
     if (this.#connectedAt !== undefined && now - this.#connectedAt > maxMs) this.#failures = 0;
     this.#connectedAt = undefined;
     if (this.#failures === 0) this.#firstAt = now;
     const most = Math.min(maxMs, firstMs * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
-    const delay = Math.max(most * (0.5 + Math.random() / 2), failure.retryAfterMs ?? 0);
-    if (this.#failures > FAULTS && !isAbsence(failure)) throw failure;
+    const { retryAfterMs = 0 } = failure;
+    if (retryAfterMs > maxRetryAfterMs) throw failure;
+    const delay = Math.max(most * (0.5 + Math.random() / 2), retryAfterMs);
+    if (this.#failures > FAULTS && !isPassing(failure)) throw failure;
     if (now - this.#firstAt + delay > maxElapsedMs) throw failure;
     await this.#life.pause(delay);
     this.#life.check();

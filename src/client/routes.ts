@@ -7,12 +7,12 @@ import type {
 } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, type Reason } from "../core/error.js";
+import { A2AError } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
 import { isSideEffectFree } from "../wire/side-effects.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
-import { unknownArrival } from "./cut.js";
+import { saysNothing, unknownArrival } from "./cut.js";
 import { clientError, neverArrived } from "./errors.js";
 import type { Candidate } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
@@ -216,9 +216,6 @@ export const isSend = ({ input }: DescMethod): boolean => input.typeName === Sen
 const endOf = (timeoutMs: number): number | undefined =>
   timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? Math.ceil(timeoutMs) : undefined;
 
-/** Errors after which it is not known whether a message has arrived: no answer came. */
-const saysNothing: ReadonlySet<Reason> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
-
 /** One call whose first attempt failed. */
 interface Failing {
   readonly method: DescMethod;
@@ -254,7 +251,7 @@ class Attempts {
     const { limits } = this.#routes;
     if (signal?.aborted === true) throw this.#told(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
-    if (!isUnreached && isSend(method) && saysNothing.has(error.reason)) this.#mayHaveArrived = true;
+    if (!isUnreached && isSend(method) && saysNothing(error)) this.#mayHaveArrived = true;
     if (this.#routes.isClosed) throw this.#told(closed(error));
     const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
     if (isAway) failed.failed(limits.interfaceRestMs);

@@ -1,10 +1,14 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import type { A2AClient } from "../../src/client/client.js";
 import { neverArrived } from "../../src/client/errors.js";
 import type { A2AError } from "../../src/core/error.js";
+import { CONNECT_BINDING } from "../../src/wire/card-names.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";
 import { cardJson } from "./card-server.js";
+import { type ClientBinding, clientBindings } from "./cores.js";
 import { atEnd, connect } from "./world.js";
 
 /** What an agent does with one request that it has received as a whole: nothing is a cut. */
@@ -61,6 +65,50 @@ async function failure(call: Promise<unknown>): Promise<A2AError> {
 const drained = async (updates: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of updates);
 };
+
+/** A place of HTTP/2 that counts the requests that arrive, and closes the connection of each. */
+async function cuttingHttp2(keys: (string | undefined)[]): Promise<string> {
+  const server = createHttp2Server((request) => {
+    request.resume().on("end", () => {
+      keys.push(request.headers["idempotency-key"] as string | undefined);
+      request.stream.session?.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("a message to an agent that does not declare idempotency", () => {
+  const sends = {
+    send: (client, options) => client.send("x", options),
+    stream: (client, options) => drained(client.stream("x", options)),
+    "send of a conversation": (client, options) => client.conversation().send("x", options),
+    "stream of a conversation": (client, options) => drained(client.conversation().stream("x", options)),
+  } satisfies Record<string, (client: A2AClient, options: { idempotencyKey: string }) => Promise<unknown>>;
+
+  /** A client of an agent that receives requests and answers none. */
+  async function clientOf(binding: ClientBinding) {
+    const place = new Place(Array.from({ length: 50 }, () => cut));
+    const keys: (string | undefined)[] = binding === "GRPC" ? [] : place.keys;
+    const url = binding === "GRPC" ? await cuttingHttp2(keys) : await place.open();
+    const supportedInterfaces = [
+      { protocolBinding: binding === "CONNECT" ? CONNECT_BINDING : binding, url, protocolVersion: "1.0" },
+    ];
+    const card = cardJson({ supportedInterfaces, capabilities: { streaming: true } });
+    return { keys, client: await connect(card, { bindings: [binding], limits: { maxResumeMs: 200 } }) };
+  }
+
+  it.each(
+    clientBindings.flatMap((binding) => Object.entries(sends).map(([name, begin]) => ({ binding, name, begin }))),
+  )("is sent once under a key of its caller by $name over $binding", async ({ binding, begin }) => {
+    const { client, keys } = await clientOf(binding);
+    const error = await failure(begin(client, { idempotencyKey: "mine" }));
+    expect(keys).toEqual(["mine"]);
+    expect(error).toMatchObject({ reason: "UNAVAILABLE", metadata: { arrival: "unknown", idempotencyKey: "mine" } });
+    expect(error.message).toContain("does not say that it may be sent again");
+  });
+});
 
 describe("a send that may have arrived", () => {
   it("is told of when a later attempt did not, with the key for another one", async () => {

@@ -38,7 +38,7 @@ export function coreOver(binding: ClientBinding, url: string, more: Partial<Clie
     canResume: true,
     idempotent: true,
     canStream: true,
-    backoff: { firstMs: 1, maxMs: 20, maxElapsedMs: 60_000 },
+    backoff: { firstMs: 1, maxMs: 20, maxElapsedMs: 60_000, maxRetryAfterMs: 30_000 },
     ...more,
     close: () => platform.close(),
   };

@@ -226,8 +226,10 @@ describe("stream()", () => {
       }),
     } as unknown as ClientCore["rpc"];
     const core = { ...server.core, rpc };
-    const signal = AbortSignal.timeout(10);
-    await expect(followed(stream(core, "Go.", { signal }))).rejects.toMatchObject({ reason: "CANCELLED" });
+    const caller = new AbortController();
+    const canceled = followed(stream(core, "Go.", { signal: caller.signal }));
+    caller.abort();
+    await expect(canceled).rejects.toMatchObject({ reason: "CANCELLED" });
     await expect(followed(stream(core, "Go.", { timeoutMs: 10 }))).rejects.toMatchObject({
       reason: "DEADLINE_EXCEEDED",
     });
@@ -239,7 +241,7 @@ describe("stream()", () => {
       resume: true,
       idempotent: true,
     });
-    const core = { ...server.core, backoff: { firstMs: 1, maxMs: 5, maxElapsedMs: 500 } };
+    const core = { ...server.core, backoff: { firstMs: 1, maxMs: 5, maxElapsedMs: 500, maxRetryAfterMs: 30_000 } };
     await expect(sent(core)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     expect(server.subscriptions).toBeGreaterThan(2);
   });

@@ -71,7 +71,7 @@ export class LogServer {
       canResume: can.resume,
       idempotent: can.idempotent,
       canStream: can.streams !== false,
-      backoff: { firstMs: 0, maxMs: 0, maxElapsedMs: 60_000 },
+      backoff: { firstMs: 0, maxMs: 0, maxElapsedMs: 60_000, maxRetryAfterMs: 30_000 },
     };
   }
 
