@@ -37,6 +37,8 @@ export interface ClientCore {
   /** The agent streams (`capabilities.streaming`). */
   readonly canStream: boolean;
   readonly backoff: Backoff;
+  /** Default time limit of a send that waits for its task, in milliseconds. Default: none. */
+  readonly sendTimeoutMs?: number;
 }
 
 /** Calls one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */

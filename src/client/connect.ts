@@ -98,6 +98,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
       maxElapsedMs: limits.maxResumeMs,
       maxRetryAfterMs: limits.maxRetryAfterMs,
     },
+    sendTimeoutMs: limits.sendTimeoutMs,
   };
   return {
     ...core.rpc,

@@ -18,6 +18,9 @@ import { isSameMessage } from "./same-message.js";
 import { artifactText, messageText } from "./text.js";
 import type { Update } from "./update.js";
 
+/** Characters of an id in an error. */
+const MAX_ID = 100;
+
 /**
  * What a client knows of one task: the events of a stream, folded as the server folds them, and what is read of it anew after a cut.
  * An event costs what it adds, however large the task is; a snapshot costs what the task has.
@@ -28,6 +31,8 @@ export class ClientFold {
   /** Events are missing that nothing brought: the task has to be read. */
   hasGap = false;
   #fold: TaskFold | undefined;
+  /** An event ended the task. Another state after it is a mistake of the server (specification 3.1.2), which the task does not have when it is read. */
+  #isOver = false;
   readonly #maxBytes: number;
   readonly #known: Task | undefined;
 
@@ -52,7 +57,7 @@ export class ClientFold {
   /**
    * Takes what a stream brought.
    * @returns undefined for what is known already, and for what says nothing
-   * @throws A2AError TASK_TOO_LARGE
+   * @throws A2AError TASK_TOO_LARGE; INVALID_AGENT_RESPONSE for what is of another task
    */
   take(event: StreamResponse): Update | undefined {
     const { payload } = event;
@@ -96,6 +101,7 @@ export class ClientFold {
    * @returns undefined when nothing is new
    */
   takeTask(task: Task, event?: StreamResponse): Update | undefined {
+    this.#checkId(task.id);
     const known = this.#fold?.task;
     // The caller has said how far it knows the task, and it has not moved since.
     const isTold =
@@ -108,26 +114,33 @@ export class ClientFold {
     if (known !== undefined && isSameMessage(known, next)) return undefined;
     const text = isTold ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
     this.#fold = new TaskFold(next);
+    this.#isOver = false;
     this.#checkSize();
     return this.#updateOf(known === undefined ? "task" : "snapshot", event, { text });
   }
 
   #status(update: TaskStatusUpdateEvent, event: StreamResponse): Update | undefined {
+    this.#checkId(update.taskId);
     if (!this.#isNext(update.metadata)) return undefined;
     const fold = this.#begun(update);
+    if (this.#isOver && update.status?.state !== fold.state) return undefined;
     fold.applyStatus(update);
+    this.#isOver = isTerminal(fold.state);
     this.#checkSize();
     const message = update.status?.message;
     return this.#updateOf("status", event, { message, text: message === undefined ? "" : messageText(message) });
   }
 
   #artifact(update: TaskArtifactUpdateEvent, event: StreamResponse): Update | undefined {
+    this.#checkId(update.taskId);
     if (!this.#isNext(update.metadata) || update.artifact === undefined) return undefined;
     const fold = this.#begun(update);
+    const { artifactId } = update.artifact;
+    // Some servers send an artifact in pieces, and all of it once more in the end.
+    const text = update.append ? artifactText(update.artifact) : addedText(fold.artifact(artifactId), update.artifact);
     fold.applyArtifact(update);
     this.#checkSize();
-    const artifact = fold.artifact(update.artifact.artifactId);
-    return this.#updateOf("artifact", event, { artifact, text: artifactText(update.artifact) });
+    return this.#updateOf("artifact", event, { artifact: fold.artifact(artifactId), text });
   }
 
   /** Whether an event is one that the client does not have yet. */
@@ -150,6 +163,14 @@ export class ClientFold {
     this.hasGap = true;
     this.#fold = fold;
     return fold;
+  }
+
+  /** A stream is of one task (specification 3.1.2). Some servers leave the id out. */
+  #checkId(id: string): void {
+    const known = this.#fold?.task.id ?? "";
+    if (known === "" || id === "" || id === known) return;
+    const what = `The agent told of the task ${id.slice(0, MAX_ID)} where the task ${known.slice(0, MAX_ID)} is followed.`;
+    throw new A2AError("INVALID_AGENT_RESPONSE", what);
   }
 
   #checkSize(): void {

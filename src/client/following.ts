@@ -26,9 +26,11 @@ import { keyOf, sendOnce } from "./send-once.js";
 import { type OfSkill, ofSkill } from "./skill.js";
 import type { Update } from "./update.js";
 
-/** What begins it: a message to be sent, or a task that is there. */
+/** The beginning of a following: a message to send, one that was answered, or an existing task. */
 export interface Beginning {
   readonly request?: SendMessageRequest;
+  /** The answer that came to the request: only what comes after it is told. */
+  readonly answer?: SendMessageResponse;
   readonly taskId?: string;
   /** What the caller knows of the task already. */
   readonly known?: Task | undefined;
@@ -78,7 +80,7 @@ export class Following {
   /** Credentials that have run out in the middle of a stream were given up once since the last event. */
   #hasReauthenticated = true;
 
-  constructor(core: ClientCore, options: StreamOptions, { request, taskId, known }: Beginning) {
+  constructor(core: ClientCore, options: StreamOptions, { request, answer, taskId, known }: Beginning) {
     this.#core = core;
     this.#options = options;
     this.#request = request;
@@ -90,6 +92,7 @@ export class Following {
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
     this.#life = new Lifetime(options);
     this.#retries = new Retries(core.backoff, this.#life);
+    if (answer !== undefined) this.#answered(answer);
   }
 
   /** @throws A2AError */
@@ -97,7 +100,7 @@ export class Following {
     try {
       let next: Next = "again";
       if (!this.#core.canStream) {
-        if (this.#request !== undefined) yield await this.#sent(this.#request);
+        if (this.#isSending && this.#request !== undefined) yield await this.#sent(this.#request);
         next = this.#isOver ? "over" : "poll";
       }
       while (next === "again") {
@@ -232,8 +235,9 @@ export class Following {
     await this.#retries.wait(cut);
     // While it waits for authorization its turn may go on by itself.
     const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
-    // Some servers break a stream off that has nothing to tell, because its task is over.
-    const mayBeOver = hasPaused || (this.#isFresh && !this.#core.canResume && !neverArrived(cut));
+    // Some servers end a stream, or break one off that has nothing to tell, because its task is over.
+    const hasEnded = failure === undefined || (this.#isFresh && !neverArrived(cut));
+    const mayBeOver = hasPaused || (hasEnded && !this.#core.canResume);
     return mayBeOver && !this.#isSending ? "look" : "again";
   }
 
@@ -288,11 +292,12 @@ export class Following {
     }
   }
 
-  /** The task as it was stored in the end, where what was followed may differ from it. */
+  /** The task as it was stored in the end, where what was followed may differ from it. That it is over has been told, so no error counts. */
   async *#lastLook(): AsyncGenerator<Update, void, undefined> {
     for (let look = 0; look < LAST_LOOKS; look++) {
-      const task = await this.#read();
-      if (task.status?.state === this.#fold.state) {
+      const task = await this.#readOnce().catch(() => undefined);
+      if (task === undefined) return;
+      if (task.id === this.#taskId && task.status?.state === this.#fold.state) {
         const update = this.#fold.takeTask(task);
         if (update !== undefined) yield update;
         return;
@@ -306,10 +311,7 @@ export class Following {
   async #read(): Promise<Task> {
     for (;;) {
       try {
-        return await this.#core.rpc.getTask(
-          { id: this.#taskId },
-          { signal: this.#life.signal, headers: this.#headers(), ...this.#ofSkill },
-        );
+        return await this.#readOnce();
       } catch (error) {
         this.#life.check();
         const failure = toA2AError(error);
@@ -317,6 +319,11 @@ export class Following {
         await this.#retries.wait(failure);
       }
     }
+  }
+
+  #readOnce(): Promise<Task> {
+    const options = { signal: this.#life.signal, headers: this.#headers(), ...this.#ofSkill };
+    return this.#core.rpc.getTask({ id: this.#taskId }, options);
   }
 
   /** The answer to a message, where there is no stream of it. */

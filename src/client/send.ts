@@ -1,8 +1,18 @@
-import type { Message, SendMessageResponse, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError } from "../core/error.js";
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  SendMessageResponseSchema,
+  type Task,
+  TaskState,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError, type Reason } from "../core/error.js";
 import type { SendOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
-import { Lifetime } from "./lifetime.js";
+import { clientError } from "./errors.js";
+import { Following } from "./following.js";
+import { Lifetime, since } from "./lifetime.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
 import { sendOnce } from "./send-once.js";
 import { messageText, taskText } from "./text.js";
@@ -26,7 +36,8 @@ export interface SendOnceOptions extends SendOptions {
 }
 
 /**
- * Sends a message and waits for the answer (specification 3.1.1).
+ * Sends a message and waits for the answer (specification 3.1.1). The task of a server that answers before its end, though it was not
+ * asked to, is followed.
  * @throws A2AError
  */
 export async function send(
@@ -36,14 +47,52 @@ export async function send(
   place: MessagePlace = {},
 ): Promise<Answer> {
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
+  const startedAt = performance.now();
   // A call that its caller can end.
   const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
   try {
-    return answerOf(await sendOnce(core, request, options, life));
+    const answer = await sendOnce(core, request, options, life);
+    if (options.returnImmediately === true || !isUnderWay(answer)) return answerOf(answer);
+    const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
+    return answerOf(await ended(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
   } finally {
     life?.end();
   }
 }
+
+function isUnderWay({ payload }: SendMessageResponse): boolean {
+  const state = payload.case === "task" ? payload.value.status?.state : undefined;
+  return state === TaskState.SUBMITTED || state === TaskState.WORKING;
+}
+
+interface Answered {
+  readonly request: SendMessageRequest;
+  readonly answer: SendMessageResponse;
+}
+
+/** The answer with the task as it is when it is over or waits for its client. */
+async function ended(core: ClientCore, answered: Answered, options: SendOptions): Promise<SendMessageResponse> {
+  const { answer } = answered;
+  let task = answer.payload.value as Task;
+  try {
+    for await (const update of new Following(core, options, answered).updates()) task = update.task ?? task;
+  } catch (error) {
+    const { reason, message, metadata, headers, retryAfterMs } = clientError(error);
+    // Of an agent with neither subscriptions nor reads, the answer is all that can be known.
+    if (unfollowable.has(reason)) return answer;
+    throw new A2AError(reason, message, {
+      metadata: { ...metadata, taskId: task.id },
+      headers: Object.fromEntries(headers),
+      cause: error,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  }
+  const { historyLength = task.history.length } = options;
+  const history = historyLength > 0 ? task.history.slice(-historyLength) : [];
+  return create(SendMessageResponseSchema, { payload: { case: "task", value: { ...task, history } } });
+}
+
+const unfollowable: ReadonlySet<Reason> = new Set<Reason>(["METHOD_NOT_FOUND", "UNSUPPORTED_OPERATION"]);
 
 function answerOf({ payload }: SendMessageResponse): Answer {
   switch (payload.case) {

@@ -52,6 +52,32 @@ describe("ClientFold", () => {
     expect([one.text, two.text]).toEqual(["one ", "two "]);
   });
 
+  it("says of an artifact that comes whole what it adds to its pieces", () => {
+    const texts = (...events: StreamResponse[]): string[] => {
+      const fold = new ClientFold();
+      fold.take(begin(taskOf()));
+      return events.map((event) => fold.take(event)?.text ?? "");
+    };
+    expect(texts(piece("one ", false), piece("two", true), piece("one two", false))).toEqual(["one ", "two", ""]);
+    expect(texts(piece("one ", true), piece("one two", false), piece("one two three", false))).toEqual([
+      "one ",
+      "two",
+      " three",
+    ]);
+    // Another text takes the place of the one before.
+    expect(texts(piece("draft", false), piece("final", false))).toEqual(["draft", "final"]);
+  });
+
+  it("keeps the state that ended the task", () => {
+    const fold = new ClientFold();
+    fold.take(begin(taskOf()));
+    fold.take(status(TaskState.COMPLETED, said("m-1", "one")));
+    expect(fold.take(status(TaskState.FAILED, said("m-2", "two")))).toBeUndefined();
+    expect(fold.take(status(TaskState.WORKING))).toBeUndefined();
+    expect(fold.state).toBe(TaskState.COMPLETED);
+    expect(fold.take(status(TaskState.COMPLETED, said("m-3", "three")))?.text).toBe("three");
+  });
+
   it("leaves what was received as it was", () => {
     const fold = new ClientFold();
     const received = begin(taskOf({ artifacts: [{ artifactId: "a", parts: [] }] }));

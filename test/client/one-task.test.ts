@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AError } from "../../src/core/error.js";
+import { serverOf } from "./scripted.js";
+
+const place = { taskId: "t", contextId: "c" };
+const status = (state: string, of = place) => ({ statusUpdate: { ...of, status: { state: `TASK_STATE_${state}` } } });
+const piece = (text: string, of = place) => ({
+  artifactUpdate: { ...of, artifact: { artifactId: "a", parts: [{ text }] } },
+});
+const whole = (state: string, more: object = {}) => ({
+  task: { id: "t", contextId: "c", status: { state: `TASK_STATE_${state}` }, ...more },
+});
+const other = { taskId: "other", contextId: "c" };
+
+async function followed(binding: string, events: readonly unknown[], read?: unknown) {
+  const results = read === undefined ? {} : { GetTask: read, "/tasks/t": read };
+  const client = await serverOf(binding, events, results);
+  const seen: { text: string; state: TaskState | undefined; error?: A2AError } = { text: "", state: undefined };
+  try {
+    for await (const { text, task } of client.stream("x")) {
+      seen.text += text;
+      seen.state = task?.status?.state;
+    }
+  } catch (error) {
+    seen.error = error as A2AError;
+  }
+  return seen;
+}
+
+describe.each(["JSONRPC", "HTTP+JSON"])("a stream of one task over %s", (binding) => {
+  it.each([
+    ["fails", undefined],
+    ["is no task", { nothing: true }],
+    ["is another task", whole("COMPLETED", { id: "other" }).task],
+  ])("ends as it has told where the task is read in the end, and that %s", async (_, read) => {
+    // Without the task at first there may be more than what the stream told.
+    const events = [status("WORKING"), piece("all"), status("COMPLETED")];
+    expect(await followed(binding, events, read)).toEqual({ text: "all", state: TaskState.COMPLETED });
+  });
+
+  it("has what the stream did not tell, where the task is read in the end", async () => {
+    const artifacts = [{ artifactId: "a", parts: [{ text: "all and more" }] }];
+    const read = whole("COMPLETED", { artifacts }).task;
+    const events = [status("WORKING"), piece("all"), status("COMPLETED")];
+    expect(await followed(binding, events, read)).toEqual({ text: "all and more", state: TaskState.COMPLETED });
+  });
+
+  it.each([
+    ["status", status("COMPLETED", other)],
+    ["artifact", piece("not ours", other)],
+    ["task", { task: { ...whole("COMPLETED").task, id: "other" } }],
+  ])("fails where it tells a %s of another task, and takes nothing of that", async (_, foreign) => {
+    const seen = await followed(binding, [whole("WORKING"), piece("ours"), foreign, status("COMPLETED")]);
+    expect(seen).toMatchObject({ text: "ours", state: TaskState.WORKING, error: { reason: "INVALID_AGENT_RESPONSE" } });
+    expect(seen.error?.message).toMatch(/task other where the task t is followed/);
+  });
+
+  it("takes events that leave the id of their task out", async () => {
+    const none = { taskId: "", contextId: "" };
+    const events = [whole("WORKING"), piece("ours", none), status("COMPLETED", none)];
+    expect(await followed(binding, events)).toEqual({ text: "ours", state: TaskState.COMPLETED });
+  });
+});
