@@ -2,6 +2,8 @@ import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isInterrupted } from "../task/state.js";
 import type { StreamOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
+import { FirstMessage } from "./first-message.js";
+import { since } from "./lifetime.js";
 import type { MessageInput } from "./message-input.js";
 import { type Answer, type SendOnceOptions, send } from "./send.js";
 import { stream } from "./stream.js";
@@ -14,7 +16,11 @@ export interface ConversationState {
   readonly taskId?: string | undefined;
 }
 
-/** Messages that belong together: each goes to the task that waits for one, and else begins a new one in the same context. */
+/**
+ * Messages that belong together: each goes to the task that waits for one, and else begins a new one in the same context. Messages that
+ * are sent before there is an answer to the first one wait until it names the context. Of several tasks that wait, the one that asked
+ * first gets the next message, until it waits no more; answers of other tasks change nothing about that.
+ */
 export interface Conversation {
   /** Undefined until the agent has answered, unless it was given. */
   readonly contextId: string | undefined;
@@ -38,13 +44,17 @@ export function conversation(core: ClientCore, state: ConversationState = {}): C
 class TrackedConversation implements Conversation {
   readonly #core: ClientCore;
   #contextId: string | undefined;
-  #taskId: string | undefined;
+  /** Tasks that wait for a message, as far as they are known, in the order in which they asked. */
+  readonly #waiting = new Map<string, Task | undefined>();
   #task: Task | undefined;
+  readonly #first = new FirstMessage();
+  /** There was an answer: of an agent without contexts there is nothing to wait for. */
+  #hasAnswer = false;
 
   constructor(core: ClientCore, { contextId, taskId }: ConversationState) {
     this.#core = core;
     this.#contextId = contextId;
-    this.#taskId = taskId;
+    if (taskId !== undefined) this.#waiting.set(taskId, undefined);
   }
 
   get contextId(): string | undefined {
@@ -52,38 +62,60 @@ class TrackedConversation implements Conversation {
   }
 
   get taskId(): string | undefined {
-    return this.#taskId;
+    return this.#waiting.keys().next().value;
   }
 
   get task(): Task | undefined {
     return this.#task;
   }
 
-  async send(message: MessageInput, options?: SendOnceOptions): Promise<Answer> {
-    const answer = await send(this.#core, message, options, this.#place);
-    this.#stands(answer.task, answer.contextId);
-    return answer;
+  async send(message: MessageInput, options: SendOnceOptions = {}): Promise<Answer> {
+    const { taskId } = this;
+    const startedAt = performance.now();
+    const answered = await this.#first.turn(this.#isPlaced, options);
+    try {
+      const place = { contextId: this.#contextId, taskId };
+      const answer = await send(this.#core, message, since(startedAt, options), place);
+      this.#stands(answer, taskId);
+      return answer;
+    } finally {
+      answered();
+    }
   }
 
-  async *stream(message: MessageInput, options?: StreamOptions): AsyncGenerator<Update, void, undefined> {
-    const known = this.#task?.id === this.#taskId ? this.#task : undefined;
-    for await (const update of stream(this.#core, message, options, { ...this.#place, known })) {
-      this.#stands(update.task, update.task?.contextId ?? update.message?.contextId ?? "");
-      yield update;
+  async *stream(message: MessageInput, options: StreamOptions = {}): AsyncGenerator<Update, void, undefined> {
+    const { taskId } = this;
+    const known = taskId === undefined ? undefined : this.#waiting.get(taskId);
+    const startedAt = performance.now();
+    const answered = await this.#first.turn(this.#isPlaced, options);
+    try {
+      const place = { contextId: this.#contextId, taskId, known };
+      for await (const update of stream(this.#core, message, since(startedAt, options), place)) {
+        const contextId = update.task?.contextId ?? update.message?.contextId ?? "";
+        this.#stands({ task: update.task, contextId }, taskId);
+        answered();
+        yield update;
+      }
+    } finally {
+      answered();
     }
   }
 
   toJSON(): ConversationState {
-    return { contextId: this.#contextId, taskId: this.#taskId };
+    return { contextId: this.#contextId, taskId: this.taskId };
   }
 
-  get #place(): ConversationState {
-    return { contextId: this.#contextId, taskId: this.#taskId };
-  }
+  readonly #isPlaced = (): boolean => this.#hasAnswer || this.#contextId !== undefined || this.taskId !== undefined;
 
-  #stands(task: Task | undefined, contextId: string): void {
+  /** @param sentTo the task that the message went to */
+  #stands({ task, contextId }: Pick<Answer, "task" | "contextId">, sentTo: string | undefined): void {
+    this.#hasAnswer = true;
     if (contextId !== "") this.#contextId = contextId;
     this.#task = task;
-    this.#taskId = task !== undefined && isInterrupted(task.status?.state ?? 0) ? task.id : undefined;
+    // An agent that answers by something else has left the task that it was asked in.
+    if (sentTo !== undefined && sentTo !== task?.id) this.#waiting.delete(sentTo);
+    if (task === undefined) return;
+    if (isInterrupted(task.status?.state ?? 0)) this.#waiting.set(task.id, task);
+    else this.#waiting.delete(task.id);
   }
 }

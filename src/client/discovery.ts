@@ -11,7 +11,7 @@ import type { CardOrigin } from "./credential-hosts.js";
 import { deltaSeconds } from "./delta-seconds.js";
 import type { ClientLimits } from "./limits.js";
 import type { HttpAnswer, HttpClient } from "./platform.js";
-import { givenUp, isPassing, pause, waitMs } from "./retry.js";
+import { givenUp, isPassing, orAborted, pause, waitMs } from "./retry.js";
 
 /** Where a card comes from: a URL, the card, its JSON, or the text of that. */
 export type CardSource = string | URL | AgentCard | object;
@@ -90,14 +90,6 @@ export async function findCard(source: CardSource, finding: Finding): Promise<Fo
 }
 
 const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(givenUp(signal));
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
 
 async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   const isVerified = finding.options.verify !== undefined;

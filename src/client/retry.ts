@@ -40,3 +40,13 @@ export function givenUp(signal: AbortSignal | undefined): A2AError {
   if (isLate) return new A2AError("DEADLINE_EXCEEDED", "The call took too long.", { cause });
   return new A2AError("CANCELLED", "The call was given up by its caller.", { cause });
 }
+
+/** The result of work, or the error of a call that its caller gave up: the work continues. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = (): void => reject(givenUp(signal));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
