@@ -88,6 +88,7 @@ const client = () => ({
   stream: (...[message, options]: [Parameters<typeof stream>[1], Parameters<typeof stream>[2]?]) =>
     stream(core, message, options),
   follow: (id: string, options?: Parameters<typeof follow>[2]) => follow(core, id, options),
+  cancelTask: (request: { id: string }) => core.rpc.cancelTask(request),
 });
 
 /** The SDK's own types take what the transport is. */
@@ -185,6 +186,19 @@ describe("chatTransport()", () => {
     });
     expect(tasks).toHaveLength(2);
     expect(textOf(later.lastMessage)).toBe(`${words}|||That was more.`);
+  });
+
+  it("cancels the task of a chat that is stopped", async () => {
+    isReleased = false;
+    const chat = new Chat(transport());
+    const sent = chat.sendMessage({ text: "no end" });
+    await expect.poll(() => textOf(chat.lastMessage)).toBe(words);
+    await chat.stop();
+    await sent;
+    expect(chat.status).toBe("ready");
+    const { a2a } = (chat.lastMessage as UIMessage).metadata as { a2a: { taskId: string } };
+    // TASK_STATE_CANCELED
+    await expect.poll(async () => (await core.rpc.getTask({ id: a2a.taskId })).status?.state).toBe(5);
   });
 
   it("goes on with a stream that was left", async () => {

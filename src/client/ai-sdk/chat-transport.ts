@@ -1,12 +1,14 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
+import { toA2AError } from "../../core/error.js";
 import type { PartInput } from "../../task/part-input.js";
-import { isInterrupted, isTerminal } from "../../task/state.js";
 import type { FollowOptions, StreamOptions } from "../call-options.js";
+import type { ConversationStorage } from "../conversation-storage.js";
 import type { MessageInput } from "../message-input.js";
 import type { Update } from "../update.js";
-import { type A2AMetadata, type UIChunk, uiMessageStream } from "./chunks.js";
+import { Chats } from "./chats.js";
+import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
+import { untilStopped } from "./stopped.js";
 
 /** What the transport needs of a client. */
 export interface ChatClient {
@@ -14,6 +16,8 @@ export interface ChatClient {
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
   /** As of `A2AClient`. */
   follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
+  /** As of `A2AClient`. */
+  cancelTask(request: { id: string }): Promise<unknown>;
 }
 
 /** A message of the AI SDK, as far as an agent is told of it. */
@@ -28,10 +32,10 @@ export interface UIMessageLike {
 export interface AgentChatTransport {
   /** A stream that is gone on with begins anew. */
   readonly resumeStreamIsReplay: true;
-  /** Sends the last message of the user, and gives what the agent says. */
+  /** Sends the last message of the user, and returns what the agent says. `abortSignal` cancels the task. */
   sendMessages(options: SendMessages): Promise<ReadableStream<UIChunk>>;
-  /** What the chat's last task goes on to say; null where none is known. */
-  reconnectToStream(options: { readonly chatId: string }): Promise<ReadableStream<UIChunk> | null>;
+  /** Returns what the chat's last task says from now on, or null if no task is known. `abortSignal` cancels the task. */
+  reconnectToStream(options: ReconnectToStream): Promise<ReadableStream<UIChunk> | null>;
 }
 
 /** A chat whose last message is to be sent. */
@@ -41,46 +45,63 @@ export interface SendMessages {
   readonly abortSignal: AbortSignal | undefined;
 }
 
-/** Chats that are remembered; the oldest are forgotten first. */
-const MAX_CHATS = 100;
+/** A chat whose answer is to be shown further. */
+export interface ReconnectToStream {
+  readonly chatId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Storage of chats. */
+export interface ChatTransportOptions {
+  /**
+   * Keeps the task that a chat waits for, so that a page resumes its answer after a reload (`resume: true` of `useChat`):
+   * `sessionStorage` for this tab, `localStorage` for all. Default: in memory.
+   */
+  readonly storage?: ConversationStorage;
+}
 
 /**
  * The transport of the AI SDK's `useChat` that calls an agent: the last message goes to the agent, which keeps the conversation. Where a
  * conversation stands is in the metadata of its messages, so that it goes on when they are loaded again.
  */
-export function chatTransport(client: ChatClient): AgentChatTransport {
-  const chats = new Map<string, string>();
+export function chatTransport(client: ChatClient, { storage }: ChatTransportOptions = {}): AgentChatTransport {
+  const chats = new Chats(storage);
   const noted = async function* (chatId: string, updates: AsyncIterable<Update>): AsyncGenerator<Update> {
-    for await (const update of updates) {
-      note(chats, chatId, update.task);
-      yield update;
+    try {
+      for await (const update of updates) {
+        chats.note(chatId, update.task);
+        yield update;
+      }
+    } catch (error) {
+      if (toA2AError(error).reason === "TASK_NOT_FOUND") chats.forget(chatId);
+      throw error;
     }
   };
+  const cancel = (id: string): Promise<unknown> => client.cancelTask({ id });
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
       const last = messages.findLast(({ role }) => role === "user");
       if (last === undefined) throw new TypeError("There is no message of the user.");
-      const input = { parts: partsOf(last), ...placeOf(messages) };
-      const options = abortSignal === undefined ? {} : { signal: abortSignal };
-      return uiMessageStream(noted(chatId, client.stream(input, options)));
+      const place = placeOf(messages);
+      const input = { parts: partsOf(last), ...place };
+      const isAnswer = place.taskId !== undefined;
+      if (abortSignal === undefined) return agentMessageStream(noted(chatId, client.stream(input)), isAnswer);
+      const open = (signal: AbortSignal): AsyncIterable<Update> => client.stream(input, { signal });
+      return agentMessageStream(noted(chatId, untilStopped({ open, signal: abortSignal, cancel })), isAnswer);
     },
-    async reconnectToStream({ chatId }) {
-      const taskId = chats.get(chatId);
-      return taskId === undefined ? null : uiMessageStream(noted(chatId, client.follow(taskId)));
+    async reconnectToStream({ chatId, abortSignal }) {
+      const chat = chats.get(chatId);
+      if (chat === undefined) return null;
+      const { taskId } = chat;
+      if (abortSignal === undefined) return agentMessageStream(noted(chatId, client.follow(taskId)), false);
+      chat.resumed = abortSignal;
+      const open = (signal: AbortSignal): AsyncIterable<Update> => client.follow(taskId, { signal });
+      // A chat that resumes again aborts its earlier stream. The user has not stopped anything.
+      const stopped = async (id: string): Promise<unknown> => chat.resumed === abortSignal && cancel(id);
+      return agentMessageStream(noted(chatId, untilStopped({ open, signal: abortSignal, cancel: stopped })), false);
     },
   };
-}
-
-/** Remembers the task of a chat for as long as it goes on. */
-function note(chats: Map<string, string>, chatId: string, task: Task | undefined): void {
-  const state = task?.status?.state ?? 0;
-  const isOver = task === undefined || isTerminal(state) || isInterrupted(state);
-  if (isOver) chats.delete(chatId);
-  else if (chats.get(chatId) !== task.id) {
-    chats.set(chatId, task.id);
-    if (chats.size > MAX_CHATS) chats.delete(chats.keys().next().value as string);
-  }
 }
 
 /** The context of the last answer, and its task where that waits for the next message. */

@@ -1,11 +1,19 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import { equals, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { type Artifact, type Part, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  PartSchema,
+  type Task,
+  TaskState,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { base64Of } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { artifactText, messageText } from "../text.js";
+import { isSameMessage } from "../same-message.js";
+import { artifactText, messageText, taskText } from "../text.js";
 import type { Update } from "../update.js";
 
 const writeValue = jsonWriter(ValueSchema);
@@ -28,6 +36,7 @@ export type UIChunk =
   | { type: "text-end"; id: string }
   | { type: "file"; url: string; mediaType: string }
   | { type: "data-artifact"; id: string; data: ArtifactData }
+  | { type: "data-message"; id: string; data: MessageData }
   | { type: "data-status"; id: string; data: StatusData; transient: true }
   | { type: "error"; errorText: string }
   | { type: "abort" }
@@ -39,19 +48,33 @@ export interface ArtifactData {
   readonly values: JsonValue[];
 }
 
+/** Structured data that the agent says in a message, such as a form with its question. */
+export interface MessageData {
+  readonly values: JsonValue[];
+}
+
 /** What the agent says of its progress. */
 export interface StatusData {
   readonly state: string;
   readonly text: string;
+  readonly values: JsonValue[];
 }
 
 /**
  * What becomes of a message as a UI message stream of the AI SDK: text of artifacts as text that grows, files as files, data as parts of
- * the type `data-artifact`, progress as transient parts of the type `data-status`. It reads the updates as fast as it is read, and
- * ends their call when it is cancelled.
+ * the type `data-artifact` or, in a message, `data-message`, progress as transient parts of the type `data-status`. It reads the updates
+ * as fast as it is read, and ends their call when it is cancelled.
  */
 export function uiMessageStream(updates: AsyncIterable<Update>): ReadableStream<UIChunk> {
-  const chunks = uiChunks(updates);
+  return agentMessageStream(updates, undefined);
+}
+
+/** @param isAnswer the message went to a task that was there, whose artifacts and question are no news; undefined: unknown */
+export function agentMessageStream(
+  updates: AsyncIterable<Update>,
+  isAnswer: boolean | undefined,
+): ReadableStream<UIChunk> {
+  const chunks = uiChunks(updates, new ChunkWriter(isAnswer));
   return new ReadableStream<UIChunk>(
     {
       async pull(controller) {
@@ -67,8 +90,10 @@ export function uiMessageStream(updates: AsyncIterable<Update>): ReadableStream<
   );
 }
 
-async function* uiChunks(updates: AsyncIterable<Update>): AsyncGenerator<UIChunk, void, undefined> {
-  const writer = new ChunkWriter();
+async function* uiChunks(
+  updates: AsyncIterable<Update>,
+  writer: ChunkWriter,
+): AsyncGenerator<UIChunk, void, undefined> {
   try {
     for await (const update of updates) yield* writer.take(update);
     yield* writer.end();
@@ -83,16 +108,34 @@ interface OpenText {
   text: string;
 }
 
+/** The parts of an artifact other than text. */
+interface OtherParts {
+  readonly written: Part[];
+  /** Number of parts of the artifact, text included, that were looked at. */
+  seen: number;
+}
+
 /** Turns updates into chunks. It holds the texts that it has written, so that a snapshot is told by what it has more. */
 class ChunkWriter {
   #task: Task | undefined;
   #hasBegun = false;
   #blocks = 0;
   readonly #open = new Map<string, OpenText>();
+  /** The parts other than text that were written, by artifact. */
+  readonly #others = new Map<string, OtherParts>();
   /** How many parts of an artifact have been looked at. */
   readonly #parts = new Map<string, number>();
   /** How many of them were there before the message. */
   readonly #before = new Map<string, number>();
+  /** The message whose parts were written last. */
+  #said: Message | undefined;
+  /** The progress whose files were written last. */
+  #progress: Message | undefined;
+  readonly #isAnswer: boolean | undefined;
+
+  constructor(isAnswer: boolean | undefined) {
+    this.#isAnswer = isAnswer;
+  }
 
   *take(update: Update): Generator<UIChunk> {
     const { kind, task, message, artifact, event } = update;
@@ -102,22 +145,24 @@ class ChunkWriter {
       const contextId = task?.contextId ?? message?.contextId ?? "";
       yield { type: "start", messageMetadata: task === undefined ? { a2a: { contextId } } : metadataOf(task) };
     }
-    if (kind === "message") {
-      for (const part of message?.parts ?? []) yield* fileOf(part);
-      return yield* this.#whole(update.text);
-    }
+    if (kind === "message") return message && (yield* this.#message(message));
     if (task === undefined) return;
     if (kind === "artifact" && artifact !== undefined) {
       const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
-      if (piece?.append !== true) this.#forget(artifact);
-      if (piece?.append === true && this.#open.has(artifact.artifactId)) yield* this.#more(artifact, update.text);
-      else yield* this.#anew(artifact);
+      if (piece?.append !== true) this.#checkOthers(artifact);
+      if (this.#goesOn(update, artifact, piece?.append === true)) yield* this.#more(artifact, update.text);
+      else {
+        if (piece?.append !== true) this.#forget(artifact);
+        yield* this.#anew(artifact);
+      }
       if (piece?.lastChunk === true) yield* this.#close(artifact.artifactId);
       return;
     }
-    if (kind !== "status") yield* this.#snapshot(task, update);
     // With a message to a task that was there its question comes once more, which is answered now.
-    if (kind !== "task" || update.text !== "") yield* this.#status(task);
+    const isOld = kind === "task" && update.text === "" && this.#wasThere(task);
+    if (isOld) for (const each of task.artifacts) this.#skip(each);
+    else if (kind !== "status") yield* this.#snapshot(task);
+    if (!isOld) yield* this.#status(task);
   }
 
   *end(): Generator<UIChunk> {
@@ -137,16 +182,41 @@ class ChunkWriter {
     yield error.reason === "CANCELLED" ? { type: "abort" } : { type: "error", errorText: error.message };
   }
 
-  /** The artifacts of a task that was read: those of a first sight are there from before only where its text says nothing of them. */
-  *#snapshot(task: Task, { kind, text }: Update): Generator<UIChunk> {
-    if (kind === "task" && text === "") {
-      for (const artifact of task.artifacts) this.#skip(artifact);
-      return;
+  /** Tells if a first update without text shows a task from before, rather than one that has no text yet. */
+  #wasThere(task: Task): boolean {
+    const state = task.status?.state ?? TaskState.UNSPECIFIED;
+    return this.#isAnswer === undefined ? taskText(task) !== "" : this.#isAnswer && !isTerminal(state);
+  }
+
+  /** Tells if the text of an update continues what was written. Some servers send an artifact whole after its pieces. */
+  #goesOn({ text }: Update, artifact: Artifact, isPiece: boolean): boolean {
+    if (isPiece) return this.#open.has(artifact.artifactId);
+    return this.#parts.has(artifact.artifactId) && text !== artifactText(artifact);
+  }
+
+  /** Forgets which parts were written, text aside, if the artifact does not begin with them: all are written anew then. */
+  #checkOthers({ artifactId, parts }: Artifact): void {
+    const known = this.#others.get(artifactId);
+    if (known === undefined) return;
+    let same = 0;
+    let seen = 0;
+    for (; same < known.written.length && seen < parts.length; seen++) {
+      const part = parts[seen] as Part;
+      if (!isOther(part)) continue;
+      if (!equals(PartSchema, known.written[same] as Part, part)) break;
+      same++;
     }
+    if (same < known.written.length) this.#others.delete(artifactId);
+    else known.seen = seen;
+  }
+
+  /** The artifacts of a task that was read. */
+  *#snapshot(task: Task): Generator<UIChunk> {
     for (const artifact of task.artifacts) {
       const open = this.#open.get(artifact.artifactId);
       const whole = textAfter(artifact, this.#before.get(artifact.artifactId));
       const isMore = open !== undefined && whole.startsWith(open.text);
+      this.#checkOthers(artifact);
       if (open !== undefined && !isMore) this.#forget(artifact);
       if (isMore) yield* this.#more(artifact, whole.slice(open.text.length));
       else yield* this.#anew(artifact);
@@ -154,6 +224,7 @@ class ChunkWriter {
   }
 
   #skip({ artifactId, parts }: Artifact): void {
+    this.#others.set(artifactId, { written: parts.filter(isOther), seen: parts.length });
     this.#parts.set(artifactId, parts.length);
     this.#before.set(artifactId, parts.length);
   }
@@ -169,7 +240,7 @@ class ChunkWriter {
   }
 
   *#more(artifact: Artifact, text: string): Generator<UIChunk> {
-    yield* this.#others(artifact);
+    yield* this.#added(artifact);
     if (text === "") return;
     let open = this.#open.get(artifact.artifactId);
     if (open === undefined) {
@@ -189,10 +260,14 @@ class ChunkWriter {
   }
 
   /** The parts that are no text, as far as they are new. */
-  *#others({ artifactId, name, parts }: Artifact): Generator<UIChunk> {
-    const from = this.#parts.get(artifactId) ?? 0;
+  *#added({ artifactId, name, parts }: Artifact): Generator<UIChunk> {
     this.#parts.set(artifactId, parts.length);
-    const added = parts.slice(from);
+    const others = this.#others.get(artifactId) ?? { written: [], seen: 0 };
+    const added = parts.slice(others.seen).filter(isOther);
+    const from = others.written.length;
+    for (const part of added) others.written.push(part);
+    others.seen = parts.length;
+    this.#others.set(artifactId, others);
     for (const part of added) yield* fileOf(part);
     const values = added.flatMap(jsonOf);
     if (values.length > 0) yield { type: "data-artifact", id: `${artifactId}/${from}`, data: { name, values } };
@@ -200,12 +275,37 @@ class ChunkWriter {
 
   *#status({ status }: Task): Generator<UIChunk> {
     const state = status?.state ?? TaskState.UNSPECIFIED;
-    const text = status?.message === undefined ? "" : messageText(status.message);
-    if (state === TaskState.FAILED || state === TaskState.REJECTED) return;
-    if (isTerminal(state) || isInterrupted(state)) return yield* this.#whole(text);
-    yield { type: "data-status", id: "status", data: { state: stateName(state), text }, transient: true };
+    const said = status?.message;
+    if (state === TaskState.FAILED || state === TaskState.REJECTED) return said && (yield* this.#rest(said));
+    if (isTerminal(state) || isInterrupted(state)) return said && (yield* this.#message(said));
+    const text = said === undefined ? "" : messageText(said);
+    const values = said?.parts.flatMap(jsonOf) ?? [];
+    yield { type: "data-status", id: "status", data: { state: stateName(state), text, values }, transient: true };
+    if (said === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, said))) return;
+    this.#progress = said;
+    for (const part of said.parts) yield* fileOf(part);
   }
 
+  /** All that a message says. */
+  *#message(message: Message): Generator<UIChunk> {
+    if (this.#isSaid(message)) return;
+    yield* this.#whole(messageText(message));
+    yield* this.#rest(message);
+  }
+
+  /** The parts of a message other than text. */
+  *#rest(message: Message): Generator<UIChunk> {
+    if (this.#isSaid(message)) return;
+    this.#said = message;
+    for (const part of message.parts) yield* fileOf(part);
+    const values = message.parts.flatMap(jsonOf);
+    if (values.length > 0) yield { type: "data-message", id: message.messageId, data: { values } };
+  }
+
+  /** A snapshot has the message of a status that was told before. */
+  #isSaid(message: Message): boolean {
+    return this.#said !== undefined && isSameMessage(this.#said, message);
+  }
   *#whole(text: string): Generator<UIChunk> {
     if (text === "") return;
     const id = `text-${++this.#blocks}`;
@@ -225,6 +325,10 @@ function stateName(state: TaskState): string {
 
 function mediaTypeOf({ mediaType }: Part): string {
   return mediaType || "application/octet-stream";
+}
+
+function isOther({ content }: Part): boolean {
+  return content.case !== "text";
 }
 
 function textAfter(artifact: Artifact, parts = 0): string {

@@ -1,8 +1,18 @@
+export type { ConversationStorage } from "../conversation-storage.js";
 export {
   type AgentChatTransport,
   type ChatClient,
+  type ChatTransportOptions,
   chatTransport,
+  type ReconnectToStream,
   type SendMessages,
   type UIMessageLike,
 } from "./chat-transport.js";
-export { type A2AMetadata, type ArtifactData, type StatusData, type UIChunk, uiMessageStream } from "./chunks.js";
+export {
+  type A2AMetadata,
+  type ArtifactData,
+  type MessageData,
+  type StatusData,
+  type UIChunk,
+  uiMessageStream,
+} from "./chunks.js";

@@ -4,10 +4,11 @@ import { newId } from "../../core/ids.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { IDEMPOTENCY_EXTENSION } from "../../wire/extension-names.js";
 import type { FollowOptions, StreamOptions } from "../call-options.js";
+import type { ConversationStorage } from "../conversation-storage.js";
 import { unknownArrival } from "../cut.js";
 import { type MessageInput, messageOf } from "../message-input.js";
 import type { Update } from "../update.js";
-import { type ConversationStorage, loadConversation, type StoredTurn, saveConversation } from "./storage.js";
+import { loadConversation, type StoredTurn, saveConversation } from "./storage.js";
 import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";
 
@@ -119,10 +120,11 @@ export class ConversationStore extends ViewStore<ConversationView> {
     return true;
   };
 
-  /** Stops the turn: cancels its task; where that is not possible the task goes on unseen. */
+  /** Stops the turn: cancels its task, as soon as the agent has named it. A task that cannot be canceled continues unseen. */
   readonly stop = (): void => {
     const turn = this.#running?.turn;
     if (turn === undefined) return;
+    if (turn.taskId === undefined) return this.#leaveUnnamed(turn);
     const leave = (): void => {
       if (turn.phase !== "streaming") return;
       turn.phase = "stopped";
@@ -130,8 +132,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
       if (this.#running?.turn === turn) this.#running.controller.abort();
       else if (this.#open === turn) this.#close(turn);
     };
-    if (turn.taskId === undefined) leave();
-    else this.#client?.cancelTask({ id: turn.taskId }).catch(leave);
+    this.#client?.cancelTask({ id: turn.taskId }).catch(leave);
   };
 
   /** Forgets all, and begins a new conversation. Tasks go on. */
@@ -178,6 +179,26 @@ export class ConversationStore extends ViewStore<ConversationView> {
     }
   }
 
+  /** Ends a turn whose task is not known yet. Its stream is read further until it names the task. */
+  #leaveUnnamed(turn: OpenTurn): void {
+    turn.phase = "stopped";
+    this.#running = undefined;
+    this.#close(turn);
+  }
+
+  /** The first update of a turn that was stopped before: its task is canceled. */
+  #named(turn: OpenTurn, { task }: Update): void {
+    if (task === undefined) return;
+    this.#client?.cancelTask({ id: task.id }).catch(() => {});
+    const at = this.#over.findIndex(({ message }) => message === turn.message);
+    if (at < 0) return;
+    turn.taskId = task.id;
+    this.#contextId ??= task.contextId;
+    this.#over = this.#over.with(at, viewOf(turn));
+    this.#save();
+    this.flush();
+  }
+
   async #run(turn: OpenTurn, open: (signal: AbortSignal) => AsyncIterable<Update> | undefined): Promise<void> {
     const controller = new AbortController();
     const running: Running = { turn, controller };
@@ -188,6 +209,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     let isLeft = false;
     try {
       for await (const update of open(controller.signal) ?? []) {
+        if (turn.phase === "stopped" && turn.taskId === undefined) return this.#named(turn, update);
         if (this.#running !== running) return;
         this.#take(turn, update);
         isLeft = !this.#isAttached && turn.taskId !== undefined;

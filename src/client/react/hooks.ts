@@ -1,6 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
+import type { ConversationStorage } from "../conversation-storage.js";
 import { type ConversationClient, ConversationStore, type ConversationView, EMPTY } from "./conversation-store.js";
-import type { ConversationStorage } from "./storage.js";
 import { NO_TASK, TaskStore, type TaskView } from "./task-store.js";
 
 /** How a conversation is kept. */

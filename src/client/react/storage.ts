@@ -2,18 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import type { ConversationStorage } from "../conversation-storage.js";
 import type { TurnPhase } from "./conversation-store.js";
 import type { TextBefore } from "./turn-text.js";
-
-/** Where a conversation is kept over reloads: `sessionStorage`, `localStorage`, or anything like them. */
-export interface ConversationStorage {
-  /** What is kept under a name, or null. */
-  getItem(key: string): string | null;
-  /** Keeps a text. May throw where there is no room. */
-  setItem(key: string, value: string): void;
-  /** Forgets it. */
-  removeItem(key: string): void;
-}
 
 /** A turn as it is kept. One that was under way has no text: its task is read again. */
 export interface StoredTurn {
