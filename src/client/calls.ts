@@ -2,6 +2,8 @@ import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageSha
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { over } from "../core/over.js";
+import { checkCall, methodRules } from "./check-call.js";
+import { checkRequest } from "./check-request.js";
 import { requestMessages } from "./request-messages.js";
 import { share } from "./shared-signal.js";
 
@@ -20,6 +22,8 @@ export function callsOver(transport: Transport): Client<typeof A2AService> {
 
 function unaryOver(transport: Transport, method: DescMethodUnary) {
   return async (input: MessageInitShape<typeof method.input>, options?: CallOptions) => {
+    checkCall(options, methodRules);
+    checkRequest(method.input, input);
     const { signal, timeoutMs, headers, contextValues } = options ?? {};
     const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues);
     options?.onHeader?.(response.header);
@@ -29,9 +33,11 @@ function unaryOver(transport: Transport, method: DescMethodUnary) {
 }
 
 function streamOver(transport: Transport, method: Streaming) {
-  return (input: MessageInitShape<Streaming["input"]>, options?: CallOptions): Events => ({
-    [Symbol.asyncIterator]: () => events(transport, method, input, options ?? {}),
-  });
+  return (input: MessageInitShape<Streaming["input"]>, options?: CallOptions): Events => {
+    checkCall(options, methodRules);
+    checkRequest(method.input, input);
+    return { [Symbol.asyncIterator]: () => events(transport, method, input, options ?? {}) };
+  };
 }
 
 async function* events(

@@ -1,6 +1,7 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isInterrupted } from "../task/state.js";
 import type { StreamOptions } from "./call-options.js";
+import { checkCall, sendRules, streamRules } from "./check-call.js";
 import type { ClientCore } from "./client.js";
 import { FirstMessage } from "./first-message.js";
 import { since } from "./lifetime.js";
@@ -70,6 +71,8 @@ class TrackedConversation implements Conversation {
   }
 
   async send(message: MessageInput, options: SendOnceOptions = {}): Promise<Answer> {
+    // Before a turn waits for the time that they say.
+    checkCall(options, sendRules);
     const { taskId } = this;
     const startedAt = performance.now();
     const answered = await this.#first.turn(this.#isPlaced, options);
@@ -84,6 +87,7 @@ class TrackedConversation implements Conversation {
   }
 
   async *stream(message: MessageInput, options: StreamOptions = {}): AsyncGenerator<Update, void, undefined> {
+    checkCall(options, streamRules);
     const { taskId } = this;
     const known = taskId === undefined ? undefined : this.#waiting.get(taskId);
     const startedAt = performance.now();

@@ -14,6 +14,7 @@ import { newId } from "../core/ids.js";
 import type { PartInput } from "../task/part-input.js";
 import { jsonReader } from "../wire/json-reader.js";
 import type { SendOptions } from "./call-options.js";
+import { checkRequest } from "./check-request.js";
 
 const readData = jsonReader(ValueSchema);
 
@@ -53,21 +54,24 @@ export function messageOf(input: MessageInput, place: MessagePlace = {}): Messag
   message.role = Role.USER;
   message.parts = typeof fields.parts === "string" ? [partOf({ text: fields.parts })] : fields.parts.map(partOf);
   if (fields.metadata !== undefined) message.metadata = fields.metadata;
-  if (fields.extensions !== undefined) message.extensions = [...fields.extensions];
-  if (fields.referenceTaskIds !== undefined) message.referenceTaskIds = [...fields.referenceTaskIds];
+  if (fields.extensions !== undefined) message.extensions = copied(fields.extensions);
+  if (fields.referenceTaskIds !== undefined) message.referenceTaskIds = copied(fields.referenceTaskIds);
   return message;
 }
 
+/** A copy of a list; anything else is refused when the request is checked. */
+const copied = (list: readonly string[]): string[] => (Array.isArray(list) ? [...list] : (list as unknown as string[]));
+
 /** The request that sends a message. */
 export function requestOf(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
-  const request = create(SendMessageRequestSchema, {
-    configuration: {
-      returnImmediately,
-      acceptedOutputModes: [...(options.acceptedOutputModes ?? [])],
-      ...(options.historyLength !== undefined && { historyLength: options.historyLength }),
-      ...(options.pushNotification !== undefined && { taskPushNotificationConfig: options.pushNotification }),
-    },
-  });
+  const configuration = {
+    returnImmediately,
+    acceptedOutputModes: copied(options.acceptedOutputModes ?? []),
+    ...(options.historyLength !== undefined && { historyLength: options.historyLength }),
+    ...(options.pushNotification !== undefined && { taskPushNotificationConfig: options.pushNotification }),
+  };
+  checkRequest(SendMessageRequestSchema, { configuration });
+  const request = create(SendMessageRequestSchema, { configuration });
   request.message = message;
   if (options.metadata !== undefined) request.metadata = options.metadata;
   return request;

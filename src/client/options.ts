@@ -98,8 +98,31 @@ export function checkOptions(options: ClientOptions): void {
   if (!interceptors.every((each) => typeof each === "function")) {
     faults.push({ field: "interceptors", description: "has one that is no function" });
   }
+  faults.push(...credentialFaults(options.credentials));
   if (typeof tenant !== "string") faults.push({ field: "tenant", description: "is no text" });
   if (faults.length > 0) throw invalid(faults);
+}
+
+/** Finds the faults in credentials of callers without types. */
+function credentialFaults(given: unknown): Violation[] {
+  if (given === undefined || isCredential(given)) return [];
+  if (typeof given !== "object" || given === null) return [notACredential("credentials", given)];
+  const isList = Array.isArray(given);
+  return Object.entries(given)
+    .filter(([, each]) => !isCredential(each) && (isList || each !== undefined))
+    .map(([name, each]) => notACredential(isList ? `credentials[${name}]` : `credentials.${name}`, each));
+}
+
+const isCredential = (given: unknown): boolean =>
+  typeof given === "object" &&
+  given !== null &&
+  ["fits", "apply"].every((method) => typeof (given as Record<string, unknown>)[method] === "function");
+
+/** The value is not repeated: it may be a secret. */
+function notACredential(field: string, given: unknown): Violation {
+  const what = typeof given === "string" ? "a text" : given === null ? "null" : `a value of type ${typeof given}`;
+  const description = `is ${what}, not a credential: make one by bearer(token), apiKey(key) or basic(name, password)`;
+  return { field, description };
 }
 
 /** One or several as a list. */

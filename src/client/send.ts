@@ -9,6 +9,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason } from "../core/error.js";
 import type { SendOptions } from "./call-options.js";
+import { checkCall, sendRules } from "./check-call.js";
 import type { ClientCore } from "./client.js";
 import { clientError } from "./errors.js";
 import { Following } from "./following.js";
@@ -46,6 +47,7 @@ export async function send(
   options: SendOnceOptions = {},
   place: MessagePlace = {},
 ): Promise<Answer> {
+  checkCall(options, sendRules);
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // A call that its caller can end.

@@ -1,5 +1,6 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FollowOptions, StreamOptions } from "./call-options.js";
+import { checkCall, followRules, streamRules } from "./check-call.js";
 import type { ClientCore } from "./client.js";
 import { Following } from "./following.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
@@ -21,6 +22,7 @@ export function stream(
   options: StreamOptions = {},
   { known, ...place }: StreamPlace = {},
 ): AsyncGenerator<Update, void, undefined> {
+  checkCall(options, streamRules);
   const message = messageOf(input, place);
   // Without a stream the task is looked at again and again; one that is there already would be seen as it was before.
   const request = requestOf(message, options, !core.canStream && message.taskId === "");
@@ -38,5 +40,6 @@ export function follow(
   options: FollowOptions = {},
   known?: Task,
 ): AsyncGenerator<Update, void, undefined> {
+  checkCall(options, followRules);
   return new Following(core, options, { taskId, known }).updates();
 }

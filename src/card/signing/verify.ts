@@ -8,7 +8,15 @@ import { type CardMembers, canonicalText, membersOfCard, withoutEmpty } from "./
 import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
 import { type ProtectedHeader, readHeader } from "./header.js";
 import { KeySets } from "./key-sets.js";
-import { candidates, keyIsOver, type PublicCardKey, readKeySet, readPublicKey, verifyingKey } from "./trusted-keys.js";
+import {
+  CardKeyError,
+  candidates,
+  keyIsOver,
+  type PublicCardKey,
+  readKeySet,
+  readPublicKey,
+  verifyingKey,
+} from "./trusted-keys.js";
 
 /** Whom the receiver of a card trusts. Nothing is trusted that is not named here. */
 export interface CardTrust {
@@ -96,6 +104,7 @@ const MAX_TRIED = 16;
  * @throws CardFormError for what is no card; CardKeyError for a key that is none.
  */
 export async function verifyCard(card: CardInput, trust: CardTrust): Promise<CardVerification> {
+  if (!isJsonObject(trust)) throw new CardKeyError("verifyCard needs the keys to trust: verifyCard(card, { jwks }).");
   const { signatures = [], ...json } = jsonOfCard(card);
   const older = hasInterfaces(json) ? undefined : olderCard(json);
   const members = membersOfCard(older ?? json);
@@ -175,6 +184,8 @@ interface Sources {
 }
 
 async function sourcesOf(trust: CardTrust): Promise<Sources> {
+  if (trust.keys !== undefined && !Array.isArray(trust.keys))
+    throw new CardKeyError("keys is not a list of keys: give a JWKS as jwks, and a single key as [key].");
   const keys = await Promise.all((trust.keys ?? []).map(readPublicKey));
   const own = [
     { name: "keys", keys },

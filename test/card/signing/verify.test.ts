@@ -7,6 +7,7 @@ import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.j
 import {
   type CardAlgorithm,
   type CardKey,
+  CardKeyError,
   type CardTrust,
   canonicalCard,
   publicKeysOf,
@@ -91,6 +92,22 @@ describe("signCard() and verifyCard()", () => {
         expect(await faultsOf(signed, { keys: [keyPair(alg).publicPem] })).toEqual(["mismatch"]);
       },
     );
+  });
+
+  it("says what to write where a JWKS, a key or nothing is given as the list of keys", async () => {
+    const { publicPem, pem } = keyPair("ES256");
+    const jwks = await publicKeysOf([{ key: pem }]);
+    for (const keys of [jwks, publicPem, JSON.stringify(jwks)])
+      await expect(verifyCard(json(card), { keys } as unknown as CardTrust)).rejects.toThrow(
+        new CardKeyError("keys is not a list of keys: give a JWKS as jwks, and a single key as [key]."),
+      );
+    for (const trust of [undefined, JSON.stringify(jwks)])
+      await expect(verifyCard(json(card), trust as unknown as CardTrust)).rejects.toThrow(
+        new CardKeyError("verifyCard needs the keys to trust: verifyCard(card, { jwks })."),
+      );
+    const signed = await signCard(card, [{ key: pem }]);
+    expect(await verifyCard(json(signed), jwks)).toMatchObject({ verified: true });
+    expect(await verifyCard(json(signed), { jwks })).toMatchObject({ verified: true });
   });
 
   it("names a key by its thumbprint where it has no id, and shows its public parts alone", async () => {
