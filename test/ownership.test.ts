@@ -41,6 +41,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/task/fold.ts TaskFold.statusPosition": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.messages": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.version": "itself, and the reader of snapshots in the same file",
+  "src/task/fold.ts TaskFold.mayHaveRelays": "itself",
   "src/wire/sse.ts EventParser.length": "itself",
   "src/core/call.ts Call.share": "the interceptor of a caller's limits",
   "src/core/call.ts Call.held": "the interceptor that limits the memory of requests",

@@ -189,8 +189,11 @@ export interface TurnCalls {
     message: DelegatedContent | undefined,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
-  /** The turn is over: what it left open ends, and nothing more is begun. Never throws. */
-  end(): void;
+  /**
+   * The turn is over: what it left open ends, and nothing more is begun. Never throws.
+   * @param isPaused the task waits for its user: sub-tasks work on, for the next turn to go on with
+   */
+  end(isPaused: boolean): void;
 }
 
 /** The seam to the client, which nothing below the server knows. */

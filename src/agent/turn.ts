@@ -58,10 +58,10 @@ export function makeTurn(request: TurnRequest, around: TurnContext): Turn {
 }
 
 /** The turn is over: what it has of other agents' streams and tasks ends with it. */
-export function endCalls(turn: Turn): void {
+export function endCalls(turn: Turn, isPaused = false): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
-  around.calls?.end();
+  around.calls?.end(isPaused);
 }
 
 const requestKey: unique symbol = Symbol("request");
@@ -193,7 +193,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
     relayed: () => source.relayed(request),
     messageAt: (position) => source.messageAt(request, position),
   });
-  if (around.isOver === true) around.calls.end();
+  if (around.isOver === true) around.calls.end(false);
   return around.calls;
 }
 

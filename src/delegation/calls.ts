@@ -14,6 +14,7 @@ import type { AgentEvent } from "../agent/event.js";
 import { latePart } from "../core/late-part.js";
 import type { Logger } from "../core/log.js";
 import { over } from "../core/over.js";
+import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
 
 // Loaded by servers whose agents call others, and by no other.
@@ -54,6 +55,7 @@ class CallsOfTurn implements TurnCalls {
   readonly #logger: Logger;
   readonly #names = new Set<string>();
   readonly #pause = new AbortController();
+  readonly #answers = new Answers();
   /** Fires when the turn is over. */
   readonly #end = new AbortController();
   /** Streams and delegations that have begun, and are not over. */
@@ -97,7 +99,8 @@ class CallsOfTurn implements TurnCalls {
     return delegation;
   }
 
-  end(): void {
+  end(isPaused: boolean): void {
+    if (isPaused) this.#pause.abort();
     this.#end.abort(over);
     // One whose next event nobody asks for learns of it by this alone.
     for (const each of this.#open) each.return(undefined).catch(() => {});
@@ -126,6 +129,7 @@ class CallsOfTurn implements TurnCalls {
         cancelMs: this.#limits.cancelGraceMs / 2,
         outageMs: this.#limits.maxRemoteOutageMs,
         pause: this.#pause,
+        answers: this.#answers,
         end: this.#end.signal,
         logger: this.#logger,
         leave: (mark) => this.#remotes.leave(mark),

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, Role, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../agent/abort.js";
 import {
   type CallingTurn,
@@ -12,17 +12,20 @@ import {
   type SubTask,
   TurnPaused,
 } from "../agent/delegation.js";
-import { type AgentEvent, authRequired, type MessageContent } from "../agent/event.js";
+import { type AgentEvent, authRequired } from "../agent/event.js";
 import { isOwnRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
+import { type Answers, answeringPosition } from "./answers.js";
 import { begunBefore } from "./begun-before.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
-import { originOf, type Relayed, type RelayPlace, relayedOf } from "./marks.js";
-import { sendNames } from "./names.js";
+import { inputOf } from "./input.js";
+import { type Relayed, type RelayPlace, relayedOf } from "./marks.js";
+import { type SendNames, sendNames } from "./names.js";
+import { originOf } from "./origin.js";
 import { patiently } from "./patiently.js";
-import { contentOf, Relay } from "./relay.js";
+import { contentOf, Relay, statusId } from "./relay.js";
 import { SubTaskStop } from "./stop.js";
 import { subTaskOf } from "./sub-task.js";
 
@@ -55,6 +58,8 @@ export interface DelegationJob {
   readonly cancelMs: number;
   /** Fires when the turn is over with a question: other delegations of it are gone on with in the turn of the answer. */
   readonly pause: AbortController;
+  /** Answers of this turn that are on their way. */
+  readonly answers: Answers;
   /** Fires when the turn is over: what it does not wait for is left. */
   readonly end: AbortSignal;
   /** Lets a sub-task go that is of no use any more. */
@@ -64,15 +69,16 @@ export interface DelegationJob {
 /** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
   const { turn, agent, name, events, remote } = job;
-  const origin = originOf(events, turn.request.position);
+  const origin = await originOf(job);
   const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
   const have = relayedOf(events, turn.task, place);
   const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
-  if (remote.lacksCaller) return yield* pause(job, relay, authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED);
+  if (remote.lacksCaller) return yield* pause(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
   const stop = new SubTaskStop(turn.signal, [job.pause.signal, job.end], job.cancelMs);
-  const course = new Course(job, { place, have, relay, stop });
+  const answering = answeringPosition(events, have.asked, place);
+  const course = new Course(job, { place, have, relay, stop, answering });
   try {
     return yield* course.run();
   } catch (error) {
@@ -86,9 +92,10 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
       throw new DelegationError(agent, failure);
     }
     course.end();
-    return yield* pause(job, relay, authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED);
+    return yield* pause(job, relay.pause(authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED));
   } finally {
     stop.end();
+    course.arrived();
     const isLeft = !course.isOver && !job.pause.signal.aborted && !stop.isStopped;
     if (isLeft && have.taskId !== "") job.leave(relay.mark);
   }
@@ -97,16 +104,14 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
 const LACKS_CALLER = "Another agent is to be asked on your behalf: send a message with your credentials to go on.";
 const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to go on.";
 
-async function* pause(
-  job: DelegationJob,
-  relay: Relay,
-  event: AgentEvent,
-  state: TaskState,
-): AsyncGenerator<AgentEvent, never, undefined> {
+/** Ends the turn with a question. */
+async function* pause(job: DelegationJob, event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
   job.pause.abort();
-  yield relay.pause(event, state);
+  yield event;
   throw new TurnPaused();
 }
+
+type Question = Extract<AgentEvent, { kind: "status" }>;
 
 /** The generation of a task that was created, and no more. */
 const CREATED = 1;
@@ -117,6 +122,8 @@ interface CourseParts {
   readonly have: Relayed;
   readonly relay: Relay;
   readonly stop: SubTaskStop;
+  /** Position of the message that answers the question of the sub-task; undefined: it waits for no answer. */
+  readonly answering: number | undefined;
 }
 
 /** The way of one sub-task, from wherever it stands to its end or its question. */
@@ -130,11 +137,14 @@ class Course {
   #isPartial = false;
   /** Our task says already that there is a sub-task, which has got the message of this turn. */
   #isKnown: boolean;
+  /** Says that the answer to the question of the sub-task has arrived, or will not. */
+  readonly arrived: () => void;
 
   constructor(job: DelegationJob, parts: CourseParts) {
     this.#job = job;
     this.#parts = parts;
     this.#isKnown = parts.have.taskId !== "";
+    this.arrived = parts.answering === undefined ? () => {} : job.answers.sending();
   }
 
   /** Whether nobody has to be told that it is left: it has ended, or waits for its user. */
@@ -166,63 +176,80 @@ class Course {
       return subTaskOf(agent, { message: this.#message });
     }
     const state = this.#task?.status?.state ?? TaskState.UNSPECIFIED;
-    if (isInterrupted(state)) {
-      this.#isOver = true;
-      yield* pause(this.#job, this.#parts.relay, { kind: "status", state, content: this.#question() }, state);
-    }
+    if (isInterrupted(state)) yield* this.#ask(this.#questionAgain(state));
     if (!isTerminal(state)) throw new A2AError("UNAVAILABLE", "The stream of the sub-task ended before it did.");
     this.#isOver = true;
-    const task = this.#isPartial
-      ? await this.#patiently(() => client.getTask({ id: have.taskId }, this.#calling()))
-      : this.#task;
+    const task = this.#isPartial ? await this.#get(client) : this.#task;
     return subTaskOf(agent, { task });
   }
 
   /** What has to be sent, if anything, and what comes of it. */
   async #updates(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
-    const { have, place } = this.#parts;
-    const { last } = have;
+    const { have, answering } = this.#parts;
     if (have.taskId === "") return this.#begin(client);
-    if (last === undefined || last.mark.turn === place.turn || !isInterrupted(last.mark.state))
-      return this.#follow(client);
-    // Our task waited for its user: this turn has the answer, and our task is at work again.
+    if (answering === undefined) return this.#follow(client);
+    // Our task waited for its user: there is the answer, and our task is at work again.
     this.#isKnown = false;
-    const task = await this.#patiently(() => client.getTask({ id: have.taskId }, this.#calling()));
+    const task = await this.#get(client);
     const { state = TaskState.UNSPECIFIED } = task.status ?? {};
-    const { messageId } = await sendNames(this.#job.turn.request, place);
-    const isSent = task.history.some((message) => message.messageId === messageId);
-    const wentOn = isTerminal(state) || (last.mark.state === TaskState.AUTH_REQUIRED && !isInterrupted(state));
-    if (isSent || wentOn) return this.#follow(client);
-    const { answer = this.#job.turn.request.message } = this.#job.options;
-    return this.#send(client, { ...inputOf(answer), taskId: task.id, contextId: task.contextId });
+    const wentOn = isTerminal(state) || (have.asked?.state === TaskState.AUTH_REQUIRED && !isInterrupted(state));
+    if (wentOn || (await this.#hasMessage(task))) return this.#follow(client);
+    return this.#send(client, { ...(await this.#answer(answering)), taskId: task.id, contextId: task.contextId });
   }
 
-  /** Sends what begins the sub-task, unless that was done before a crash and there is one. */
-  async #begin(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
+  /** The author's answer is made of the message of this turn. A message of a turn before goes as it came. */
+  async #answer(position: number): Promise<Omit<SubTaskMessage, "messageId">> {
     const { turn, options } = this.#job;
-    const { place, have, stop } = this.#parts;
-    if (turn.request.attempt > 1) {
-      const { messageId } = await sendNames(turn.request, place);
-      const sought = { messageId, contextId: options.contextId };
-      const begun = await this.#patiently(() => begunBefore(client, sought, this.#calling())).catch(noList);
-      stop.check();
-      if (begun !== undefined) {
-        have.taskId = begun.id;
-        return client.goOn(begun.id, 0, this.#calling());
-      }
-    }
-    return this.#send(client, await this.#firstMessage());
+    const message = await turn.messageAt(position);
+    return inputOf(position === turn.request.position ? (options.answer ?? message) : message);
+  }
+
+  /** The names of what this delegation sends: of what begins it the same in all turns. */
+  async #names(): Promise<SendNames> {
+    const { turn } = this.#job;
+    const { place, answering = place.origin } = this.#parts;
+    return sendNames(turn.request, place, await turn.messageAt(answering));
+  }
+
+  #get(client: SubTaskClient): Promise<Task> {
+    return this.#patiently(() => client.getTask({ id: this.#parts.have.taskId }, this.#calling()));
+  }
+
+  /** Tells if a sub-task has the message of this turn. */
+  async #hasMessage({ history }: Task): Promise<boolean> {
+    const { messageId } = await this.#names();
+    return history.some((message) => message.messageId === messageId);
+  }
+
+  /** Sends what begins the sub-task, unless that was done before a crash, or before the question of another, and there is one. */
+  async #begin(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
+    const { place } = this.#parts;
+    const mayBeThere = this.#job.turn.request.attempt > 1 || place.origin < place.turn;
+    const begun = mayBeThere ? await this.#begunBefore(client) : undefined;
+    return begun ?? this.#send(client, await this.#firstMessage());
+  }
+
+  /** The sub-task that has the message that begins it, although no answer came; undefined where none is found. */
+  async #begunBefore(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate> | undefined> {
+    const { have, stop } = this.#parts;
+    const { messageId } = await this.#names();
+    const sought = { messageId, contextId: this.#job.options.contextId };
+    const begun = await this.#patiently(() => begunBefore(client, sought, this.#calling())).catch(noList);
+    stop.check();
+    if (begun === undefined) return undefined;
+    have.taskId = begun.id;
+    return client.goOn(begun.id, 0, this.#calling());
   }
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
-    const { request } = this.#job.turn;
     this.#parts.stop.sending();
-    const { messageId, key } = await sendNames(request, this.#parts.place);
-    const { acceptedOutputModes } = request;
+    const { messageId, key } = await this.#names();
+    const { acceptedOutputModes } = this.#job.turn.request;
     yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
   }
 
   #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {
+    this.arrived();
     const { taskId, generation, last } = this.#parts.have;
     // Of a sub-task of which our task has nothing, all is told that came behind its creation.
     const after = last === undefined ? CREATED : generation;
@@ -261,6 +288,7 @@ class Course {
     updates: AsyncIterable<RemoteUpdate>,
   ): AsyncGenerator<AgentEvent, void, undefined> {
     for await (const update of updates) {
+      this.arrived();
       if (this.#hasBegunBefore(update)) {
         this.#isKnown = true;
         yield* this.#parts.relay.begin(create(TaskSchema, { id: update.task?.id ?? "" }), CREATED);
@@ -275,14 +303,8 @@ class Course {
       this.#task = update.task ?? this.#task;
       for (const event of this.#eventsOf(update)) {
         this.#parts.stop.check();
-        const asks = event.kind === "status" && isInterrupted(event.state);
-        if (asks) {
-          // The generator may be ended at the question.
-          this.#isOver = true;
-          this.#job.pause.abort();
-        }
+        if (event.kind === "status" && isInterrupted(event.state)) yield* this.#ask(event);
         yield event;
-        if (asks) throw new TurnPaused();
       }
     }
   }
@@ -311,27 +333,24 @@ class Course {
     return events;
   }
 
+  /** One question ends the turn: those of other delegations are asked in the turns after it. */
+  async *#ask(event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
+    await this.#parts.stop.race(this.#job.answers.arrived());
+    // The generator may be ended at the question.
+    this.#isOver = true;
+    return yield* pause(this.#job, event);
+  }
+
   /** What the sub-task asks, where it has asked it before. */
-  #question(): MessageContent | undefined {
-    const said = this.#task?.status?.message;
-    return said && contentOf(said);
+  #questionAgain(state: Question["state"]): AgentEvent {
+    const { status } = this.#task ?? {};
+    const said = status?.message;
+    const event: Question = { kind: "status", state, content: said && contentOf(said) };
+    return this.#parts.relay.pause(event, state, status && statusId(status));
   }
 }
 
 /** An agent that does not list its tasks has no way to say what it has begun; whatever else is wrong the send will say as well. */
 function noList(error: unknown): undefined {
   if (!(error instanceof A2AError)) throw error;
-}
-
-function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {
-  if (typeof content === "string") return { parts: [{ text: content }] };
-  if (Array.isArray(content)) return { parts: content };
-  if (isMessage(content)) return contentOf(content) ?? { parts: [] };
-  return content as MessageContent;
-}
-
-function isMessage(content: DelegatedContent): content is Message {
-  return (
-    (content as Partial<Message>).$typeName === "lf.a2a.v1.Message" && (content as Message).role !== Role.UNSPECIFIED
-  );
 }

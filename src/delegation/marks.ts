@@ -1,5 +1,5 @@
-import type { Artifact, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { RelayedEvent } from "../agent/delegation.js";
+import { type Artifact, type Part, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
 import { isInterrupted } from "../task/state.js";
 
 /** Which delegation of which task, and in which turn of it. */
@@ -25,13 +25,13 @@ export interface Relayed {
   readonly artifacts: Map<string, Part[]>;
   /** What was relayed last. */
   last: RelayedEvent | undefined;
+  /** The other agent's question that our task has asked, when nothing of the sub-task came after it. */
+  asked: RelayMark | undefined;
 }
 
-/** The message that began the delegations of a turn: its own, or that of the turn whose question it answers. */
-export function originOf(events: readonly RelayedEvent[], turn: number): number {
-  const own = events.find(({ mark }) => mark.turn === turn);
-  if (own !== undefined) return own.mark.origin;
-  const last = events.at(-1)?.mark;
+/** The message that begins the delegations of a turn which are not gone on with: its own, or that of the turn whose question it answers. */
+export function rootOf(events: readonly RelayedEvent[], turn: number): number {
+  const last = events.findLast(({ mark }) => mark.turn < turn)?.mark;
   return last !== undefined && isInterrupted(last.state) ? last.origin : turn;
 }
 
@@ -44,6 +44,7 @@ export function relayedOf(events: readonly RelayedEvent[], task: Task | undefine
     messages: new Set(),
     artifacts: new Map(),
     last: mine.at(-1),
+    asked: askedIn(mine),
   };
   for (const { mark } of mine) {
     if (mark.taskId !== "") relayed.taskId = mark.taskId;
@@ -56,6 +57,16 @@ export function relayedOf(events: readonly RelayedEvent[], task: Task | undefine
     if (id !== undefined) relayed.artifacts.set(id, [...artifact.parts]);
   }
   return relayed;
+}
+
+function askedIn(mine: readonly RelayedEvent[]): RelayMark | undefined {
+  const mark = mine.findLast((event) => !isOwnPause(event))?.mark;
+  return mark !== undefined && isInterrupted(mark.state) ? mark : undefined;
+}
+
+/** A question of our own, for the caller's credentials, is none of the other agent: its mark names no message of that. */
+function isOwnPause({ mark: { state, messageId }, message }: RelayedEvent): boolean {
+  return state === TaskState.AUTH_REQUIRED && messageId === "" && message !== undefined;
 }
 
 function idThere({ artifactId }: Artifact, prefix: string): string | undefined {

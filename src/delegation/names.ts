@@ -1,3 +1,4 @@
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../agent/turn.js";
 import { hexOf } from "../core/bytes.js";
 import type { RelayPlace } from "./marks.js";
@@ -10,12 +11,13 @@ export interface SendNames {
   readonly messageId: string;
 }
 
-/** Of the turn's message, in its task, and the delegation. Hashed: the other agent learns no id of ours. */
+/** Of the message whose turn sends it, in its task, and the delegation. Hashed: the other agent learns no id of ours. */
 export async function sendNames(
   { message, keptAs }: TurnRequest,
   { delegation, origin }: RelayPlace,
+  { messageId }: Pick<Message, "messageId"> = message,
 ): Promise<SendNames> {
-  const names = JSON.stringify([keptAs ?? message.taskId, message.messageId, origin, delegation]);
+  const names = JSON.stringify([keptAs ?? message.taskId, messageId, origin, delegation]);
   const hash = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(names))));
   return { key: `parley-delegation-${hash.slice(0, 32)}`, messageId: `parley-${hash.slice(32)}` };
 }

@@ -101,8 +101,8 @@ export class Relay {
   }
 
   /** Says that our task waits although the other one has nothing new to ask: it does not know of us yet, or has asked before. */
-  pause(event: AgentEvent, state: TaskState): RelayedAgentEvent {
-    return this.#marked(event, { state });
+  pause(event: AgentEvent, state: TaskState, messageId = ""): RelayedAgentEvent {
+    return this.#marked(event, { state, messageId });
   }
 
   #status(status: TaskStatus | undefined, generation: number): RelayedAgentEvent | undefined {

@@ -249,7 +249,7 @@ export class Execution {
     try {
       await this.#runAgent(request);
     } finally {
-      if (this.#turn !== undefined) endCalls(this.#turn);
+      if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.log.plannedState));
     }
   }
 

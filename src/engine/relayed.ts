@@ -1,10 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
 import type { TaskStore } from "../store/task-store.js";
-import { decodeEntry } from "../task/entry.js";
+import { decodeEntry, stateAfter } from "../task/entry.js";
+import { isTerminal } from "../task/state.js";
 import type { ExecutionSource } from "./execution.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -22,22 +23,30 @@ export function markOf({ delegation, origin, turn, agent, taskId, generation, me
 }
 
 /**
- * What was relayed for a turn before, and by the turns before it whose question it answers: read from the log, from the message
- * before it on, or from the one that began it all. The first attempt of a first message reads nothing.
+ * What was relayed for a turn in attempts before, and by all turns before it since the task last ended. The first attempt of a first
+ * message reads nothing.
  */
 export async function relayedBefore(
   store: TaskStore,
   log: TaskLog | undefined,
   turn: TurnRequest,
 ): Promise<readonly RelayedEvent[]> {
-  if (log === undefined || (turn.position <= 1 && turn.attempt === 1)) return [];
-  const { messages } = log.fold;
-  const before = messages.filter((position) => position < turn.position).at(-1) ?? turn.position;
+  if (log === undefined || !log.fold.mayHaveRelays || (turn.position <= 1 && turn.attempt === 1)) return [];
   const { taskId } = log;
-  const found = await relayedBetween(store, taskId, before - 1, log.fold.position);
-  const origin = Math.min(...found.map(({ mark }) => mark.origin));
-  if (found.length === 0 || origin >= before) return found;
-  return [...(await relayedBetween(store, taskId, origin - 1, before - 1)), ...found];
+  const to = log.fold.position;
+  let found: RelayedEvent[] = [];
+  for (let at = 0; at < to; ) {
+    const read = await store.read({ taskId, after: at, limit: Math.min(READ_ENTRIES, to - at) });
+    if (read.length === 0) break;
+    at += read.length;
+    for (const bytes of read) {
+      const entry = decodeEntry(bytes);
+      if (entry.relay !== undefined) found.push({ mark: markOf(entry.relay), message: statusMessage(entry) });
+      // A task that is reopened after its end begins new work.
+      if (isTerminal(stateAfter(entry.event) ?? TaskState.UNSPECIFIED)) found = [];
+    }
+  }
+  return found;
 }
 
 /**
@@ -68,20 +77,6 @@ export async function messageAt(store: TaskStore, turn: TurnRequest, position: n
     event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
   if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
   return message;
-}
-
-async function relayedBetween(store: TaskStore, taskId: string, after: number, to: number): Promise<RelayedEvent[]> {
-  const found: RelayedEvent[] = [];
-  for (let at = after; at < to; ) {
-    const read = await store.read({ taskId, after: at, limit: Math.min(READ_ENTRIES, to - at) });
-    if (read.length === 0) break;
-    at += read.length;
-    for (const bytes of read) {
-      const entry = decodeEntry(bytes);
-      if (entry.relay !== undefined) found.push({ mark: markOf(entry.relay), message: statusMessage(entry) });
-    }
-  }
-  return found;
 }
 
 function statusMessage({ event }: LogEntry): RelayedEvent["message"] {

@@ -26,6 +26,8 @@ export class TaskFold {
   messages: number[] = [];
   /** The version of the protocol that the task was created in; empty for the service's own. */
   version = "";
+  /** False where no entry tells of another agent's task. What is in a snapshot is not known. */
+  mayHaveRelays: boolean;
   readonly task: Task;
   /** What the artifacts and the rest weigh, see `size`. */
   #artifactsSize = 0;
@@ -41,6 +43,7 @@ export class TaskFold {
   /** @param begin the task as of the position that the fold is given, or the first piece of it */
   constructor(begin?: Task) {
     this.task = create(TaskSchema);
+    this.mayHaveRelays = begin !== undefined;
     if (begin === undefined) return;
     this.task.id = begin.id;
     this.task.contextId = begin.contextId;
@@ -130,6 +133,7 @@ export class TaskFold {
     }
     this.position = entry.position;
     this.generation = entry.generation;
+    if (entry.relay !== undefined) this.mayHaveRelays = true;
     switch (entry.event.case) {
       case "created":
         this.#otherSize += size;

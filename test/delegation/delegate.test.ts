@@ -1,20 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SubTask } from "../../src/agent/delegation.js";
-import {
-  type AgentEvent,
-  artifact,
-  authRequired,
-  completed,
-  failed,
-  inputRequired,
-  reply,
-  working,
-} from "../../src/agent/event.js";
+import { artifact, authRequired, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
+import { merged } from "./merged.js";
 import { agentOf, Servers } from "./servers.js";
 
 const connect = connectWith(nodePlatform);
@@ -40,29 +32,6 @@ const writer = agentOf("Writer", async function* (turn) {
   yield artifact({ id: "data", data: { lines: 1 }, metadata: { kind: "count" } });
   yield completed("written");
 });
-
-/** Events of several delegations as they come. */
-async function* merged(
-  all: AsyncGenerator<AgentEvent, SubTask>[],
-  ended: (task: SubTask) => void,
-): AsyncGenerator<AgentEvent, void, undefined> {
-  const next = async (from: AsyncGenerator<AgentEvent, SubTask>) => ({ from, result: await from.next() });
-  const waiting = new Map(all.map((each) => [each, next(each)]));
-  try {
-    while (waiting.size > 0) {
-      const { from, result } = await Promise.race(waiting.values());
-      waiting.delete(from);
-      if (result.done) ended(result.value);
-      else {
-        yield result.value;
-        waiting.set(from, next(from));
-      }
-    }
-  } finally {
-    // Those that still run come to their end, too.
-    await Promise.all(waiting.values());
-  }
-}
 
 describe("turn.delegate()", () => {
   it("relays texts and artifacts as they come, and gives the sub-task as it ended", async () => {

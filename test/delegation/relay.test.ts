@@ -5,7 +5,7 @@ import { type Artifact, PartSchema, type StreamResponse, type Task, TaskState } 
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { type RelayedEvent, relayMark } from "../../src/agent/delegation.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
-import { originOf, type RelayPlace, relayedOf } from "../../src/delegation/marks.js";
+import { type RelayPlace, relayedOf, rootOf } from "../../src/delegation/marks.js";
 import { Relay, type RelayedAgentEvent, restOf } from "../../src/delegation/relay.js";
 import { ArtifactIds, createdDraft, statusDraft } from "../../src/engine/draft.js";
 import { storedMark } from "../../src/engine/relayed.js";
@@ -250,17 +250,16 @@ describe("Relay", () => {
   });
 });
 
-describe("originOf()", () => {
+describe("rootOf()", () => {
   const mark = (turn: number, origin: number, state: TaskState): RelayedEvent => ({
     mark: { ...place, turn, origin, state, taskId: "s", generation: 0, messageId: "" },
     message: undefined,
   });
   it("is the message that began the delegations whose question a turn answers", () => {
-    expect(originOf([], 3)).toBe(3);
-    expect(originOf([mark(1, 1, TaskState.WORKING)], 3)).toBe(3);
-    expect(originOf([mark(1, 1, TaskState.INPUT_REQUIRED)], 3)).toBe(1);
-    expect(originOf([mark(1, 1, TaskState.INPUT_REQUIRED), mark(3, 1, TaskState.WORKING)], 3)).toBe(1);
-    expect(originOf([mark(1, 1, TaskState.INPUT_REQUIRED), mark(3, 3, TaskState.WORKING)], 3)).toBe(3);
+    expect(rootOf([], 3)).toBe(3);
+    expect(rootOf([mark(1, 1, TaskState.WORKING)], 3)).toBe(3);
+    expect(rootOf([mark(1, 1, TaskState.INPUT_REQUIRED)], 3)).toBe(1);
+    expect(rootOf([mark(1, 1, TaskState.INPUT_REQUIRED), mark(3, 1, TaskState.WORKING)], 3)).toBe(1);
   });
 });
 

@@ -1,0 +1,49 @@
+import { equals } from "@bufbuild/protobuf";
+import { PartSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { RelayMark } from "../agent/delegation.js";
+import { messageOf } from "../client/message-input.js";
+import { A2AError } from "../core/error.js";
+import { isInterrupted, isTerminal } from "../task/state.js";
+import type { DelegationJob } from "./delegate.js";
+import { inputOf } from "./input.js";
+import { rootOf } from "./marks.js";
+import { sendNames } from "./names.js";
+import { patiently } from "./patiently.js";
+
+/**
+ * The message that began a delegation. After a question of another agent it is the one that began all delegations of the turn before. After
+ * a question of the author's own each delegation that was called in the same way before is gone on with: its question waits, or
+ * its sub-task got the same content. Everything else begins with the message of the turn.
+ */
+export async function originOf(job: DelegationJob): Promise<number> {
+  const { events, name, agent, turn } = job;
+  const { position } = turn.request;
+  const mine = events.filter(({ mark }) => mark.delegation === name).map(({ mark }) => mark);
+  const own = mine.find((mark) => mark.turn === position);
+  if (own !== undefined) return own.origin;
+  const root = rootOf(events, position);
+  const last = mine.at(-1);
+  if (last === undefined || last.origin === root || last.agent !== agent) return root;
+  return isInterrupted(last.state) || (await isSameCall(job, last)) ? last.origin : root;
+}
+
+/** Tells if the sub-task got what this call says and its result is still of use. An agent that keeps no history begins anew. */
+async function isSameCall(job: DelegationJob, mark: RelayMark): Promise<boolean> {
+  const { turn, remote, message, outageMs } = job;
+  const { taskId: id, origin } = mark;
+  if (id === "") return false;
+  const began = await turn.messageAt(origin);
+  const { messageId } = await sendNames(turn.request, mark, began);
+  const read = async () => (await remote.client()).getTask({ id }, { signal: turn.signal, headers: remote.headers() });
+  try {
+    const { status, history } = await patiently(read, outageMs, turn.signal);
+    const state = status?.state ?? TaskState.UNSPECIFIED;
+    if (isTerminal(state) && state !== TaskState.COMPLETED) return false;
+    const sent = history.find((each) => each.messageId === messageId)?.parts;
+    const { parts } = messageOf(inputOf(message ?? began));
+    return sent?.length === parts.length && parts.every((part, at) => equals(PartSchema, part, sent[at] ?? part));
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    return false;
+  }
+}
