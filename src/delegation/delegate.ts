@@ -72,6 +72,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
   const origin = await originOf(job);
   const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
   const have = relayedOf(events, turn.task, place);
+  checkAgent(job, have);
   const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
@@ -99,6 +100,17 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
     const isLeft = !course.isOver && !job.pause.signal.aborted && !stop.isStopped;
     if (isLeft && have.taskId !== "") job.leave(relay.mark);
   }
+}
+
+/** A sub-task belongs to the agent that has it: no other agent can continue it under its name or number. */
+function checkAgent({ agent, name, leave }: DelegationJob, { last }: Relayed): void {
+  if (last === undefined || last.mark.agent === agent) return;
+  leave(last.mark);
+  const other = JSON.stringify(last.mark.agent);
+  throw new TypeError(
+    `The delegation "${name}" of this task went to ${other} before, and goes to ${JSON.stringify(agent)} now. ` +
+      "Give delegations a name of their own (options.name) where their order or their agents may change.",
+  );
 }
 
 const LACKS_CALLER = "Another agent is to be asked on your behalf: send a message with your credentials to go on.";
@@ -166,9 +178,9 @@ class Course {
     try {
       yield* this.#relay(client, await this.#updates(client));
     } catch (error) {
-      const other = this.#otherWay(error);
+      const other = await this.#otherWay(client, error);
       if (other === undefined) throw error;
-      yield* this.#relay(client, other(client));
+      yield* this.#relay(client, other);
     }
     await stop.done();
     if (this.#message !== undefined) {
@@ -272,15 +284,19 @@ class Course {
     return options.contextId === undefined ? input : { ...input, contextId: options.contextId };
   }
 
-  /** What to do after a send that says that it is not needed: the sub-task is there, or over. */
-  #otherWay(error: unknown): ((client: SubTaskClient) => AsyncIterable<RemoteUpdate>) | undefined {
+  /** Follows the sub-task after a failed send whose message has arrived, or is not needed. */
+  async #otherWay(client: SubTaskClient, error: unknown): Promise<AsyncIterable<RemoteUpdate> | undefined> {
     if (!(error instanceof A2AError)) return undefined;
     const { have } = this.#parts;
-    const { taskId } = error.metadata;
+    const { taskId, arrival } = error.metadata;
+    if (arrival === "unknown") {
+      if (have.taskId === "") return this.#begunBefore(client);
+      return (await this.#hasMessage(await this.#get(client))) ? this.#follow(client) : undefined;
+    }
     // The author's words were other ones when this turn ran before: what was sent counts.
     if (error.reason === "IDEMPOTENCY_KEY_REUSED" && taskId !== undefined) have.taskId = taskId;
     else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
-    return (client) => this.#follow(client);
+    return this.#follow(client);
   }
 
   async *#relay(
