@@ -200,6 +200,6 @@ export interface TurnCalls {
 export interface OutgoingCalls {
   /** What a turn calls others with; asked for once for each turn that does. */
   of(turn: CallingTurn): TurnCalls;
-  /** The task of a relayed event ended without its turn: the other agent's task is of no use to anyone. Never throws. */
-  leave(mark: RelayMark): void;
+  /** Cancels the other agent's task of a relayed event, which is of no use to anyone. Resolves with its answer, and never rejects. */
+  leave(mark: RelayMark): Promise<void>;
 }

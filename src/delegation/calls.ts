@@ -38,8 +38,8 @@ export class RemoteCalls implements OutgoingCalls {
     return new CallsOfTurn(turn, this.#remotes, this.#options);
   }
 
-  leave(mark: RelayMark): void {
-    this.#remotes.leave(mark);
+  leave(mark: RelayMark): Promise<void> {
+    return this.#remotes.leave(mark);
   }
 
   /** Closes the connections; nothing is called any more. */
@@ -132,7 +132,7 @@ class CallsOfTurn implements TurnCalls {
         answers: this.#answers,
         end: this.#end.signal,
         logger: this.#logger,
-        leave: (mark) => this.#remotes.leave(mark),
+        leave: (mark) => void this.#remotes.leave(mark),
       });
     } finally {
       note(false);

@@ -100,7 +100,7 @@ export class Remotes {
   }
 
   /** Cancels another agent's task that is of no use any more, beside everything else: once, and as far as it can be reached. */
-  leave({ agent, taskId }: RelayMark): void {
+  async leave({ agent, taskId }: RelayMark): Promise<void> {
     if (taskId === "" || this.#isClosed) return;
     const cancel = async (): Promise<void> => {
       const { remoteTimeoutMs: timeoutMs } = this.#options.limits;
@@ -110,7 +110,8 @@ export class Remotes {
       this.#options.logger.debug({ err: error, agent }, "another agent's task that is left was not canceled");
     });
     this.#leaving.add(leaving);
-    void leaving.then(() => this.#leaving.delete(leaving));
+    await leaving;
+    this.#leaving.delete(leaving);
   }
 
   /** Closes all connections. What is being canceled gets a moment. */

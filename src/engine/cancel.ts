@@ -4,7 +4,7 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
 import type { Executions } from "./executions.js";
 import { unavailable } from "./outage.js";
-import { leaveOther } from "./relayed.js";
+import { leaveOthers } from "./relayed.js";
 import { type TaskView, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -23,9 +23,10 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     // Over is what is stored as over.
     if (isTerminal(log.plannedState)) await log.stored();
     if (isTerminal(log.fold.state)) throw notCancelable(shown);
-    const running = executions.get(taskId);
-    const pausedAt = running === undefined && isInterrupted(log.fold.state) ? log.fold.statusPosition : undefined;
-    if (running !== undefined) await running.cancel();
+    // Sub-tasks are canceled first: a client whose cancel was cut off by a crash sends it again, and it reaches all of them.
+    if (executions.get(taskId) === undefined && isInterrupted(log.fold.state))
+      await leaveOthers(executions.source, log);
+    await executions.get(taskId)?.cancel();
     // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
       const ends = isTerminal(log.plannedState);
@@ -33,7 +34,6 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
-    if (pausedAt !== undefined) leaveOther(executions.source, log, pausedAt);
     return taskViewOf(log);
   } catch (error) {
     // The task was ended between the look and the act.

@@ -24,7 +24,7 @@ import type { Place } from "./execution-slots.js";
 import { LeaseLost, notBegun, upForClaim } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { MessageWaits } from "./plan.js";
-import { storedMark } from "./relayed.js";
+import { leaveOthers, storedMark } from "./relayed.js";
 import type { TaskLog } from "./task-log.js";
 import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
@@ -186,7 +186,9 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
+    const left = this.#leaveOthers();
     if (!this.#isQueued) await within(this.#source.limits.cancelGraceMs, this.done);
+    await left;
     if (this.#over) return;
     this.#over = true;
     try {
@@ -250,7 +252,13 @@ export class Execution {
       await this.#runAgent(request);
     } finally {
       if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.log.plannedState));
+      if (isTerminal(this.log.plannedState) && this.#aborter.reason === undefined) void this.#leaveOthers();
     }
+  }
+
+  /** Cancels sub-tasks of the turns before that this one has not gone on with. */
+  #leaveOthers(): Promise<void> {
+    return leaveOthers(this.#source, this.log, this.#isQueued ? undefined : this.log.turns.current);
   }
 
   async #runAgent(request: TurnRequest): Promise<void> {

@@ -7,7 +7,7 @@ import { giveUpInterrupted } from "./interrupted.js";
 import type { LeaseKeeper } from "./lease.js";
 import { logTrouble } from "./outage.js";
 import { recoverTask } from "./recovery.js";
-import { leaveOther } from "./relayed.js";
+import { leaveOthers } from "./relayed.js";
 import type { TaskLog } from "./task-log.js";
 import type { TaskLogCache } from "./task-log-cache.js";
 
@@ -76,9 +76,8 @@ export class Housekeeping {
       log = await logs.acquire(taskId);
       if (log === undefined) return;
       if (store.shared || log.uncertain) await log.refresh();
-      const pausedAt = log.fold.statusPosition;
       if (await giveUpInterrupted(log, head, now())) {
-        leaveOther(executions.source, log, pausedAt);
+        void leaveOthers(executions.source, log);
         logger.info({ taskId }, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {

@@ -1,5 +1,4 @@
 import { TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Relay } from "../../gen/parley/log/v1/log_pb.js";
 import { LazyAbortController } from "../agent/abort.js";
 import { recoveryOf } from "../agent/agent-calls.js";
 import { makeTurn, type TurnRequest } from "../agent/turn.js";
@@ -15,7 +14,7 @@ import { statusDraft } from "./draft.js";
 import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";
 import { type LeaseKeeper, LeaseLost, notBegun } from "./lease.js";
-import { markOf } from "./relayed.js";
+import { leaveOthers } from "./relayed.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 
@@ -43,7 +42,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const { log, lease, logger, served, leases } = recovery;
   if (isTerminal(log.fold.state)) return;
   const { position } = log.fold;
-  const { turns, paused, relay } = await turnsFrom(recovery, lease.turn);
+  const { turns, paused } = await turnsFrom(recovery, lease.turn);
   const [first, ...later] = turns;
   const open = paused ? later : turns;
   if (open.length === 0 && paused) {
@@ -56,7 +55,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begins = paused || lease.attempt < 1;
   const again =
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
-  if (!again) return fail(recovery, relay);
+  if (!again) return fail(recovery);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
@@ -102,11 +101,12 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
 
-async function fail({ log, lease, source }: Recovery, relay: Relay | undefined): Promise<void> {
+async function fail({ log, lease, source }: Recovery): Promise<void> {
   const why = "The agent was stopped by a crash of the server before it finished.";
+  // Before the end is stored: after another crash nothing would cancel them.
+  await leaveOthers(source, log);
   try {
     await log.append(statusDraft(log.place, State.FAILED, why, source.now()), { fence: lease });
-    if (relay !== undefined) source.outgoing?.leave(markOf(relay));
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
     const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
@@ -119,21 +119,17 @@ interface Found {
   readonly turns: TurnRequest[];
   /** Whether the turn of the first one had reached a pause. */
   readonly paused: boolean;
-  /** What was relayed last of another agent's task. */
-  readonly relay: Relay | undefined;
 }
 
 async function turnsFrom(recovery: Recovery, from: number): Promise<Found> {
   const { log, store } = recovery;
   const turns: TurnRequest[] = [];
   let state: TaskState | undefined;
-  let relay: Relay | undefined;
   const limit = 1_000;
   for (let after = Math.max(0, from - 1); after < log.fold.position; ) {
     const entries = (await store.read({ taskId: log.taskId, after, limit })).map(decodeEntry);
     for (const entry of entries) {
       after = entry.position;
-      relay = entry.relay ?? relay;
       const turn = storedTurn(log.head, entry);
       if (turn !== undefined) turns.push(turn);
       // A pause of the turn before, which came when this one's message waited already.
@@ -142,5 +138,5 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<Found> {
     }
     if (entries.length === 0) break;
   }
-  return { turns, paused: state !== undefined && isInterrupted(state), relay };
+  return { turns, paused: state !== undefined && isInterrupted(state) };
 }

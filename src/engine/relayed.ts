@@ -3,6 +3,7 @@ import { type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
+import { within } from "../core/within.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry, stateAfter } from "../task/entry.js";
 import { isTerminal } from "../task/state.js";
@@ -50,21 +51,39 @@ export async function relayedBefore(
 }
 
 /**
- * Lets the other agent's task go whose question a task waited with, when it ended without the answer. Beside everything else: what
- * cannot be read, or reached, is left alone.
+ * Cancels the sub-tasks that a task has left open: all that delegations began in turns before one, as the turn itself ends its own.
+ * Waits until the other agents have answered, for half of the grace of a cancel at most, and never rejects: what cannot be read, or
+ * reached, is left alone.
+ * @param before position of the message whose turn is at work; undefined where none is
  */
-export function leaveOther({ outgoing, logger }: ExecutionSource, log: TaskLog, pausedAt: number): void {
-  if (outgoing === undefined) return;
-  const read = async (): Promise<void> => {
-    const [entry] = await log.pages.after(pausedAt - 1);
-    if (entry?.relay !== undefined) outgoing.leave(markOf(entry.relay));
+export async function leaveOthers(
+  { outgoing, logger, limits }: ExecutionSource,
+  log: TaskLog,
+  before: number = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  if (outgoing === undefined || !log.fold.mayHaveRelays) return;
+  const leave = async (): Promise<void> => {
+    const marks = await lastMarks(log);
+    await Promise.all(marks.filter(({ turn }) => turn < before).map((mark) => outgoing.leave(mark)));
   };
-  read().catch((error: unknown) => {
-    logger.warn(
-      { err: error, taskId: log.taskId },
-      "what another agent does for a task that is over could not be found out",
-    );
+  const leaving = leave().catch((error: unknown) => {
+    logger.warn({ err: error, taskId: log.taskId }, "what other agents do for a task that is over could not be read");
   });
+  await within(limits.cancelGraceMs / 2, leaving);
+}
+
+/** The last mark of each sub-task that may be open. */
+async function lastMarks(log: TaskLog): Promise<RelayMark[]> {
+  const marks = new Map<string, RelayMark>();
+  for (let at = 0; at < log.fold.position; ) {
+    const entries = await log.pages.after(at);
+    if (entries.length === 0) break;
+    at += entries.length;
+    for (const { relay } of entries) {
+      if (relay !== undefined && relay.taskId !== "") marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
+    }
+  }
+  return [...marks.values()].filter(({ state }) => !isTerminal(state));
 }
 
 /** The message that was accepted at a position of the turn's task. */
