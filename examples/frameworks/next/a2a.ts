@@ -1,6 +1,6 @@
 import { createA2A } from "parley-a2a";
 import { memoryStore } from "parley-a2a/store/memory";
-import { greeter } from "../agent";
+import { greeter } from "./agent";
 
 // One for the process, however often the bundler evaluates this module.
 const kept = globalThis as { a2a?: ReturnType<typeof createA2A> };
