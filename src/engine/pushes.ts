@@ -126,7 +126,7 @@ export class Pushes implements EnginePushes {
 
   taskAt(request: TaskAtRequest): PastTask | Promise<PastTask | undefined> {
     const log = this.#source.logs.get(request.taskId);
-    const isThere = log !== undefined && log.fold.position === request.position && isOf(log.head, request);
+    const isThere = log?.isWhole === true && log.fold.position === request.position && isOf(log.head, request);
     return isThere ? { fold: log.fold, isLive: true } : this.#stored(request);
   }
 

@@ -46,6 +46,7 @@ export class TaskHandle {
   readonly #source: CursorSource;
   readonly #release: () => void;
   readonly #since: number;
+  #follows = false;
   /** The task as the message was accepted, where a capture was asked for. */
   readonly accepted: TaskView | undefined;
 
@@ -106,7 +107,16 @@ export class TaskHandle {
     }
   }
 
+  /** Says that no more than events is asked of this handle from now on: a large task then leaves the memory while it rests. */
+  follow(): void {
+    if (this.#follows) return;
+    this.#follows = true;
+    this.#source.log.beginFollowing();
+    this.#source.log.outlineIfFollowed();
+  }
+
   release(): void {
+    if (this.#follows) this.#source.log.endFollowing();
     this.#release();
   }
 }

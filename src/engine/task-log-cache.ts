@@ -55,7 +55,18 @@ export class TaskLogCache {
     const log = this.#logs.get(taskId) ?? loaded;
     log.retain();
     this.#logs.set(taskId, log);
-    return log;
+    return log.isWhole ? log : this.#whole(log);
+  }
+
+  /** Reads the rest of a task that was only followed until now. */
+  async #whole(log: TaskLog): Promise<TaskLog | undefined> {
+    let isStored = false;
+    try {
+      isStored = await log.makeWhole(() => foldStored(this.#store, log.taskId));
+    } finally {
+      if (!isStored) this.release(log);
+    }
+    return isStored ? log : undefined;
   }
 
   /**
@@ -78,7 +89,8 @@ export class TaskLogCache {
 
   /** Forgets a log that is not in use, once nothing of it is on its way to the store: the next reader then reads all of it. */
   evict(log: TaskLog): void {
-    if (log.isRetained || this.#logs.get(log.taskId) !== log) return;
+    if (log.isRetained) return log.outlineIfFollowed();
+    if (this.#logs.get(log.taskId) !== log) return;
     if (log.quiet) {
       this.#logs.delete(log.taskId);
       this.#forgotten(log);

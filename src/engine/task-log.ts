@@ -21,6 +21,9 @@ import { Waiters } from "./waiters.js";
 /** How often an append is tried again that meets a conflict although the store shows no new entry. */
 const maxConflicts = 8;
 
+/** Of a task of fewer bytes as JSON the whole is kept in memory for those who follow its events. */
+const LARGE_BYTES = 256 * 1024;
+
 /** A task was to be created under an id that the store has already. */
 export class TaskExists extends Error {
   override name = "TaskExists";
@@ -51,10 +54,12 @@ export interface TaskLogOptions {
  * itself as it does with other tasks.
  */
 export class TaskLog {
-  /** The task as stored. */
-  readonly fold: TaskFold;
-  /** The newest entries, for readers that keep up. */
-  readonly tail: Tail;
+  #fold: TaskFold;
+  #tail: Tail;
+  /** Whether the fold is the whole task, and not its outline. */
+  #isWhole = true;
+  /** The task on its way from the store. */
+  #whole: Promise<boolean> | undefined;
   readonly turns: TurnProgress = new TurnProgress();
   /** The lease of an execution that lost an entry: nothing more that relies on it is stored behind the gap. */
   #cutOff: Fence | undefined;
@@ -62,6 +67,8 @@ export class TaskLog {
   readonly #store: TaskStore;
   /** How many hold this log: readers, executions, calls. */
   #refCount = 0;
+  /** How many of these need no more of the task than its events. */
+  #followers = 0;
   #uncertain = false;
   readonly #head: StoredHead;
   #plan: Plan;
@@ -86,15 +93,25 @@ export class TaskLog {
     this.#pushed = options.pushed;
     this.#shownAs = options.shownAs;
     this.#head = new StoredHead(options.head);
-    this.fold = options.fold;
+    this.#fold = options.fold;
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
     this.#plan = new Plan(options.fold, this.#unstored);
-    this.tail = new Tail(options.fold.position);
+    this.#tail = new Tail(options.fold.position);
     this.#noteLease();
   }
 
   get taskId(): string {
     return this.#head.value.taskId;
+  }
+
+  /** The task as stored. Whoever holds the log for more than its events sees all of it. */
+  get fold(): TaskFold {
+    return this.#fold;
+  }
+
+  /** The newest entries, for readers that keep up. */
+  get tail(): Tail {
+    return this.#tail;
   }
 
   /** What messages and events of the task say that they belong to: its id as clients know it. */
@@ -142,6 +159,58 @@ export class TaskLog {
 
   release(): void {
     this.#refCount--;
+  }
+
+  /** Notes that one of those who hold the log needs no more than its events from now on. */
+  beginFollowing(): void {
+    this.#followers++;
+  }
+
+  endFollowing(): void {
+    this.#followers--;
+  }
+
+  /** Whether the fold is the whole task, and not the outline that followers need. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Keeps no more than an outline of a large task while nobody needs more. */
+  outlineIfFollowed(): void {
+    const isFollowed = this.#followers > 0 && this.#followers === this.#refCount;
+    if (!isFollowed || !this.#isWhole || !this.quiet || this.#uncertain || this.#fold.size < LARGE_BYTES) return;
+    this.#isWhole = false;
+    this.#fold = this.#fold.outline();
+    this.#tail = new Tail(this.#fold.position);
+    this.#replan();
+  }
+
+  /**
+   * Takes the whole task in place of its outline.
+   * @param read the task as the store has it
+   * @returns false where the store does not have it any more
+   * @throws StoreError
+   */
+  makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
+    this.#whole ??= this.#makeWhole(read).finally(() => {
+      this.#whole = undefined;
+    });
+    return this.#whole;
+  }
+
+  async #makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
+    while (!this.#isWhole) {
+      const stored = (await read())?.fold;
+      if (stored === undefined) return false;
+      // Another process may have appended since.
+      if (stored.position > this.#fold.position) await this.refresh();
+      for (const entry of this.#tail.after(stored.position) ?? []) stored.apply(entry);
+      if (stored.position !== this.#fold.position) continue;
+      this.#isWhole = true;
+      this.#fold = stored;
+      this.#replan();
+    }
+    return true;
   }
 
   /** Notes that an execution of the task lives in this process, which keeps the log in memory. */

@@ -33,7 +33,7 @@ const MAX_LARGE_PAGES = 4;
 const SWEEP_AT = 64;
 
 /** A task as it stands. */
-type ReadTask = Pick<FoldedTask, "head" | "fold">;
+export type ReadTask = Pick<FoldedTask, "head" | "fold">;
 
 /** A small task that is kept, and what was shown of it last: most pages are of the same view. */
 interface KeptTask extends ReadTask {

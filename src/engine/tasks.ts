@@ -11,7 +11,7 @@ import type { Shutdown } from "./shutdown.js";
 import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
 import { TaskLogCache } from "./task-log-cache.js";
-import { type TaskPage, TaskReader } from "./task-reader.js";
+import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
 
 /** The tasks that a call may see. All others do not exist for it (specification 13.1). */
 export type Scope = TaskScope;
@@ -125,13 +125,14 @@ export class Tasks {
   }
 
   /** A task in memory, unless it is behind a position that the store has: the answer to its append comes a moment later. */
-  #live(taskId: string, position: number): TaskLog | undefined {
+  #live(taskId: string, position: number): ReadTask | undefined {
     const log = this.#source.store.shared ? undefined : this.logs.get(taskId);
-    return log !== undefined && !log.uncertain && log.fold.position >= position ? log : undefined;
+    if (log === undefined || !log.isWhole || log.uncertain || log.fold.position < position) return undefined;
+    return { head: log.head, fold: log.fold };
   }
 
   /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
-  async #caughtUp(taskId: string, position: number): Promise<TaskLog | undefined> {
+  async #caughtUp(taskId: string, position: number): Promise<ReadTask | undefined> {
     const log = this.#outage() ? undefined : this.logs.get(taskId);
     if (log === undefined || !(await log.caughtUp(position))) return undefined;
     return this.#live(taskId, position);

@@ -79,7 +79,8 @@ function raceCancellation<T>(request: HttpRequest, promise: Promise<T>): Promise
 class EventsBody implements BodySource {
   readonly #request: HttpRequest;
   readonly #iterator: AsyncIterator<Message>;
-  readonly #first: IteratorResult<Message>;
+  /** What came and is not written yet. */
+  #next: IteratorResult<Message> | undefined;
   readonly #stream: EventStream;
 
   constructor(
@@ -90,7 +91,7 @@ class EventsBody implements BodySource {
   ) {
     this.#request = request;
     this.#iterator = iterator;
-    this.#first = first;
+    this.#next = first;
     this.#stream = stream;
   }
 
@@ -101,7 +102,7 @@ class EventsBody implements BodySource {
       forget = this.#request.onCancel(resolve);
       sink.fail = reject;
     });
-    const pumping = pump(this.#iterator, this.#first, sink, this.#stream);
+    const pumping = this.#pump(sink);
     try {
       await Promise.race([pumping, over]);
     } finally {
@@ -117,28 +118,35 @@ class EventsBody implements BodySource {
   cancel(): void {
     void close(this.#iterator);
   }
-}
 
-async function pump(
-  iterator: AsyncIterator<Message>,
-  first: IteratorResult<Message>,
-  sink: EventSink,
-  { format, limits: { stalledReaderMs } }: EventStream,
-): Promise<void> {
-  try {
-    for (let next = first; next.done !== true; next = await iterator.next()) {
-      if (sink.isStopped) return;
-      const { value } = next;
-      if (weightOf(value) === undefined) sink.write(sseFrame(format.data(value), generationOf(value)));
-      else await sink.writeLarge(sseFrameAround(format.pieces(value), generationOf(value)), stalledReaderMs);
-      if (sink.isFull) await sink.waitForDrain(stalledReaderMs);
-      if (sink.isStopped) return;
+  async #pump(sink: EventSink): Promise<void> {
+    const { format, limits } = this.#stream;
+    try {
+      while (!sink.isStopped) {
+        this.#next ??= await this.#iterator.next();
+        if (this.#next.done === true) {
+          sink.isComplete = true;
+          break;
+        }
+        const large = this.#write(this.#next.value, sink);
+        // A stream that waits must not keep its last message in memory.
+        this.#next = undefined;
+        if (large !== undefined) await large;
+        if (sink.isFull) await sink.waitForDrain(limits.stalledReaderMs);
+      }
+    } catch (thrown) {
+      if (!sink.isStopped) sink.write(sseFrame(onOneLine(format.failure(thrown))));
     }
-    sink.isComplete = true;
-  } catch (thrown) {
-    if (!sink.isStopped) sink.write(sseFrame(onOneLine(format.failure(thrown))));
+    sink.flush();
   }
-  sink.flush();
+
+  /** @returns a promise where the message is large and is written at the pace of the client */
+  #write(message: Message, sink: EventSink): Promise<void> | undefined {
+    const { format, limits } = this.#stream;
+    const id = generationOf(message);
+    if (weightOf(message) === undefined) return void sink.write(sseFrame(format.data(message), id));
+    return sink.writeLarge(sseFrameAround(format.pieces(message), id), limits.stalledReaderMs);
+  }
 }
 
 function sseFrameAround(data: Iterable<Uint8Array | string>, id: number | undefined): Iterable<Uint8Array | string> {

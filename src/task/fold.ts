@@ -8,6 +8,7 @@ import {
   TaskSchema,
   TaskState,
   type TaskStatus,
+  TaskStatusSchema,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
@@ -72,6 +73,20 @@ export class TaskFold {
       if (known === undefined) this.task.artifacts[place] = artifact;
       else for (const part of artifact.parts) this.task.artifacts[known]?.parts.push(part);
     }
+  }
+
+  /** The fold at this moment without the history, the artifacts and what the status says: entries may follow it. */
+  outline(): TaskFold {
+    const { id, contextId, status } = this.task;
+    const outline = new TaskFold(create(TaskSchema, { id, contextId }));
+    outline.position = this.position;
+    outline.generation = this.generation;
+    outline.statusPosition = this.statusPosition;
+    outline.messages = this.messages;
+    outline.version = this.version;
+    outline.mayHaveRelays = this.mayHaveRelays;
+    if (status !== undefined) outline.task.status = create(TaskStatusSchema, { ...status, message: undefined });
+    return outline;
   }
 
   /** The task's state; UNSPECIFIED before the first entry. */

@@ -1,5 +1,6 @@
 import type { ClientHttp2Session } from "node:http2";
 import * as net from "node:net";
+import type { Readable } from "node:stream";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
@@ -8,27 +9,35 @@ import {
 } from "../../gen/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Child, MIB, settled, start, task } from "./child.js";
-import { connect } from "./raw-http.js";
+import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
-import { cleanup } from "./serve.js";
+import { cleanup, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-/** Asks and never reads: over HTTP/1.1. */
-function deafSocket(port: number, request: string): void {
+/** Asks and does not read: over HTTP/1.1. */
+function deafSocket(port: number, request: string): Readable {
   const socket = net.connect(port, "127.0.0.1");
   cleanup(() => socket.destroy());
   socket.on("error", () => {});
   socket.pause();
   socket.write(request);
+  return socket;
 }
 
 /** A connection that has a window, and streams on it that never take more than that. */
-function deafStream(session: ClientHttp2Session, headers: Record<string, string>, body?: Buffer): void {
+function deafStream(session: ClientHttp2Session, headers: Record<string, string>, body?: Buffer): Readable {
   const stream = session.request({ ":method": body === undefined ? "GET" : "POST", ...headers });
   stream.on("error", () => {});
   stream.pause();
   if (body !== undefined) stream.end(body);
+  return stream;
+}
+
+/** Reads on, with a window that is worth the name. */
+function hear(stream: Readable, heard: (bytes: number) => void): void {
+  if ("session" in stream) (stream.session as ClientHttp2Session).settings({ initialWindowSize: MIB });
+  stream.on("data", (chunk: Buffer) => heard(chunk.length)).resume();
 }
 
 const rpcPath = (rpc: string): string => `/${A2AService.typeName}/${rpc}`;
@@ -40,7 +49,7 @@ const rpcBody = (method: string, id: string): string =>
 const window = { initialWindowSize: 16 };
 
 /** How somebody asks for a task over each binding, as a whole or as the first frame of a stream, and does not read. */
-const ways: readonly [name: string, ask: (child: Child, id: string) => void][] = [
+const ways: readonly [name: string, ask: (child: Child, id: string) => Readable][] = [
   ["REST", ({ port }, id) => deafSocket(port, `GET /tasks/${id} HTTP/1.1\r\nhost: localhost\r\n\r\n`)],
   [
     "a stream of REST",
@@ -69,7 +78,7 @@ const ways: readonly [name: string, ask: (child: Child, id: string) => void][] =
     `a stream of ${type}`,
     ({ port }, id) => {
       const body = type.endsWith("json") ? envelope(JSON.stringify({ id })) : requestOf("SubscribeToTask", id);
-      deafStream(connect(port, window), { ":path": rpcPath("SubscribeToTask"), "content-type": type }, body);
+      return deafStream(connect(port, window), { ":path": rpcPath("SubscribeToTask"), "content-type": type }, body);
     },
   ]),
   ...["GetTask", "SubscribeToTask"].flatMap((rpc) =>
@@ -78,14 +87,14 @@ const ways: readonly [name: string, ask: (child: Child, id: string) => void][] =
       ({ port, grpcPort }, id) => {
         const type = name === "gRPC-Web" ? "application/grpc-web+proto" : "application/grpc";
         const session = connect(name === "gRPC" ? grpcPort : port, window);
-        deafStream(session, { ":path": rpcPath(rpc), "content-type": type, te: "trailers" }, requestOf(rpc, id));
+        return deafStream(session, { ":path": rpcPath(rpc), "content-type": type, te: "trailers" }, requestOf(rpc, id));
       },
     ]),
   ),
 ];
 
 /** The same in 0.3, whose messages of gRPC are others than those of 1.0. */
-const earlier: readonly [name: string, ask: (child: Child, id: string) => void][] = [
+const earlier: readonly [name: string, ask: (child: Child, id: string) => Readable][] = [
   ["REST of 0.3", ({ port }, id) => deafSocket(port, `GET /v1/tasks/${id} HTTP/1.1\r\nhost: localhost\r\n\r\n`)],
   [
     "a stream of REST of 0.3",
@@ -104,7 +113,7 @@ const earlier: readonly [name: string, ask: (child: Child, id: string) => void][
         const session = connect(name === "gRPC" ? grpcPort : port, window);
         const body = envelope(toBinary(EarlierRequestSchema, create(EarlierRequestSchema, { name: `tasks/${id}` })));
         const path = `/${EarlierService.typeName}/${rpc}`;
-        deafStream(session, { ":path": path, "content-type": type, te: "trailers" }, body);
+        return deafStream(session, { ":path": path, "content-type": type, te: "trailers" }, body);
       },
     ]),
   ),
@@ -129,5 +138,28 @@ describe("readers of a large task who never read", () => {
 
     expect((after.held - before.held) / MIB).toBeLessThan(24 + 16 + 40);
     expect(child.ended()).toBe(false);
+  });
+});
+
+describe("readers of a large task who have read it, and wait for its next event", () => {
+  let child: Child;
+  let id: string;
+  beforeAll(async () => {
+    child = await start(512);
+    id = await task(child, "pause 48 524288");
+    // What the first reader makes the process keep is not counted for the others.
+    await http1(child.port)({ method: "GET", path: `/tasks/${id}` });
+  });
+  afterAll(() => child.end());
+
+  const streams = [...ways, ...earlier].filter(([name]) => name.startsWith("a stream"));
+  it.each(streams)("cost little, over %s", async (_name, ask) => {
+    const before = await settled(child);
+    let bytes = 0;
+    hear(ask(child, id), (more) => {
+      bytes += more;
+    });
+    await until(() => bytes > 24 * MIB);
+    await expect.poll(async () => (await child.memory()).held - before.held, { timeout: 20_000 }).toBeLessThan(8 * MIB);
   });
 });

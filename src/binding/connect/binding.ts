@@ -304,13 +304,12 @@ function serverStreaming(
         call,
       );
       // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
-      for await (const message of untilAborted(context.signal, answer as AsyncIterable<Message>)) {
+      yield* untilAborted(context.signal, answer as AsyncIterable<Message>, (message) => {
         if (!hasStarted) copyHeaders(call, context);
         hasStarted = true;
-        yield weightOf(message) === undefined
-          ? write(message)
-          : await large(message, registration, { call, context, limits: options.limits });
-      }
+        if (weightOf(message) === undefined) return write(message);
+        return large(message, registration, { call, context, limits: options.limits });
+      });
     } catch (thrown) {
       throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, options.logger)), options.codes);
     } finally {

@@ -34,11 +34,14 @@ export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<A
  * The same messages, until the signal is aborted: then `return()` of the iterable is called at once, and the pending `next()`
  * rejects with the reason. Connect pulls at the pace of the client, and does not come back when the client
  * is gone while a write waits for it; without this the iterable would be left open for ever.
+ *
+ * @param form gives what is passed on in place of a message
  */
-export async function* untilAborted<T>(
+export async function* untilAborted<T, F>(
   signal: AbortSignal,
   messages: AsyncIterable<T>,
-): AsyncGenerator<T, void, undefined> {
+  form: (message: T) => F | Promise<F>,
+): AsyncGenerator<F, void, undefined> {
   const iterator = messages[Symbol.asyncIterator]();
   let open = true;
   const stop = (): void => {
@@ -49,9 +52,12 @@ export async function* untilAborted<T>(
   try {
     signal.throwIfAborted();
     for (;;) {
-      const next = await raceAbort(signal, iterator.next());
+      let next: IteratorResult<T> | undefined = await raceAbort(signal, iterator.next());
       if (next.done === true) break;
-      yield next.value;
+      const formed = form(next.value);
+      // A stream that waits must not keep its last message in memory.
+      next = undefined;
+      yield await formed;
     }
     open = false;
   } finally {

@@ -37,11 +37,13 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSi
   const forget = sink.exchange.onCancel(stop);
   try {
     for (;;) {
-      const next = await iterator.next();
+      let next: IteratorResult<Message> | undefined = await iterator.next();
       if (sink.exchange.canceled) return;
       if (next.done === true) break;
       try {
         const room = sink.take(next.value);
+        // A stream that waits must not keep its last message in memory.
+        next = undefined;
         if (room !== undefined) await room;
       } catch (error) {
         stop();

@@ -1,8 +1,8 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { Engine } from "../../engine/engine.js";
-import type { TaskHandle, TaskView } from "../../engine/task-handle.js";
+import type { LogPosition, TaskHandle, TaskView } from "../../engine/task-handle.js";
 import { isTerminal } from "../../task/state.js";
 import { weightOf } from "../../wire/weight.js";
 import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
@@ -15,32 +15,57 @@ export function subscribeOperation({
   subscriptions,
 }: OperationParts): Pick<ServiceMethods, "subscribeToTask"> {
   const { engine } = options;
+
+  /** The first message of the stream. It ends with that: a generator that goes on would keep the task in memory. */
+  async function* begin(taskId: string, call: Call): AsyncGenerator<StreamResponse, Followed, undefined> {
+    const resume = resumeAfter(call);
+    const { handle, now, release } = await budget.admitOpened(call, () =>
+      beginSubscription(engine, call, taskId, resume),
+    );
+    let end: (() => void) | undefined;
+    let followed: Followed | undefined;
+    try {
+      // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
+      end = subscriptions.begin(call, handle.taskId);
+      const { position, generation } =
+        resume === undefined ? now : { position: resume.after, generation: resume.after };
+      // A client that resumes must find the same place again if this frame is the last one that reaches it.
+      yield taskResponse(call, now.task, generation);
+      followed = { handle, end, from: { position, generation } };
+      return followed;
+    } finally {
+      release?.();
+      if (followed === undefined) {
+        end?.();
+        handle.release();
+      }
+    }
+  }
+
   return {
     async *subscribeToTask(request, { call }) {
-      const resume = resumeAfter(call);
-      const { handle, now, release } = await budget.admitOpened(call, () =>
-        beginSubscription(engine, call, request.id, resume),
-      );
-      let end: (() => void) | undefined;
+      const { handle, end, from } = yield* begin(request.id, call);
       try {
-        // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
-        end = subscriptions.begin(call, handle.taskId);
-        // A client that resumes must find the same place again if this frame is the last one that reaches it.
-        const from = resume === undefined ? now : { position: resume.after, generation: resume.after };
-        yield taskResponse(call, now.task, from.generation);
-        release?.();
+        handle.follow();
         for await (const event of handle.events(from, call.cancellation)) {
           const shown = eventWithGeneration(call, event);
           if (weightOf(shown) === undefined) yield shown;
           else yield* budget.admitEvent(call, shown);
         }
       } finally {
-        end?.();
-        release?.();
+        end();
         handle.release();
       }
     },
   };
+}
+
+/** A task that a stream follows, from a place on. */
+interface Followed {
+  readonly handle: TaskHandle;
+  readonly from: LogPosition;
+  /** Ends what was counted for the stream. */
+  readonly end: () => void;
 }
 
 /**

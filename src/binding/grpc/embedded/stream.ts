@@ -33,11 +33,15 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   const sink = new Sink(grpc, writing.stalledMs);
   try {
     for (;;) {
-      const next = await iterator.next();
+      let next: IteratorResult<T> | undefined = await iterator.next();
       if (grpc.cancelled) return;
       if (next.done === true) break;
-      if (writing.isLarge(next.value)) await largeOne(sink, next.value, writing, stop);
-      else if (!sink.write(encoded(next.value, writing, stop))) await sink.waitForDrain();
+      const large = writing.isLarge(next.value) ? largeOne(sink, next.value, writing, stop) : undefined;
+      const hasRoom = large !== undefined || sink.write(encoded(next.value, writing, stop));
+      // A stream that waits must not keep its last message in memory.
+      next = undefined;
+      if (large !== undefined) await large;
+      else if (!hasRoom) await sink.waitForDrain();
       if (grpc.cancelled) return;
     }
   } finally {

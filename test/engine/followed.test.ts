@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired } from "../../src/agent/event.js";
+import { neverCanceled } from "../../src/core/cancellation.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { openShared, openStore } from "./stores.js";
+import { Bench, scope, settle, tell } from "./support.js";
+
+/** More than is kept in memory for those who follow a task. */
+const LARGE = "x".repeat(300 * 1024);
+
+/** Adds to its artifact, in every turn, and waits for its client until it hears `end`. */
+const agent: Omit<Agent, "card"> = {
+  async *execute({ text, attempt }) {
+    yield artifact({ name: "large", text: text === "begin" ? LARGE : text, append: text !== "begin" });
+    yield text === "end" ? completed(`${attempt}`) : inputRequired("More?");
+  },
+};
+
+/** The stores of the engine that the follower asks and of the one that gets the messages. */
+const places: readonly [name: string, open: () => [TaskStore, TaskStore | undefined]][] = [
+  ["of the same process", () => [openStore(), undefined]],
+  ["of another process", openShared],
+];
+
+/** What a follower of a task is told from now on, once the stream is over. */
+async function follow(bench: Bench, taskId: string): Promise<string[]> {
+  const handle = await bench.engine.open(scope, taskId);
+  const from = handle.now();
+  handle.follow();
+  const told: string[] = [];
+  for await (const event of handle.events(from, neverCanceled)) told.push(tell(event));
+  handle.release();
+  return told;
+}
+
+describe.each(places)("a large task that waits while it is followed, and messages %s", (_of, open) => {
+  it("goes on whole, and its followers are told each event", async () => {
+    const [own, other] = open();
+    const bench = new Bench(agent, { leaseMs: 600 }, own);
+    await bench.engine.start();
+    const sender = other === undefined ? bench : new Bench(agent, { leaseMs: 600 }, other);
+    if (sender !== bench) await sender.engine.start();
+    const begun = await sender.send("begin");
+    expect(await settle(begun)).toBe("INPUT_REQUIRED");
+    const taskId = begun.taskId;
+    begun.release();
+
+    const first = follow(bench, taskId);
+    const second = follow(bench, taskId);
+    const again = await sender.send("more", { message: { taskId } });
+    const told = ["message", "append more", "INPUT_REQUIRED More?"].slice(1);
+    expect(await first).toEqual(told);
+    expect(await second).toEqual(told);
+    again.release();
+
+    const third = follow(bench, taskId);
+    // Whoever reads it beside a follower has all of it, and so has the turn that comes after.
+    const texts = async (from: Bench) => {
+      const { task } = await from.engine.get(scope, taskId);
+      return task.artifacts[0]?.parts.map(({ content }) => content.value);
+    };
+    expect(await texts(bench)).toEqual([LARGE, "more"]);
+    const last = await bench.send("end", { message: { taskId } });
+    expect(await settle(last)).toBe("COMPLETED");
+    last.release();
+    expect(await third).toEqual(["append end", "COMPLETED 1"]);
+    expect(await texts(bench)).toEqual([LARGE, "more", "end"]);
+    expect(await texts(sender)).toEqual([LARGE, "more", "end"]);
+    await Promise.all([bench.engine.drain(0), sender === bench ? undefined : sender.engine.drain(0)]);
+  });
+});
