@@ -1,4 +1,5 @@
-import { concat, utf8Of } from "../core/bytes.js";
+import { utf8Of } from "../core/bytes.js";
+import { Gathered } from "../core/gathered.js";
 import type { Bytes } from "./bytes.js";
 import { PushRefusal } from "./refusal.js";
 
@@ -83,15 +84,14 @@ function checkType(header: ReadRequest["header"]): void {
 
 /** All of a body. @throws PushRefusal as soon as there is more of it than allowed; the rest is not read. */
 export async function collect(chunks: AsyncIterable<Uint8Array | string>, maxBytes: number): Promise<Bytes> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new Gathered();
   for await (const chunk of chunks) {
-    const part = typeof chunk === "string" ? utf8Of(chunk) : chunk;
-    size += part.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    parts.push(part);
+    const piece = typeof chunk === "string" ? utf8Of(chunk) : chunk;
+    if (gathered.size + piece.length > maxBytes) throw tooLarge(maxBytes);
+    gathered.push(piece);
   }
-  return concat(parts);
+  // A copy: the bytes may be a view of larger memory.
+  return new Uint8Array(gathered.bytes);
 }
 
 /** Not every runtime can iterate over a stream. */

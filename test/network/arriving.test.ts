@@ -1,9 +1,8 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { held } from "../support/held.js";
 import { connect as connectJudge, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { connect, http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -51,16 +50,6 @@ function halfCall(session: ClientHttp2Session): { readonly stream: ClientHttp2St
   const stream = session.request(headers).on("error", () => {});
   const begun = new Promise<void>((resolve) => stream.write(envelope(Buffer.alloc(5), 0, 1_000), () => resolve()));
   return { stream, begun };
-}
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/** Bytes that the process holds, inside the heap of JavaScript and outside of it. */
-function held(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }
 
 const message = envelope(bytesOf({ rpc: "ListTasks", request: {} }));

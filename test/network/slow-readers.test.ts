@@ -1,26 +1,15 @@
 import type { ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { held } from "../support/held.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/** Bytes that the process holds, inside the heap of JavaScript and outside of it. */
-function held(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 /** The task that all of them read: 12 MiB in pieces of 16 KiB. */
 const pieces = 768;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type PushReceiverOptions, pushMemory } from "../../src/push-receiver/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
+import { held } from "../support/held.js";
 import {
   audience,
   bodyOf,
@@ -336,6 +337,27 @@ describe("a notification whose body is no notification", () => {
     const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
     await expect(receiver.receive(new Request(audience, init))).rejects.toMatchObject({ code: "too-large" });
     expect(read).toBeLessThan(12);
+  });
+
+  it.each(["node:http", "the Fetch API"])("costs no more than its size in pieces of one byte, by %s", async (api) => {
+    const { receiver } = await webhook(trust.v1);
+    const bytes = 256 * 1024;
+    const before = held();
+    let grown = Number.NaN;
+    const pieces = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+      for (let i = 0; i < bytes; i++) yield Uint8Array.of(0x20);
+      grown = held() - before;
+    };
+    const headers = { "content-type": "application/json" };
+    if (api === "node:http") {
+      const response = { statusCode: 0, setHeader: () => {}, end: () => {} };
+      await receiver.handler(() => {})({ method: "POST", headers, [Symbol.asyncIterator]: pieces }, response);
+      expect(response.statusCode).toBe(403);
+    } else {
+      const init = { method: "POST", headers, body: ReadableStream.from(pieces()), duplex: "half" } as RequestInit;
+      await expect(receiver.receive(new Request(audience, init))).rejects.toMatchObject({ status: 403 });
+    }
+    expect(grown).toBeLessThan(64 * bytes);
   });
 });
 

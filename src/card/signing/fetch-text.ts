@@ -1,3 +1,5 @@
+import { Gathered } from "../../core/gathered.js";
+
 /** Something that could not be fetched; the message says why in a sentence. */
 export class FetchTextError extends Error {
   override name = "FetchTextError";
@@ -41,31 +43,19 @@ export async function fetchText(url: string, options: FetchTextOptions): Promise
 
 async function textOf(answer: Response, url: string, maxBytes: number): Promise<string> {
   const reader = answer.body?.getReader();
-  const pieces: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new Gathered();
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
     if (done) break;
-    size += value.byteLength;
-    if (size > maxBytes) {
+    if (gathered.size + value.byteLength > maxBytes) {
       await reader?.cancel();
       throw new FetchTextError(`${url} answers with more than ${maxBytes} bytes.`);
     }
-    pieces.push(value);
+    gathered.push(value);
   }
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(joined(pieces, size));
+    return new TextDecoder("utf-8", { fatal: true }).decode(gathered.bytes);
   } catch {
     throw new FetchTextError(`${url} answers with what is no UTF-8.`);
   }
-}
-
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.byteLength;
-  }
-  return whole;
 }

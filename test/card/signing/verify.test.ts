@@ -14,6 +14,7 @@ import {
   signCard,
   verifyCard,
 } from "../../../src/card/index.js";
+import { held } from "../../support/held.js";
 import { type KeyPair, keyPair } from "./keys.js";
 
 const card = create(AgentCardSchema, {
@@ -362,6 +363,21 @@ describe("the jku of a signature", () => {
     const signed = await signCard(card, [{ key: key.pem, kid }], { jku: url });
     const { signatures } = await verifyCard(signed, { jku: [url], maxBytes: 4_096 });
     expect(signatures).toMatchObject([{ fault: "jku", why: expect.stringContaining(why) }]);
+  });
+
+  it("costs no more than its size in pieces of one byte", async () => {
+    const bytes = 128 * 1024;
+    const signed = await signCard(card, [{ key: key.pem, kid }], { jku: "https://a.example/keys" });
+    const before = held();
+    let grown = Number.NaN;
+    const pieces = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+      for (let i = 0; i < bytes; i++) yield Uint8Array.of(0x20);
+      grown = held() - before;
+    };
+    const fetch = async () => new Response(ReadableStream.from(pieces()) as ReadableStream<Uint8Array<ArrayBuffer>>);
+    const { signatures } = await verifyCard(signed, { jku: ["https://a.example/keys"], fetch });
+    expect(signatures).toMatchObject([{ fault: "jku" }]);
+    expect(grown).toBeLessThan(64 * bytes);
   });
 
   it("that never answers is given up", async () => {
