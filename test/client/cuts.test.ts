@@ -62,8 +62,8 @@ const byBytes: Cuts = (next, nth) => {
   return { bytes: nth === 2 ? 2_500 : Math.trunc(next() * 1_800) };
 };
 
-/** After some time: a snapshot has more bytes than any number that would cut what follows it as well. */
-const byTime: Cuts = (next, nth) => ({ ms: nth === 1 ? 0 : next() * 60 });
+/** Before the first byte, or after some time: a snapshot has more bytes than any number that would cut what follows it as well. */
+const byTime: Cuts = (next, nth) => (nth === 1 || next() < 0.1 ? { bytes: 0 } : { ms: next() * 60 });
 
 /** A proxy that cuts so many connections, and is away for a while after each tenth. */
 function cutting(port: number, cuts: Cuts): Promise<CuttingProxy> {

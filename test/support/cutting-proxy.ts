@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 export interface Cut {
   /** So many bytes of the answers get through. */
   readonly bytes?: number;
-  /** So many milliseconds after it was made. */
+  /** So many milliseconds after the first byte of an answer: a slow machine cuts no connection before that. */
   readonly ms?: number;
 }
 
@@ -101,7 +101,7 @@ export class CuttingProxy {
       clearTimeout(timer);
       if (!client.destroyed) this.#cut(client, server);
     };
-    const timer = cut?.ms === undefined ? undefined : setTimeout(end, cut.ms);
+    let timer: NodeJS.Timeout | undefined;
     client.once("close", () => clearTimeout(timer));
     this.#track(client, server);
     this.#track(server, client);
@@ -112,6 +112,7 @@ export class CuttingProxy {
     server.on("drain", () => client.resume());
     server.on("data", (bytes) => {
       if (this.isMute || nth <= this.#silent) return;
+      if (cut?.ms !== undefined) timer ??= setTimeout(end, cut.ms);
       const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
       left -= through.length;
       this.bytes += through.length;
