@@ -60,10 +60,8 @@ describe("a client that is connected", () => {
     { timeout: 120_000 },
     async (spoken, binding) => {
       const port = binding === "GRPC" ? server.grpcPort : new URL(server.url).port;
-      let nth = 0;
-      const plan = () =>
-        ++nth > CUTS ? undefined : { bytes: nth === 1 ? 0 : Math.trunc(300 + Math.random() * 1_500) };
-      const proxy = await CuttingProxy.open(Number(port), { plan, refuseEvery: 10 });
+      const plan = (nth: number) => ({ bytes: nth === 1 ? 0 : Math.trunc(300 + Math.random() * 1_500) });
+      const proxy = await CuttingProxy.open(Number(port), { plan, most: CUTS, refuseEvery: 10 });
       isOver = () => proxy.cuts >= CUTS;
       const limits = { retryMs: 1, maxRetryMs: 20, interfaceRestMs: 1 };
       const client = await connect(behind(proxy, card, binding), { limits, bindings: [spoken] });

@@ -9,7 +9,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";
 import { type ClientBinding, clientBindings, coreOver } from "./cores.js";
 
-/** So many connections are cut in each stream. */
+/** So many times a connection is cut in each stream. */
 const CUTS = 100;
 
 /** One agent for all streams: it goes on until the proxy of its message has cut what it has to cut. */
@@ -68,8 +68,7 @@ const byTime: Cuts = (next, nth) => (nth === 1 || next() < 0.1 ? { bytes: 0 } : 
 /** A proxy that cuts so many connections, and is away for a while after each tenth. */
 function cutting(port: number, cuts: Cuts): Promise<CuttingProxy> {
   const next = random(seed);
-  let nth = 0;
-  return CuttingProxy.open(port, { plan: () => (++nth > CUTS ? undefined : cuts(next, nth)), refuseEvery: 10 });
+  return CuttingProxy.open(port, { plan: (nth) => cuts(next, nth), most: CUTS, refuseEvery: 10 });
 }
 
 interface Seen {
@@ -112,18 +111,19 @@ describe(`a stream whose connections are cut at random (PARLEY_CUT_SEED=${seed})
     binding === "GRPC" ? `127.0.0.1:${port}` : `http://127.0.0.1:${port}`;
 
   /** The task followed through cuts, and by somebody whose connection holds. */
-  async function both(binding: ClientBinding, cuts: Cuts, more: Partial<ClientCore>) {
+  async function both(binding: ClientBinding, cuts: Cuts, more: Partial<ClientCore>, signal: AbortSignal) {
     const port = portOf(binding);
     const proxy = await cutting(port, cuts);
     const cut = coreOver(binding, urlOf(binding, proxy.port), more);
     const whole = coreOver(binding, urlOf(binding, port));
-    const story: Story = { isOver: () => proxy.cuts >= CUTS, pieces: [] };
+    const story: Story = { isOver: () => proxy.cuts >= CUTS || signal.aborted, pieces: [] };
     const name = `${binding} ${stories.size}`;
     stories.set(name, story);
     try {
       let uncut: Promise<Seen> | undefined;
-      const one = await seen(stream(cut, name), (id) => {
-        uncut = seen(follow(whole, id));
+      const one = await seen(stream(cut, name, { signal }), (id) => {
+        uncut = seen(follow(whole, id, { signal }));
+        uncut.catch(() => {});
       });
       const text = story.pieces.join("");
       return { cut: one, uncut: await (uncut as Promise<Seen>), text, proxy };
@@ -132,11 +132,11 @@ describe(`a stream whose connections are cut at random (PARLEY_CUT_SEED=${seed})
     }
   }
 
-  it.each(clientBindings)(
+  it.for(clientBindings)(
     "ends with the same task, every event once, over %s",
     { timeout: 120_000 },
-    async (binding) => {
-      const { cut, uncut, text, proxy } = await both(binding, byBytes, {});
+    async (binding, { signal }) => {
+      const { cut, uncut, text, proxy } = await both(binding, byBytes, {}, signal);
       expect([proxy.cuts, proxy.refusals]).toEqual([CUTS, CUTS / 10]);
       expect(cut.text).toBe(text);
       expect(cut.kinds).toEqual(new Set(["task", "status", "artifact"]));
@@ -146,11 +146,11 @@ describe(`a stream whose connections are cut at random (PARLEY_CUT_SEED=${seed})
     },
   );
 
-  it.each(clientBindings)(
+  it.for(clientBindings)(
     "ends with the same task where it goes on by snapshot, over %s",
     { timeout: 120_000 },
-    async (binding) => {
-      const { cut, uncut, proxy } = await both(binding, byTime, { canResume: false });
+    async (binding, { signal }) => {
+      const { cut, uncut, proxy } = await both(binding, byTime, { canResume: false }, signal);
       expect([proxy.cuts, proxy.refusals]).toEqual([CUTS, CUTS / 10]);
       expect(cut.kinds).toContain("snapshot");
       expect(cut.task).toEqual(uncut.task);

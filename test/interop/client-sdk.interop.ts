@@ -204,9 +204,8 @@ describe.each(bindings)("Parley's client with the SDK's server over %s", (bindin
   });
 
   it("ends with the task that one who was never cut has, after a hundred cuts", { timeout: 180_000 }, async () => {
-    let nth = 0;
-    const plan = () => (++nth > CUTS ? undefined : { ms: nth === 1 ? 300 : 10 + Math.random() * 60 });
-    const proxy = await CuttingProxy.open(portOf(binding), { plan, refuseEvery: 10 });
+    const plan = (nth: number) => ({ ms: nth === 1 ? 300 : 10 + Math.random() * 60 });
+    const proxy = await CuttingProxy.open(portOf(binding), { plan, most: CUTS, refuseEvery: 10 });
     const client = coreOver(binding, urlOf(binding, proxy.port), other);
     const whole = core();
     stories.set(`cut ${binding}`, () => proxy.cuts >= CUTS);

@@ -8,12 +8,12 @@ export interface Cut {
   readonly ms?: number;
 }
 
-/** What becomes of the next connection; undefined cuts nothing. */
-export type Plan = () => Cut | undefined;
-
 /** How a proxy breaks connections. */
 export interface CuttingOptions {
-  readonly plan?: Plan;
+  /** How the nth connection is cut, counted from 1. Default: none is. */
+  readonly plan?: (nth: number) => Cut;
+  /** So many cuts and no more: a connection that ends before its cut leaves that to a later one. Default: any number. */
+  readonly most?: number;
   /** After every so many cuts nothing listens for a while. Default: never. */
   readonly refuseEvery?: number;
   /** How long that is, in milliseconds. Default 30. */
@@ -79,6 +79,10 @@ export class CuttingProxy {
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  get #hasCutAll(): boolean {
+    return this.cuts >= (this.#options.most ?? Number.POSITIVE_INFINITY);
+  }
+
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -94,12 +98,12 @@ export class CuttingProxy {
   #connection(client: Socket): void {
     const server = connect(this.targetPort, "127.0.0.1");
     const nth = ++this.connections;
-    const cut = this.#options.plan?.();
+    const cut = this.#hasCutAll ? undefined : this.#options.plan?.(nth);
     let left = cut?.bytes ?? Number.POSITIVE_INFINITY;
     const end = (): void => {
       left = Number.POSITIVE_INFINITY;
       clearTimeout(timer);
-      if (!client.destroyed) this.#cut(client, server);
+      if (!client.destroyed && !this.#hasCutAll) this.#cut(client, server);
     };
     let timer: NodeJS.Timeout | undefined;
     client.once("close", () => clearTimeout(timer));
@@ -113,6 +117,7 @@ export class CuttingProxy {
     server.on("data", (bytes) => {
       if (this.isMute || nth <= this.#silent) return;
       if (cut?.ms !== undefined) timer ??= setTimeout(end, cut.ms);
+      if (this.#hasCutAll) left = Number.POSITIVE_INFINITY;
       const through = left < bytes.length ? bytes.subarray(0, left) : bytes;
       left -= through.length;
       this.bytes += through.length;
@@ -132,11 +137,12 @@ export class CuttingProxy {
     if (this.cuts % 2 === 0) client.destroySoon();
     else client.resetAndDestroy();
     const { refuseEvery, refuseMs = 30 } = this.#options;
-    if (refuseEvery !== undefined && this.cuts % refuseEvery === 0) this.#refuse(refuseMs);
+    if (refuseEvery === undefined || this.cuts % refuseEvery !== 0) return;
+    this.refusals++;
+    this.#refuse(refuseMs);
   }
 
   #refuse(ms: number): void {
-    this.refusals++;
     this.#server.close();
     setTimeout(() => {
       if (!this.#isClosed) this.#listen().catch(() => this.#refuse(ms));
