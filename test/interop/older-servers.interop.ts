@@ -1,10 +1,11 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AClient, type Binding, connect } from "../../src/client/index.js";
 import { root } from "../e2e/support/build.js";
 import { javaProject } from "./support/java.js";
-import { failure, operations } from "./support/operations.js";
+import { failure, operations, read, textOf } from "./support/operations.js";
 import { pythonWith } from "./support/python.js";
 import { type Started, started } from "./support/servers.js";
 import { installed, succeed } from "./support/tool.js";
@@ -79,6 +80,15 @@ const older: Readonly<Record<string, (client: A2AClient) => Promise<void>>> = {
   },
 };
 
+/** What is seen of a server that does otherwise at times: `server / operation`, over all bindings. */
+const unsteady: typeof older = {
+  // Soon after its start it mixes up the events of a stream, with the last one before others. The task is right where it is read.
+  "a2a-java-sdk 0.3.3.Final / a stream with pieces of an artifact": async (client) => {
+    const { last } = await read(client.stream("stream 5 16 5"));
+    expect([last?.task?.status?.state, textOf(last)]).toEqual([TaskState.COMPLETED, "1 2 3 4 5 "]);
+  },
+};
+
 /**
  * What a server does otherwise, and what is seen instead: `server / binding / operation`. A cell that stands here has to fail; one that
  * does not, has to pass. A star stands for all bindings.
@@ -115,7 +125,8 @@ describe.each(Object.keys(servers))("an agent served with %s", (name) => {
     afterAll(() => client?.close());
 
     it.each(Object.keys(older))("gives our client %s", async (operation) => {
-      const run = (older[operation] as (client: A2AClient) => Promise<void>)(client);
+      const check = unsteady[`${name} / ${operation}`] ?? older[operation];
+      const run = (check as (client: A2AClient) => Promise<void>)(client);
       const known = deviations[`${name} / ${binding} / ${operation}`] ?? deviations[`${name} / * / ${operation}`];
       if (known === undefined) return run;
       await expect(run, `${name} has mended it: ${known}`).rejects.toThrow();

@@ -105,7 +105,8 @@ interface Read {
   readonly last: Update | undefined;
 }
 
-async function read(updates: AsyncIterable<Update>): Promise<Read> {
+/** Reads a stream to its end. */
+export async function read(updates: AsyncIterable<Update>): Promise<Read> {
   let [text, last]: [string, Update | undefined] = ["", undefined];
   const kinds: Update["kind"][] = [];
   for await (const update of updates) {
@@ -116,7 +117,8 @@ async function read(updates: AsyncIterable<Update>): Promise<Read> {
   return { text, kinds, last };
 }
 
-function textOf(update: Update | undefined): string {
+/** The text of the task's first artifact. */
+export function textOf(update: Update | undefined): string {
   const parts = update?.task?.artifacts[0]?.parts ?? [];
   return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 }
