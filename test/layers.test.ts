@@ -96,6 +96,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "auth",
       "card",
       "push",
+      "page",
       "service",
       "http",
       "binding",

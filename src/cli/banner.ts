@@ -1,4 +1,5 @@
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { quoted, shownCredentials } from "../page/command.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
 /** What the greeting says about a server. */
@@ -24,7 +25,7 @@ const MOST_CARDS = 10;
 export function greeting(opened: Opened): string {
   const { url, grpcAddress, store, card, restVersion, agents = [] } = opened;
   const grpc = grpcAddress ?? "none";
-  const headers = `${named(restVersion)}-H 'content-type: application/json'`;
+  const headers = `${named(restVersion)}${shown(card)}-H 'content-type: application/json'`;
   return `${card.name} ${card.version} is ready.
 
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
@@ -56,7 +57,7 @@ function others(url: string, agents: readonly string[]): string {
 /** Clients that refuse the card for gRPC's `host:port` (docs/bindings/clients.md), with what to start the server with; or nothing. */
 function refusals({ supportedInterfaces }: AgentCard): string {
   if (supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
-  return "         Google ADK and a2a-proof refuse it for the address of gRPC: --card-grpc url, or omit\n";
+  return "         Google ADK and a2a-proof refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n";
 }
 
 /** What calls have to bring, for those who copy the commands below; a line of its own, or nothing. */
@@ -69,16 +70,23 @@ function credentials({ securityRequirements }: AgentCard): string {
   return said.length === 0 ? "" : `  Needs  credentials: ${said.join(", or ")}\n`;
 }
 
+/** Headers with placeholders for the credentials that calls need. */
+function shown(card: AgentCard): string {
+  return shownCredentials(card)
+    .map((header) => `-H ${quoted(header)} `)
+    .join("");
+}
+
 /** Over gRPC where it has a port, otherwise over Connect. */
 function firstCall({ url, grpcAddress, card, version }: Opened): string {
   const method = `${A2AService.typeName}/SendMessage`;
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
   const body = request(card, "", tenant);
   if (grpcAddress === undefined) {
-    return `curl ${url}/${method} ${named(version)}-H 'content-type: application/json' \\\n    -d ${body}`;
+    return `curl ${url}/${method} ${named(version)}${shown(card)}-H 'content-type: application/json' \\\n    -d ${body}`;
   }
   const plaintext = url.startsWith("https:") ? "" : "-plaintext ";
-  return `grpcurl ${plaintext}${named(version)}-d ${body} \\\n    ${grpcAddress} ${method}`;
+  return `grpcurl ${plaintext}${named(version)}${shown(card)}-d ${body} \\\n    ${grpcAddress} ${method}`;
 }
 
 function named(version: string | undefined): string {
@@ -97,5 +105,5 @@ function request(card: AgentCard, tag = "", tenant = ""): string {
   const text = skill?.examples[0] ?? "hello";
   const message = { messageId: "1", role: "ROLE_USER", parts: [{ text }] };
   const json = JSON.stringify(tenant === "" ? { message } : { tenant, message });
-  return `'${json.replaceAll("'", "'\\''")}'`;
+  return quoted(json);
 }

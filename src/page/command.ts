@@ -37,6 +37,22 @@ export function shownCredentials({ securityRequirements, securitySchemes }: Agen
 }
 
 /**
+ * The header that the page sends what its reader gives as credentials in: that of an API key where nothing that the card asks for
+ * goes into `Authorization`.
+ */
+export function credentialHeader({ securityRequirements, securitySchemes }: AgentCard): string {
+  const names = securityRequirements.flatMap(({ schemes }) => Object.keys(schemes));
+  const schemes = names.map((name) => securitySchemes[name]?.scheme);
+  const keys = schemes.flatMap((scheme) =>
+    scheme?.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
+  );
+  const others = schemes.some(
+    (scheme) => scheme?.case !== "apiKeySecurityScheme" && scheme?.case !== "mtlsSecurityScheme",
+  );
+  return others ? "authorization" : (keys[0] ?? "authorization");
+}
+
+/**
  * A command for a shell that sends a message; undefined for a binding, or a version, that has none.
  *
  * @param headers what the call shows beside those of the binding
@@ -71,6 +87,6 @@ export function commandOf(
 }
 
 /** Quotes a text for a shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

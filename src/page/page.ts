@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
-import { commandOf, shownCredentials, titleOf } from "./command.js";
+import { commandOf, credentialHeader, shownCredentials, titleOf } from "./command.js";
 import { Html, html, isLink } from "./html.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
@@ -75,11 +75,14 @@ function linkOf(url: string, text: string): Html {
 function talkOf({ card, base }: PageContent): Html {
   const streams = card.capabilities?.streaming === true ? "yes" : "no";
   const isSecured = card.securityRequirements.length > 0;
+  const header = credentialHeader(card);
+  const credentials =
+    header === "authorization" ? "Authorization header, such as: Bearer \u2026" : `API key (${header})`;
   return html`<section><h2>Talk to it</h2>
 <form id="send" data-base="${base}" data-streams="${streams}">
 <textarea id="text" aria-label="Message" placeholder="A message. Enter sends it."></textarea>
 <details id="who"${isSecured ? html` open` : undefined}><summary class="small">Credentials</summary>
-<input id="auth" type="password" autocomplete="off" aria-label="Authorization header" placeholder="Authorization header, such as: Bearer &hellip;"></details>
+<input id="auth" type="password" autocomplete="off" data-header="${header}" aria-label="Credentials" placeholder="${credentials}"></details>
 <div class="row"><button class="main" id="go">Send</button><button type="button" id="cancel" hidden>Cancel</button>
 <button type="button" id="new" hidden>New conversation</button></div></form>
 <p id="now" class="soft small" role="status"></p>

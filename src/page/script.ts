@@ -75,7 +75,7 @@ const restore=()=>{let kept;try{kept=JSON.parse(sessionStorage.getItem(place))}c
  for(const{you,isNew,artifact,status,message,failure}of kept.items){if(you!==undefined)showYou(you,isNew);if(artifact)showArtifact(artifact,false);if(status)showStatus(status);if(message)showMessage(message);if(failure!==undefined)fail(failure)}
  ({taskId,contextId,heard,answered}=kept);now.textContent="";
  if(taskId)follow();else{const last=items.at(-1);if(last&&last.you!==undefined)fail("No answer came before the page was left.");busy(false)}};
-const headers=()=>{const all={"content-type":"application/json","a2a-version":"${PROTOCOL_VERSION}"};const credentials=$("auth").value.trim();if(credentials)all.authorization=credentials;return all};
+const headers=()=>{const all={"content-type":"application/json","a2a-version":"${PROTOCOL_VERSION}"};const auth=$("auth"),credentials=auth.value.trim();if(credentials)all[auth.dataset.header]=credentials;return all};
 const read=async(response)=>{const reader=response.body.pipeThrough(new TextDecoderStream()).getReader();let text="";
  for(;;){const{done,value}=await reader.read();if(done)return;text+=value;
   for(let end;(end=text.indexOf("\\n\\n"))>=0;text=text.slice(end+2)){const data=text.slice(0,end).split("\\n").filter((each)=>each.startsWith("data:")).map((each)=>each.slice(5).trimStart()).join("\\n");if(data)hear(JSON.parse(data))}}};

@@ -23,7 +23,7 @@ it("names the card of each of several agents, and not those of very many", () =>
 });
 
 it("says which clients refuse the card where it names gRPC by an address", () => {
-  const refusal = "refuse it for the address of gRPC: --card-grpc url, or omit\n  Tasks";
+  const refusal = "refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n  Tasks";
   const naming = (...urls: readonly string[]): string =>
     greeting({ ...opened, card: { ...opened.card, supportedInterfaces: urls.map(interfaceAt) } });
   expect(naming("http://127.0.0.1:8080", "127.0.0.1:8081")).toContain(refusal);

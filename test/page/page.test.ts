@@ -123,6 +123,25 @@ describe("pageOf()", () => {
     expect(pageOf(content({ card: secured }))).toContain('<details id="who" open>');
   });
 
+  it.each([
+    ["authorization", ["bearer"]],
+    ["authorization", ["key", "bearer"]],
+    ["X-Key", ["key"]],
+    ["X-Key", ["cookie", "mtls", "key"]],
+    ["authorization", ["cookie"]],
+    ["authorization", []],
+  ])("sends credentials in the header %s where the card asks for %j", (header, names) => {
+    const securitySchemes = {
+      bearer: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+      key: { scheme: { case: "apiKeySecurityScheme", value: { location: "header", name: "X-Key" } } },
+      cookie: { scheme: { case: "apiKeySecurityScheme", value: { location: "cookie", name: "c" } } },
+      mtls: { scheme: { case: "mtlsSecurityScheme", value: {} } },
+    };
+    const securityRequirements = names.map((name) => ({ schemes: { [name]: {} } }));
+    const card = create(AgentCardSchema, { securitySchemes, securityRequirements } as object);
+    expect(pageOf(content({ card }))).toContain(`data-header="${header}"`);
+  });
+
   it("runs its own script and style alone", () => {
     const policy = pageHeaders["content-security-policy"] ?? "";
     const page = pageOf(content());
