@@ -14,7 +14,11 @@ const { version } = JSON.parse(readFileSync(new URL(`${depth}/package.json`, imp
 };
 
 /** Joins commander's message and its suggestion, which is on a line of its own. */
-const oneLine = (text: string): string => text.replace(/^error: /, "parley: ").replace(/\n\((.*)\)/, " ($1)");
+const oneLine = (text: string): string =>
+  text
+    .replace(/^error: /, "parley: ")
+    .replace(/\n\((.*)\)/, " ($1)")
+    .replace(/unknown command '(.+\.[cm]?[jt]s)'/, "$& (Did you mean serve $1?)");
 
 const program = new Command("parley")
   .description("Serve agents over the Agent2Agent (A2A) protocol.")

@@ -106,11 +106,14 @@ describe("parley serve", () => {
     expect(await response.text()).toContain('"https://example.org"');
   });
 
-  it("says which credentials calls need, beside commands that have none", async () => {
+  it("says which credentials calls need, with commands that have a place for them", async () => {
     const { stdout } = await ready(parley(["serve", fixture("secured"), ...anyPort, "--store", "memory"]));
     expect(stdout()).toContain(
       "\n  Tasks  memory\n  Needs  credentials: bearer (read write) and key, or key\n\nTry it:\n",
     );
+    const given = "-H 'authorization: Bearer TOKEN' -H 'X-Key: KEY'";
+    expect(stdout()).toContain(`grpcurl -plaintext ${given} -d `);
+    expect(stdout().split(`${given} -H 'content-type: application/json' \\\n`)).toHaveLength(3);
     expect((await serve(["--store", "memory"])).stdout()).toContain("\n  Tasks  memory\n\nTry it:\n");
   });
 
@@ -179,7 +182,8 @@ describe("parley serve, when something is wrong,", () => {
       /trustProxy.*cors.*publicUrl/,
     ],
     [["serve", probe], 'PARLEY_SHARED is "maybe", not true or false', { PARLEY_SHARED: "maybe" }],
-    [["nonsense"], "unknown command 'nonsense'"],
+    [["nonsense"], "unknown command 'nonsense'\n"],
+    [["./agent.ts"], "unknown command './agent.ts' (Did you mean serve ./agent.ts?)"],
   ];
   it("names an option in one line", async () => {
     const said = await Promise.all(options.map(([args, , env]) => refused(args, env)));
