@@ -10,7 +10,15 @@ import {
   Role,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../core/ids.js";
-import { checkedBytes, checkedJson, checkedList, checkedObject, checkedText, checkedTexts } from "./checked-copies.js";
+import {
+  checkedBytes,
+  checkedJson,
+  checkedList,
+  checkedObject,
+  checkedText,
+  checkedTexts,
+  InvalidAgentEvent,
+} from "./checked-copies.js";
 import type { ArtifactInput, Content, MessageContent, PartInput } from "./event.js";
 
 /** Where an agent's message belongs. */
@@ -52,7 +60,9 @@ export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
 
 function contentOf(content: Content): MessageContent {
   if (typeof content === "string") return { parts: [{ text: content }] };
-  return "parts" in content ? content : { parts: content };
+  if (Array.isArray(content)) return { parts: content };
+  if (typeof content === "object" && content !== null && "parts" in content) return content;
+  throw new InvalidAgentEvent("a message is a text, a list of parts, or an object with them as parts");
 }
 
 function partOf(input: PartInput): Part {
@@ -65,11 +75,15 @@ function partOf(input: PartInput): Part {
 }
 
 function partContent(input: PartInput): Part["content"] {
+  if (typeof input !== "object" || input === null) throw new InvalidAgentEvent(partContents);
   if ("text" in input) return { case: "text", value: checkedText("text", input.text) };
   if ("raw" in input) return { case: "raw", value: checkedBytes("raw", input.raw) };
   if ("url" in input) return { case: "url", value: checkedText("url", input.url) };
-  return { case: "data", value: fromJson(ValueSchema, checkedJson("data", input.data)) };
+  if ("data" in input) return { case: "data", value: fromJson(ValueSchema, checkedJson("data", input.data)) };
+  throw new InvalidAgentEvent(partContents);
 }
+
+const partContents = "a part is an object with text, data, raw (the bytes of a file) or url";
 
 /** Text parts of a message, joined by line feeds. */
 export function textOf(message: Message): string {

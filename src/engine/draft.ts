@@ -94,7 +94,8 @@ export class ArtifactIds {
     update.taskId = place.taskId;
     update.contextId = place.contextId;
     update.artifact = artifactOf(event, artifactId);
-    if (update.artifact.parts.length === 0) throw new InvalidAgentEvent("an artifact needs at least one part");
+    if (update.artifact.parts.length === 0)
+      throw new InvalidAgentEvent("an artifact needs at least one part, as text, data or parts");
     update.append = event.append === true && this.#known.has(artifactId);
     update.lastChunk = event.lastChunk === true;
     this.#note(artifactId, name);

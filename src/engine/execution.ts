@@ -353,7 +353,10 @@ export class Execution {
   #accept(event: AgentEvent): void {
     const now = this.#source.now();
     if (!isEvent(event)) throw notAnEvent(event);
-    if (event.kind === "reply") throw new InvalidAgentEvent("a task is answered by status and artifact events");
+    if (event.kind === "reply")
+      throw new InvalidAgentEvent(
+        'a task is answered by status and artifact events; reply() takes `responds: "message"` or "either" of the agent',
+      );
     checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     const plain =
       event.kind === "artifact"

@@ -68,6 +68,18 @@ describe("an event of an agent", () => {
     expect(await end(artifact({ data: new Array(2 ** 32 - 1) as never }))).toBe(tooManyValues);
   });
 
+  it("names the form that content and parts have, where they have another one", async () => {
+    const message = "a message is a text, a list of parts, or an object with them as parts";
+    const part = "a part is an object with text, data, raw (the bytes of a file) or url";
+    for (const content of [5, { answer: 1 }, new Error("x"), true]) {
+      expect(await end(completed(content as never))).toContain(message);
+    }
+    for (const each of [null, 5, "text", {}, { file: "a.txt" }]) {
+      expect(await end(artifact({ parts: [each] as never }))).toContain(part);
+      expect(await end(completed([each] as never))).toContain(part);
+    }
+  });
+
   it("does not stop the event loop by default: hundreds of thousands of parts are refused before any is looked at", async () => {
     const parts = new Proxy(texts(200_000), {
       get(target, name) {
