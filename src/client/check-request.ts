@@ -31,7 +31,9 @@ export function checkRequest(desc: DescMessage, request: unknown): void {
 }
 
 function checkMessage(desc: DescMessage, message: unknown, place: Place, faults: Violation[]): void {
-  if (!isJsonObject(message)) return fault(faults, place, "must be an object");
+  if (!isJsonObject(message)) {
+    return fault(faults, place, place.above === undefined ? "the request must be an object" : "must be an object");
+  }
   if (place.level > MESSAGE_LEVELS) return fault(faults, place, "is nested too deep");
   for (const field of desc.fields) {
     const value = fieldOf(field, message);

@@ -89,7 +89,7 @@ function isFields(input: Exclude<MessageInput, Message>): input is MessageFields
 function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
   if (typeof parts === "string") return;
   if (!Array.isArray(parts)) {
-    const field = typeof input === "object" && input !== null ? "parts" : "";
+    const field = typeof input === "object" && input !== null ? "parts" : "message";
     const description =
       "is neither a text nor a list of parts: a message is one of them, or an object with them as parts";
     throw invalid([{ field, description }]);

@@ -79,10 +79,10 @@ export interface Platform {
 /** TLS of a client (Node.js alone): what `node:tls` takes, in PEM. */
 export interface ClientTls {
   /** Certificates of those that are trusted, instead of the system's. */
-  readonly ca?: string | readonly string[];
+  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[];
   /** The certificate that the client shows (mutual TLS), and its key. */
-  readonly cert?: string;
-  readonly key?: string;
+  readonly cert?: string | Uint8Array;
+  readonly key?: string | Uint8Array;
 }
 
 /** What a platform may be told. */

@@ -187,6 +187,9 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
     const url = `https://localhost:${server.port}`;
     const client = await connect(url, { ...only, tls: { ca: testTls.cert, cert, key } });
     expect((await client.listTasks({})).totalSize).toBe(0);
+    // As files are read.
+    const asBytes = { ca: [Buffer.from(testTls.cert)], cert: Buffer.from(cert), key: Buffer.from(key) };
+    expect((await (await connect(url, { ...only, tls: asBytes })).listTasks({})).totalSize).toBe(0);
     const without = await connect(url, { ...only, tls: { ca: testTls.cert } });
     expect(await failure(without.listTasks({}))).toMatchObject({ reason: "UNAUTHENTICATED" });
   });

@@ -69,6 +69,7 @@ describe.each(bindings)("a request with a value of a wrong type, over %s", (bind
     ["id: must be a text", (client) => client.getTask({ id: 5 as never })],
     ["pageSize: must be a whole number", (client) => client.listTasks({ pageSize: "5" as never })],
     ["statusTimestampAfter: must be an object", (c) => c.listTasks({ statusTimestampAfter: "2026-01-01" as never })],
+    ["the request must be an object", (client) => client.getTask("a" as never)],
     ["message.parts: must be a list", (client) => client.sendMessage({ message: { parts: 5 as never } })],
   ])("names it: %s", async (text, call) => {
     const client = await served(binding);
