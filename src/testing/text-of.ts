@@ -2,11 +2,14 @@ import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.j
 
 /**
  * The text of a message, of an artifact, or of all artifacts of a task: the text parts joined without a separator, as they
- * were streamed. The artifacts of a task are separated by line feeds.
+ * were streamed. The artifacts of a task are separated by line feeds; those without text, such as files, are left out.
  */
 export function textOf(of: Message | Artifact | Task): string {
   if ("parts" in of) return textOfParts(of.parts);
-  return of.artifacts.map(({ parts }) => textOfParts(parts)).join("\n");
+  return of.artifacts
+    .filter(({ parts }) => parts.some(({ content }) => content.case === "text"))
+    .map(({ parts }) => textOfParts(parts))
+    .join("\n");
 }
 
 function textOfParts(parts: readonly Part[]): string {

@@ -22,6 +22,20 @@ const echo: Omit<Agent, "card"> = {
   },
 };
 
+describe("textOf()", () => {
+  it("separates the artifacts that have text by line feeds", async () => {
+    const t = test({
+      async *execute() {
+        yield artifact({ name: "one", text: "1" });
+        yield artifact({ name: "file", parts: [{ raw: new Uint8Array(3), filename: "a.bin" }] });
+        yield artifact({ name: "two", text: "2" });
+        yield artifact({ name: "data", data: { a: 1 } });
+      },
+    });
+    expect(textOf(await t.send("x"))).toBe("1\n2");
+  });
+});
+
 /** Asks once, then answers. */
 const asking: Omit<Agent, "card"> = {
   async *execute(turn) {
