@@ -46,7 +46,9 @@ function isCurrent() {
 
 /** Builds the package. @return whether it works */
 function build() {
-  process.stderr.write("Building better-sqlite3, since this Node.js has no SQLite of its own …\n");
+  process.stderr.write(
+    "Building better-sqlite3, since this Node.js has no SQLite of its own; this takes a few minutes …\n",
+  );
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   const { status, stderr } = npm(["ci", ...quiet], folder, { encoding: "utf8" });
   if (status === 0 && worksElsewhere(installed)) return true;

@@ -24,6 +24,8 @@ export async function start(port: number, agentPort: number): Promise<Running> {
     format: "esm",
     conditions: ["browser"],
     define: { "process.env.NODE_ENV": '"production"' },
+    // In a clone esbuild warns of imports that it leaves out, and that have no effect.
+    logLevel: "error",
   });
   const page = `<!doctype html><meta charset="utf-8"><title>Chat</title><div id="page"></div>
 <script type="module">${outputFiles[0]?.text.replaceAll("</script", "<\\/script")}</script>`;

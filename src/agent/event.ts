@@ -61,7 +61,10 @@ const status =
 
 /** The task is being worked on; the content tells how far it is. */
 export const working: (content?: Content) => StatusEvent = status(TaskState.WORKING);
-/** The agent needs more from the client: a message to the task goes on with it (specification 3.4.3). */
+/**
+ * The agent needs more from the client: a message to the task goes on with it, in a turn of its own (specification 3.4.3). Return
+ * after it: what is yielded behind it goes on without the answer.
+ */
 export const inputRequired: (content?: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
 /** The agent needs more authorization: the content explains which (specification 7.6.1). */
 export const authRequired: (content?: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);

@@ -49,11 +49,13 @@ export function optionsPage(): string {
   ].join("\n");
 }
 
-/** The docstrings of the fields in a file, each on one line. */
+/** The docstrings of the fields in a file, each on one line: of fields of one name those of the first. */
 export function docstrings(path: string): ReadonlyMap<string, string> {
   const source = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}readonly (\w+)\??:/gm);
-  return new Map([...found].map(([, text = "", name = ""]) => [name, text.replace(/\n? +\* ?/g, " ").trim()]));
+  return new Map(
+    [...found].reverse().map(([, text = "", name = ""]) => [name, text.replace(/\n? +\* ?/g, " ").trim()]),
+  );
 }
 
 interface Source {
