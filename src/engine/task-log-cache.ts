@@ -7,7 +7,7 @@ import { TaskLog } from "./task-log.js";
 
 /** Who is to hear of logs. */
 export interface LogCallbacks {
-  /** Called with each log that is forgotten, so that parts of it may be kept. */
+  /** Called with each log of a whole task that is forgotten, so that parts of it may be kept. */
   readonly forgotten?: (log: TaskLog) => void;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed?: (taskId: string) => void;
@@ -93,7 +93,7 @@ export class TaskLogCache {
     if (this.#logs.get(log.taskId) !== log) return;
     if (log.quiet) {
       this.#logs.delete(log.taskId);
-      this.#forgotten(log);
+      if (log.isWhole) this.#forgotten(log);
     } else void log.stored().then(() => this.evict(log));
   }
 

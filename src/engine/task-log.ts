@@ -178,10 +178,11 @@ export class TaskLog {
   /** Keeps no more than an outline of a large task while nobody needs more. */
   outlineIfFollowed(): void {
     const isFollowed = this.#followers > 0 && this.#followers === this.#refCount;
-    if (!isFollowed || !this.#isWhole || !this.quiet || this.#uncertain || this.#fold.size < LARGE_BYTES) return;
-    this.#isWhole = false;
+    if (!isFollowed || !this.quiet || this.#uncertain || this.#fold.size < LARGE_BYTES) return;
     this.#fold = this.#fold.outline();
-    this.#tail = new Tail(this.#fold.position);
+    // Followers of an outline that has grown by another process's entries still have to read these.
+    if (this.#isWhole) this.#tail = new Tail(this.#fold.position);
+    this.#isWhole = false;
     this.#replan();
   }
 
@@ -373,6 +374,7 @@ export class TaskLog {
       for (const bytes of read) this.#publish(decodeEntry(bytes), bytes.length);
     } finally {
       this.#replan();
+      this.outlineIfFollowed();
       this.wake();
     }
   }

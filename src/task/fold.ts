@@ -82,7 +82,7 @@ export class TaskFold {
     outline.position = this.position;
     outline.generation = this.generation;
     outline.statusPosition = this.statusPosition;
-    outline.messages = this.messages;
+    outline.messages = this.messages.slice();
     outline.version = this.version;
     outline.mayHaveRelays = this.mayHaveRelays;
     if (status !== undefined) outline.task.status = create(TaskStatusSchema, { ...status, message: undefined });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
@@ -8,6 +8,9 @@ import { Bench, scope, settle, tell } from "./support.js";
 
 /** More than is kept in memory for those who follow a task. */
 const LARGE = "x".repeat(300 * 1024);
+
+/** More than a task in memory has to have to be kept for the next reader. */
+const LARGER = "y".repeat(1_100 * 1024);
 
 /** Adds to its artifact, in every turn, and waits for its client until it hears `end`. */
 const agent: Omit<Agent, "card"> = {
@@ -36,16 +39,7 @@ async function follow(bench: Bench, taskId: string): Promise<string[]> {
 
 describe.each(places)("a large task that waits while it is followed, and messages %s", (_of, open) => {
   it("goes on whole, and its followers are told each event", async () => {
-    const [own, other] = open();
-    const bench = new Bench(agent, { leaseMs: 600 }, own);
-    await bench.engine.start();
-    const sender = other === undefined ? bench : new Bench(agent, { leaseMs: 600 }, other);
-    if (sender !== bench) await sender.engine.start();
-    const begun = await sender.send("begin");
-    expect(await settle(begun)).toBe("INPUT_REQUIRED");
-    const taskId = begun.taskId;
-    begun.release();
-
+    const { bench, sender, taskId, close } = await beginLarge(open);
     const first = follow(bench, taskId);
     const second = follow(bench, taskId);
     const again = await sender.send("more", { message: { taskId } });
@@ -67,6 +61,49 @@ describe.each(places)("a large task that waits while it is followed, and message
     expect(await third).toEqual(["append end", "COMPLETED 1"]);
     expect(await texts(bench)).toEqual([LARGE, "more", "end"]);
     expect(await texts(sender)).toEqual([LARGE, "more", "end"]);
-    await Promise.all([bench.engine.drain(0), sender === bench ? undefined : sender.engine.drain(0)]);
+    await close();
+  });
+
+  it("is read whole when its last follower has left", async () => {
+    const { bench, sender, taskId, close } = await beginLarge(open);
+    const followed = follow(bench, taskId);
+    await answer(sender, taskId);
+    expect(await followed).toHaveLength(2);
+    const { task } = await bench.engine.get(scope, taskId);
+    const lengths = task.artifacts[0]?.parts.map(({ content }) => String(content.value).length);
+    expect(lengths).toEqual([LARGE.length, LARGER.length]);
+    await close();
+  });
+
+  it("leaves the memory again when it has grown", async () => {
+    const { bench, sender, taskId, close } = await beginLarge(open);
+    const kept = await bench.engine.open(scope, taskId);
+    kept.follow();
+    await answer(sender, taskId);
+    await kept.whenPast(4, neverCanceled, 10_000);
+    await vi.waitFor(() => expect(kept.now().task.artifacts.length).toBe(0));
+    kept.release();
+    await close();
   });
 });
+
+/** A task of one engine that waits for its client, the engine that it is followed at, and the one that messages go to. */
+async function beginLarge(open: (typeof places)[number][1]) {
+  const [own, other] = open();
+  const bench = new Bench(agent, { leaseMs: 600 }, own);
+  await bench.engine.start();
+  const sender = other === undefined ? bench : new Bench(agent, { leaseMs: 600 }, other);
+  if (sender !== bench) await sender.engine.start();
+  const begun = await sender.send("begin");
+  expect(await settle(begun)).toBe("INPUT_REQUIRED");
+  begun.release();
+  const close = () => Promise.all([bench.engine.drain(0), sender === bench ? undefined : sender.engine.drain(0)]);
+  return { bench, sender, taskId: begun.taskId, close };
+}
+
+/** Lets a task grow by more than one outline may have. */
+async function answer(sender: Bench, taskId: string): Promise<void> {
+  const more = await sender.send(LARGER, { message: { taskId } });
+  await settle(more);
+  more.release();
+}
