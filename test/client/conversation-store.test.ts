@@ -57,3 +57,48 @@ describe("a turn that is stopped, whose task cannot be canceled", () => {
     });
   }
 });
+
+/** An agent that names the task of a message when it is told to. */
+class Late extends Busy {
+  readonly name: (() => void)[] = [];
+
+  override async *stream(input: unknown, options: { signal?: AbortSignal } = {}): AsyncGenerator<Update> {
+    await new Promise<void>((resolve) => this.name.push(resolve));
+    yield* super.stream(input, options);
+  }
+}
+
+/** Keeps conversations in memory. */
+function memoryStorage() {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+}
+
+describe("a conversation that is left before its task is named, and shown anew", () => {
+  it.each<[what: string, isStopped: boolean, then: (store: ConversationStore) => void]>([
+    ["keeps what was said since", false, (store) => store.send("more")],
+    ["keeps what was said since where the first turn was stopped", true, (store) => store.send("more")],
+    ["stays forgotten", false, (store) => store.reset()],
+    ["stays forgotten where the first turn was stopped", true, (store) => store.reset()],
+  ])("%s", async (_what, isStopped, then) => {
+    const agent = new Late();
+    const storage = memoryStorage();
+    const first = new ConversationStore(agent, storage, "chat");
+    const leave = first.attach();
+    first.send("go");
+    if (isStopped) first.stop();
+    leave();
+    const second = new ConversationStore(agent, storage, "chat");
+    second.attach();
+    then(second);
+    const kept = storage.getItem("chat");
+    agent.name[0]?.();
+    await expect.poll(() => first.view().turns[0]?.taskId).toBe("t");
+    expect(storage.getItem("chat")).toBe(kept);
+    second.reset();
+  });
+});

@@ -77,6 +77,9 @@ interface OpenTurn {
   error: A2AError | undefined;
 }
 
+/** The stores that were shown last, by what their conversations are kept under: a store that was left must not replace what these keep. */
+const shownLast = new WeakMap<ConversationStorage, Map<string, ConversationStore>>();
+
 /** Follows the turns of one conversation, one at a time, and keeps what is needed to go on after a reload. */
 export class ConversationStore extends ViewStore<ConversationView> {
   readonly #client: ConversationClient | undefined;
@@ -99,6 +102,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
   /** A page shows it: what was kept is loaded, and the turn that was under way goes on. Gives what ends that. */
   readonly attach = (): (() => void) => {
     this.#isAttached = true;
+    if (this.#storage !== undefined) noteShown(this.#storage, this.#name, this);
     if (!this.#isLoaded) this.#load();
     if (this.#open !== undefined && this.#running === undefined) this.#resume(this.#open);
     return () => {
@@ -266,10 +270,17 @@ export class ConversationStore extends ViewStore<ConversationView> {
 
   #save(): void {
     if (this.#storage === undefined) return;
+    const last = shownLast.get(this.#storage)?.get(this.#name);
+    if (!this.#isAttached && last !== undefined && last !== this) return;
     const open = this.#open === undefined ? [] : [storedOpen(this.#open)];
     const turns = [...this.#over.map(stored), ...open];
     saveConversation(this.#storage, this.#name, { contextId: this.#contextId, turns });
   }
+}
+
+function noteShown(storage: ConversationStorage, name: string, store: ConversationStore): void {
+  const shown = shownLast.get(storage) ?? new Map<string, ConversationStore>();
+  shownLast.set(storage, shown.set(name, store));
 }
 
 function openTurn(more: Pick<OpenTurn, "message" | "before" | "key">): OpenTurn {
