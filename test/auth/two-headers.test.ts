@@ -38,15 +38,36 @@ function http2Call(headers: readonly (readonly [string, string])[], body = new U
   return Buffer.concat([begun, frame(HEADERS, END_HEADERS, 1, all), frame(DATA, END_STREAM, 1, body)]);
 }
 
+/** The answer to a call of HTTP/1.1, up to its end: its connection is closed. */
+function http1Call(
+  line: string,
+  headers: readonly string[],
+  authorization: readonly string[],
+  body = "",
+): Promise<string> {
+  const more = ["host: localhost", "connection: close", `content-length: ${body.length}`];
+  const lines = [...more, ...headers, ...authorization.map((value) => `authorization: ${value}`)];
+  const request = `${line} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+  return exchange(port(), Buffer.from(request), () => false);
+}
+
 const port = (): number => Number(new URL(world.address.url).port);
 
 /** Whether a server refuses the credentials, by the ways that a client may send two of them. */
 const ways: Record<string, (authorization: readonly string[]) => Promise<boolean>> = {
   "HTTP/1.1": async (authorization) => {
-    const lines = authorization.map((value) => `authorization: ${value}\r\n`).join("");
-    const request = `GET /tasks HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n${lines}\r\n`;
-    const answer = await exchange(port(), Buffer.from(request), (text) => text.includes("\r\n\r\n"));
+    const answer = await http1Call("GET /tasks", ["a2a-version: 1.0"], authorization);
     return answer.startsWith("HTTP/1.1 401 ");
+  },
+  "Connect, by its own handler": async (authorization) => {
+    const headers = ["content-type: application/json", "connect-timeout-ms: 10000"];
+    const answer = await http1Call("POST /lf.a2a.v1.A2AService/ListTasks", headers, authorization, "{}");
+    return answer.startsWith("HTTP/1.1 401 ");
+  },
+  "gRPC-Web": async (authorization) => {
+    const headers = ["content-type: application/grpc-web"];
+    const answer = await http1Call("POST /lf.a2a.v1.A2AService/ListTasks", headers, authorization, "\0".repeat(5));
+    return /grpc-status: *16/i.test(answer);
   },
   "HTTP/2": async (authorization) => {
     const call = http2Call([
@@ -59,24 +80,27 @@ const ways: Record<string, (authorization: readonly string[]) => Promise<boolean
     ]);
     return (await exchange(port(), call, (text) => /tasks|error/.test(text))).includes('"UNAUTHENTICATED"');
   },
-  gRPC: async (authorization) => {
-    const headers = [
-      [":method", "POST"],
-      [":scheme", "http"],
-      [":authority", "localhost"],
-      [":path", "/lf.a2a.v1.A2AService/ListTasks"],
-      ["content-type", "application/grpc"],
-      ["te", "trailers"],
-      ...authorization.map((value) => ["authorization", value] as const),
-    ] as const;
-    // The status is in trailers, which are compressed: the log of calls has it, too.
-    const before = world.log.text.length;
-    const seen = (): string => world.log.text.slice(before);
-    await exchange(world.address.grpcPort, http2Call(headers, new Uint8Array(5)), () => seen().includes("grpc"));
-    await expect.poll(seen).toContain("ListTasks");
-    return seen().includes("UNAUTHENTICATED");
-  },
+  gRPC: (authorization) => refusedByGrpc(world.address.grpcPort, authorization),
+  "gRPC on the port for HTTP": (authorization) => refusedByGrpc(port(), authorization),
 };
+
+async function refusedByGrpc(grpcPort: number, authorization: readonly string[]): Promise<boolean> {
+  const headers = [
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":authority", "localhost"],
+    [":path", "/lf.a2a.v1.A2AService/ListTasks"],
+    ["content-type", "application/grpc"],
+    ["te", "trailers"],
+    ...authorization.map((value) => ["authorization", value] as const),
+  ] as const;
+  // The status is in trailers, which are compressed: the log of calls has it, too.
+  const before = world.log.text.length;
+  const seen = (): string => world.log.text.slice(before);
+  await exchange(grpcPort, http2Call(headers, new Uint8Array(5)), () => seen().includes("grpc"));
+  await expect.poll(seen).toContain("ListTasks");
+  return seen().includes("UNAUTHENTICATED");
+}
 
 describe.each(Object.keys(ways))("a call with Authorization headers over %s", (name) => {
   const isRefused = ways[name] as (authorization: readonly string[]) => Promise<boolean>;

@@ -92,6 +92,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
       if (value === undefined || name.startsWith(":")) continue;
       for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
     }
+    const authorization = this.header("authorization");
+    if (authorization !== undefined) headers.set("authorization", authorization);
     return headers;
   }
 
