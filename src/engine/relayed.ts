@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
 import { within } from "../core/within.js";
 import type { TaskStore } from "../store/task-store.js";
-import { decodeEntry, stateAfter } from "../task/entry.js";
+import { decodeEntry } from "../task/entry.js";
+import { type RelayedEntry, RelayMarks } from "../task/relay-marks.js";
 import { isTerminal } from "../task/state.js";
 import type { ExecutionSource } from "./execution.js";
 import type { TaskLog } from "./task-log.js";
@@ -24,30 +25,28 @@ export function markOf({ delegation, origin, turn, agent, taskId, generation, me
 }
 
 /**
- * What was relayed for a turn in attempts before, and by all turns before it since the task last ended. The first attempt of a first
- * message reads nothing.
+ * What was relayed for a turn in attempts before, and by all turns before it. The first attempt of a first message reads nothing.
  */
 export async function relayedBefore(
   store: TaskStore,
   log: TaskLog | undefined,
   turn: TurnRequest,
 ): Promise<readonly RelayedEvent[]> {
-  if (log === undefined || !log.fold.mayHaveRelays || (turn.position <= 1 && turn.attempt === 1)) return [];
-  const { taskId } = log;
-  const to = log.fold.position;
-  let found: RelayedEvent[] = [];
-  for (let at = 0; at < to; ) {
-    const read = await store.read({ taskId, after: at, limit: Math.min(READ_ENTRIES, to - at) });
+  if (log === undefined || (turn.position <= 1 && turn.attempt === 1)) return [];
+  return (await relaysOf(store, log)).map(({ relay, message }) => ({ mark: markOf(relay), message }));
+}
+
+/** What the log of a task tells of other agents' tasks. A log is read for it where its snapshot was made before that was kept there. */
+async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<readonly RelayedEntry[]> {
+  if (fold.knowsRelays) return fold.relays?.all() ?? [];
+  const relays = new RelayMarks();
+  for (let at = 0; at < fold.position; ) {
+    const read = await store.read({ taskId, after: at, limit: READ_ENTRIES });
     if (read.length === 0) break;
     at += read.length;
-    for (const bytes of read) {
-      const entry = decodeEntry(bytes);
-      if (entry.relay !== undefined) found.push({ mark: markOf(entry.relay), message: statusMessage(entry) });
-      // A task that is reopened after its end begins new work.
-      if (isTerminal(stateAfter(entry.event) ?? TaskState.UNSPECIFIED)) found = [];
-    }
+    for (const bytes of read) relays.add(decodeEntry(bytes));
   }
-  return found;
+  return relays.all();
 }
 
 /**
@@ -61,7 +60,7 @@ export async function leaveOthers(
   log: TaskLog,
   before: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  if (outgoing === undefined || !log.fold.mayHaveRelays) return;
+  if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
   const leave = async (): Promise<void> => {
     const marks = await lastMarks(log);
     await Promise.all(marks.filter(({ turn }) => turn < before).map((mark) => outgoing.leave(mark)));
@@ -96,8 +95,4 @@ export async function messageAt(store: TaskStore, turn: TurnRequest, position: n
     event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
   if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
   return message;
-}
-
-function statusMessage({ event }: LogEntry): RelayedEvent["message"] {
-  return event.case === "status" ? event.value.status?.message : undefined;
 }

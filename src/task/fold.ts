@@ -12,6 +12,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { RelayMarks } from "./relay-marks.js";
 import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
 
 /**
@@ -27,8 +28,10 @@ export class TaskFold {
   messages: number[] = [];
   /** The version of the protocol that the task was created in; empty for the service's own. */
   version = "";
-  /** False where no entry tells of another agent's task. What is in a snapshot is not known. */
-  mayHaveRelays: boolean;
+  /** What the log tells of other agents' tasks, where it tells of any. */
+  relays: RelayMarks | undefined;
+  /** False where the fold begins with a snapshot that does not say what the entries before it tell of other agents' tasks. */
+  knowsRelays: boolean;
   readonly task: Task;
   /** What the artifacts and the rest weigh, see `size`. */
   #artifactsSize = 0;
@@ -44,7 +47,7 @@ export class TaskFold {
   /** @param begin the task as of the position that the fold is given, or the first piece of it */
   constructor(begin?: Task) {
     this.task = create(TaskSchema);
-    this.mayHaveRelays = begin !== undefined;
+    this.knowsRelays = begin === undefined;
     if (begin === undefined) return;
     this.task.id = begin.id;
     this.task.contextId = begin.contextId;
@@ -84,7 +87,8 @@ export class TaskFold {
     outline.statusPosition = this.statusPosition;
     outline.messages = this.messages.slice();
     outline.version = this.version;
-    outline.mayHaveRelays = this.mayHaveRelays;
+    outline.relays = this.relays;
+    outline.knowsRelays = this.knowsRelays;
     if (status !== undefined) outline.task.status = create(TaskStatusSchema, { ...status, message: undefined });
     return outline;
   }
@@ -148,7 +152,10 @@ export class TaskFold {
     }
     this.position = entry.position;
     this.generation = entry.generation;
-    if (entry.relay !== undefined) this.mayHaveRelays = true;
+    if (entry.relay !== undefined) {
+      this.relays ??= new RelayMarks();
+      this.relays.add(entry);
+    }
     switch (entry.event.case) {
       case "created":
         this.#otherSize += size;

@@ -1,9 +1,15 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { SnapshotSchema } from "../../gen/parley/log/v1/log_pb.js";
+import {
+  type RelayedEntries,
+  RelayedEntriesSchema,
+  RelayedEntrySchema,
+  SnapshotSchema,
+} from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { storedDepth } from "./entry.js";
 import { TaskFold, viewTask } from "./fold.js";
+import { RelayMarks } from "./relay-marks.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
 
 /** A piece of a snapshot has about this many bytes, unless one value alone is larger. */
@@ -11,7 +17,7 @@ export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
 
 /** The fold as the bytes of a snapshot of one piece. */
 export function encodeSnapshot(fold: TaskFold): Uint8Array {
-  return pieceOf(fold, fold.task);
+  return pieceOf(placeOf(fold), fold.task);
 }
 
 /**
@@ -22,9 +28,8 @@ export function* snapshotPieces(
   fold: TaskFold,
   maxBytes: number = SNAPSHOT_PIECE_BYTES,
 ): Generator<Uint8Array, void, undefined> {
-  const { position, generation, statusPosition, messages, version } = fold;
-  const place: Place = { position, generation, statusPosition, version, messages: messages.slice() };
   if (fold.size <= maxBytes) return yield encodeSnapshot(fold);
+  const place = placeOf(fold);
   const { artifacts, history, ...rest } = viewTask(fold.task);
   let piece: Task = { ...rest, artifacts: [], history: [] };
   let size = taskSize(piece);
@@ -32,6 +37,7 @@ export function* snapshotPieces(
     if (size > 0 && size + more > maxBytes) {
       yield pieceOf(place, piece);
       place.messages = [];
+      place.relays = undefined;
       piece = create(TaskSchema);
       size = 0;
     }
@@ -59,7 +65,26 @@ export function* snapshotPieces(
 
 const writeSnapshot = binaryWriter(SnapshotSchema);
 
-type Place = Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version">;
+interface Place extends Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version"> {
+  relays: RelayedEntries | undefined;
+}
+
+/** A fold as of this moment, but for its task. */
+function placeOf(fold: TaskFold): Place {
+  const { position, generation, statusPosition, messages, version } = fold;
+  return { position, generation, statusPosition, version, messages: messages.slice(), relays: relaysOf(fold) };
+}
+
+function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined {
+  if (!knowsRelays) return undefined;
+  const known = create(RelayedEntriesSchema);
+  for (const { position, relay, message } of relays?.all() ?? []) {
+    const entry = create(RelayedEntrySchema, { position, relay });
+    if (message !== undefined) entry.message = message;
+    known.entries.push(entry);
+  }
+  return known;
+}
 
 function pieceOf(place: Place, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
@@ -68,6 +93,7 @@ function pieceOf(place: Place, task: Task): Uint8Array {
   snapshot.statusPosition = place.statusPosition;
   snapshot.messages = place.messages;
   snapshot.version = place.version;
+  if (place.relays !== undefined) snapshot.relays = place.relays;
   snapshot.task = task;
   return writeSnapshot(snapshot);
 }
@@ -80,13 +106,24 @@ export class SnapshotReader {
   /** @param first the first piece, or all */
   constructor(first: Uint8Array) {
     const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
-    const { task, position, generation, statusPosition, messages, version } = snapshot;
+    const { task, position, generation, statusPosition, messages, version, relays } = snapshot;
     this.fold = new TaskFold(task);
     this.fold.position = position;
     this.fold.generation = generation;
     this.fold.statusPosition = statusPosition;
     this.fold.messages = messages;
     this.fold.version = version;
+    if (relays !== undefined) this.#relays(relays);
+  }
+
+  #relays({ entries }: RelayedEntries): void {
+    const { fold } = this;
+    fold.knowsRelays = true;
+    for (const { position, relay, message } of entries) {
+      if (relay === undefined) continue;
+      fold.relays ??= new RelayMarks();
+      fold.relays.put({ position, relay, message });
+    }
   }
 
   /** Takes the next piece. */

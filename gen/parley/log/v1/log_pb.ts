@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKvAwoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0EiMKBXJlbGF5GAwgASgLMhQucGFybGV5LmxvZy52MS5SZWxheRIPCgd2ZXJzaW9uGA0gASgJQgcKBWV2ZW50IqYBCgVSZWxheRISCgpkZWxlZ2F0aW9uGAEgASgJEg4KBm9yaWdpbhgCIAEoDRIMCgR0dXJuGAMgASgNEg0KBWFnZW50GAQgASgJEg8KB3Rhc2tfaWQYBSABKAkSEgoKZ2VuZXJhdGlvbhgGIAEoDRISCgptZXNzYWdlX2lkGAcgASgJEiMKBXN0YXRlGAggASgOMhQubGYuYTJhLnYxLlRhc2tTdGF0ZSKVAQoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYChBkZWxlZ2F0aW9uX2RlcHRoGAUgASgNIosBCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0SDwoHdmVyc2lvbhgGIAEoCSKQAQoKUHVzaENvbmZpZxI2CgVwbGFpbhgBIAEoCzIlLmxmLmEyYS52MS5UYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZ0gAEjEKBnNlYWxlZBgCIAEoCzIfLnBhcmxleS5sb2cudjEuU2VhbGVkUHVzaENvbmZpZ0gAEg8KB3ZlcnNpb24YAyABKAlCBgoEZm9ybSJFChBTZWFsZWRQdXNoQ29uZmlnEg4KBmtleV9pZBgBIAEoCRINCgVub25jZRgCIAEoDBISCgpjaXBoZXJ0ZXh0GAMgASgMYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKvAwoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0EiMKBXJlbGF5GAwgASgLMhQucGFybGV5LmxvZy52MS5SZWxheRIPCgd2ZXJzaW9uGA0gASgJQgcKBWV2ZW50IqYBCgVSZWxheRISCgpkZWxlZ2F0aW9uGAEgASgJEg4KBm9yaWdpbhgCIAEoDRIMCgR0dXJuGAMgASgNEg0KBWFnZW50GAQgASgJEg8KB3Rhc2tfaWQYBSABKAkSEgoKZ2VuZXJhdGlvbhgGIAEoDRISCgptZXNzYWdlX2lkGAcgASgJEiMKBXN0YXRlGAggASgOMhQubGYuYTJhLnYxLlRhc2tTdGF0ZSKVAQoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYChBkZWxlZ2F0aW9uX2RlcHRoGAUgASgNIroBCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0SDwoHdmVyc2lvbhgGIAEoCRItCgZyZWxheXMYByABKAsyHS5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyaWVzIj4KDlJlbGF5ZWRFbnRyaWVzEiwKB2VudHJpZXMYASADKAsyGy5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyeSJqCgxSZWxheWVkRW50cnkSEAoIcG9zaXRpb24YASABKA0SIwoFcmVsYXkYAiABKAsyFC5wYXJsZXkubG9nLnYxLlJlbGF5EiMKB21lc3NhZ2UYAyABKAsyEi5sZi5hMmEudjEuTWVzc2FnZSKQAQoKUHVzaENvbmZpZxI2CgVwbGFpbhgBIAEoCzIlLmxmLmEyYS52MS5UYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZ0gAEjEKBnNlYWxlZBgCIAEoCzIfLnBhcmxleS5sb2cudjEuU2VhbGVkUHVzaENvbmZpZ0gAEg8KB3ZlcnNpb24YAyABKAlCBgoEZm9ybSJFChBTZWFsZWRQdXNoQ29uZmlnEg4KBmtleV9pZBgBIAEoCRINCgVub25jZRgCIAEoDBISCgpjaXBoZXJ0ZXh0GAMgASgMYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -302,6 +302,13 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
    * @generated from field: string version = 6;
    */
   version: string;
+
+  /**
+   * The entries that tell of other agents' tasks. Absent in snapshots of before it was kept.
+   *
+   * @generated from field: parley.log.v1.RelayedEntries relays = 7;
+   */
+  relays?: RelayedEntries | undefined;
 };
 
 /**
@@ -310,6 +317,62 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
  */
 export const SnapshotSchema: GenMessage<Snapshot> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 3);
+
+/**
+ * Entries that tell of other agents' tasks, as much as later turns need of them.
+ *
+ * @generated from message parley.log.v1.RelayedEntries
+ */
+export type RelayedEntries = Message<"parley.log.v1.RelayedEntries"> & {
+  /**
+   * In the order of the log.
+   *
+   * @generated from field: repeated parley.log.v1.RelayedEntry entries = 1;
+   */
+  entries: RelayedEntry[];
+};
+
+/**
+ * Describes the message parley.log.v1.RelayedEntries.
+ * Use `create(RelayedEntriesSchema)` to create a new message.
+ */
+export const RelayedEntriesSchema: GenMessage<RelayedEntries> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 4);
+
+/**
+ * An entry that tells of another agent's task.
+ *
+ * @generated from message parley.log.v1.RelayedEntry
+ */
+export type RelayedEntry = Message<"parley.log.v1.RelayedEntry"> & {
+  /**
+   * Its place in the task's log.
+   *
+   * @generated from field: uint32 position = 1;
+   */
+  position: number;
+
+  /**
+   * The place in the other agent's task.
+   *
+   * @generated from field: parley.log.v1.Relay relay = 2;
+   */
+  relay?: Relay | undefined;
+
+  /**
+   * The message of a direct answer, or of a question that no other agent has asked.
+   *
+   * @generated from field: lf.a2a.v1.Message message = 3;
+   */
+  message?: Message$1 | undefined;
+};
+
+/**
+ * Describes the message parley.log.v1.RelayedEntry.
+ * Use `create(RelayedEntrySchema)` to create a new message.
+ */
+export const RelayedEntrySchema: GenMessage<RelayedEntry> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 5);
 
 /**
  * A push notification configuration. Its ids are its row's.
@@ -353,7 +416,7 @@ export type PushConfig = Message<"parley.log.v1.PushConfig"> & {
  * Use `create(PushConfigSchema)` to create a new message.
  */
 export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 4);
+  messageDesc(file_parley_log_v1_log, 6);
 
 /**
  * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. The ids of its row, and the
@@ -389,5 +452,5 @@ export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
  * Use `create(SealedPushConfigSchema)` to create a new message.
  */
 export const SealedPushConfigSchema: GenMessage<SealedPushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 5);
+  messageDesc(file_parley_log_v1_log, 7);
 
