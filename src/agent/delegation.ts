@@ -1,12 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import type {
-  A2AService,
-  AgentCard,
-  Artifact,
-  Message,
-  StreamResponse,
-  Task,
+import {
+  type A2AService,
+  type AgentCard,
+  type Artifact,
+  type Message,
+  type StreamResponse,
+  type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../core/error.js";
@@ -152,6 +152,11 @@ export interface RelayMark {
   readonly state: TaskState;
 }
 
+/** Tells if a mark says that a message was about to go to another agent, and no more. The message's id is the mark's. */
+export function isSend({ taskId, state }: RelayMark): boolean {
+  return taskId === "" && state === TaskState.SUBMITTED;
+}
+
 /** Where an event keeps its mark: a symbol, so that an author who copies an event takes it along, and none makes one. */
 export const relayMark: unique symbol = Symbol("relay");
 
@@ -177,6 +182,8 @@ export interface CallingTurn {
   readonly task: Task | undefined;
   /** What this turn relayed in attempts before, and what the turns relayed whose question it answers, in order. */
   relayed(): Promise<readonly RelayedEvent[]>;
+  /** Stores that a message which begins a sub-task goes out next, so that the sub-task is found whatever becomes of this process. */
+  sending(mark: RelayMark): Promise<void>;
   /** A message of the task, by its position in the log. */
   messageAt(position: number): Promise<Message>;
 }
@@ -189,6 +196,10 @@ export interface TurnCalls {
     message: DelegatedContent | undefined,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
+  /** Tells if the turn sees to a sub-task itself: it has begun it, goes on with it, or has ended it. */
+  sees(mark: RelayMark): boolean;
+  /** The task ends: cancels the sub-tasks that the turn has left open. Resolves with the other agents' answers, and never rejects. */
+  leave(): Promise<void>;
   /**
    * The turn is over: what it left open ends, and nothing more is begun. Never throws.
    * @param isPaused the task waits for its user: sub-tasks work on, for the next turn to go on with
@@ -200,6 +211,9 @@ export interface TurnCalls {
 export interface OutgoingCalls {
   /** What a turn calls others with; asked for once for each turn that does. */
   of(turn: CallingTurn): TurnCalls;
-  /** Cancels the other agent's task of a relayed event, which is of no use to anyone. Resolves with its answer, and never rejects. */
+  /**
+   * Cancels the other agent's task of a mark, which is of no use to anyone. Where the mark tells of a message alone, the task is looked for.
+   * Resolves with the other agent's answer, and never rejects.
+   */
   leave(mark: RelayMark): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { type Message, MessageSchema, type Task, TaskSchema } from "../../gen/lf
 import type { Caller, CallerToken } from "../core/caller.js";
 import type { LazyAbortController } from "./abort.js";
 import type { Turn } from "./agent.js";
-import type { OutgoingCalls, RelayedEvent, TurnCalls } from "./delegation.js";
+import type { OutgoingCalls, RelayedEvent, RelayMark, TurnCalls } from "./delegation.js";
 import { dataOf, textOf } from "./message.js";
 
 /** One accepted message with everything its execution needs. */
@@ -36,6 +36,8 @@ export interface TurnSource {
   readonly outgoing?: OutgoingCalls | undefined;
   /** See `CallingTurn.relayed`. */
   relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
+  /** See `CallingTurn.sending`. */
+  sending(turn: TurnRequest, mark: RelayMark): Promise<void>;
   /** See `CallingTurn.messageAt`. */
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
 }
@@ -62,6 +64,11 @@ export function endCalls(turn: Turn, isPaused = false): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
   around.calls?.end(isPaused);
+}
+
+/** How the turn calls other agents; undefined where it has called none. */
+export function turnCalls(turn: Turn): TurnCalls | undefined {
+  return (turn as AgentTurn)[aroundKey].calls;
 }
 
 const requestKey: unique symbol = Symbol("request");
@@ -191,6 +198,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
       return aborter.deadline;
     },
     relayed: () => source.relayed(request),
+    sending: (mark) => source.sending(request, mark),
     messageAt: (position) => source.messageAt(request, position),
   });
   if (around.isOver === true) around.calls.end(false);

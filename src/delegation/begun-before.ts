@@ -1,4 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { RemoteOptions } from "../agent/delegation.js";
 import { IDEMPOTENCY_EXTENSION } from "../wire/extension-names.js";
 import type { RemoteCallOptions, SubTaskClient } from "./client.js";
 
@@ -11,6 +12,13 @@ const PAGES = 3;
 /** Messages of each task, the newest ones: what began a task a while ago is among them. */
 const MESSAGES = 50;
 
+/** A task that is known by a message alone. */
+export interface SoughtTask {
+  readonly messageId: string;
+  /** Its context, where that is known. */
+  readonly contextId?: string | undefined;
+}
+
 /**
  * The sub-task that a message has begun of which no answer came, before this process lived: where the other agent keeps no idempotency
  * keys, its newest tasks are looked through for the message. Undefined where there is none, or where it cannot be found out.
@@ -18,10 +26,22 @@ const MESSAGES = 50;
  */
 export async function begunBefore(
   client: SubTaskClient,
-  { messageId, contextId = "" }: { readonly messageId: string; readonly contextId?: string | undefined },
+  sought: SoughtTask,
   calling: RemoteCallOptions,
 ): Promise<Task | undefined> {
   if (client.card.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION)) return undefined;
+  return taskBegunBy(client, sought, calling);
+}
+
+/**
+ * The newest task that has a message; undefined where there is none, or where it cannot be found out.
+ * @throws A2AError
+ */
+export async function taskBegunBy(
+  client: SubTaskClient,
+  { messageId, contextId = "" }: SoughtTask,
+  calling: RemoteOptions,
+): Promise<Task | undefined> {
   let pageToken = "";
   for (let page = 0; page < PAGES; page++) {
     const request = { contextId, pageToken, pageSize: PAGE, historyLength: MESSAGES };

@@ -58,8 +58,16 @@ class CallsOfTurn implements TurnCalls {
   readonly #answers = new Answers();
   /** Fires when the turn is over. */
   readonly #end = new AbortController();
-  /** Streams and delegations that have begun, and are not over. */
+  /** Fires when its delegations are. */
+  readonly #endDelegations = new AbortController();
+  /** Streams that have begun, and are not over. */
   readonly #open = new Set<AsyncGenerator<unknown, unknown>>();
+  /** Delegations that have begun, and are not over. */
+  readonly #delegations = new Set<AsyncGenerator<unknown, unknown>>();
+  /** Sub-tasks that this turn sees to, by `placeKey`. */
+  readonly #seen = new Set<string>();
+  /** Sub-tasks that are being canceled because this turn has left them. */
+  readonly #leaving = new Set<Promise<void>>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
   constructor(turn: CallingTurn, remotes: Remotes, { limits, logger }: RemotesOptions) {
@@ -90,20 +98,43 @@ class CallsOfTurn implements TurnCalls {
     if (this.#turn.request.message.taskId === "") {
       throw new TypeError("An agent that answers directly has no task that another one could be relayed to.");
     }
-    if (this.#end.signal.aborted) throw new TypeError("The turn is over.");
+    if (this.#endDelegations.signal.aborted) throw new TypeError("The turn is over.");
     const name = this.#nameOf(options.name);
     const delegation = this.#delegate(agent, message, { ...options, name }, (isOpen) => {
-      if (isOpen) this.#open.add(delegation);
-      else this.#open.delete(delegation);
+      if (isOpen) this.#delegations.add(delegation);
+      else this.#delegations.delete(delegation);
     });
     return delegation;
   }
 
+  sees(mark: RelayMark): boolean {
+    return this.#seen.has(placeKey(mark));
+  }
+
+  async leave(): Promise<void> {
+    await this.#closeDelegations();
+    await Promise.all(this.#leaving);
+  }
+
   end(isPaused: boolean): void {
-    if (isPaused) this.#pause.abort();
+    if (isPaused) {
+      this.#pause.abort();
+      this.#seen.clear();
+    }
     this.#end.abort(over);
     // One whose next event nobody asks for learns of it by this alone.
     for (const each of this.#open) each.return(undefined).catch(() => {});
+    void this.#closeDelegations();
+  }
+
+  async #closeDelegations(): Promise<void> {
+    this.#endDelegations.abort(over);
+    await Promise.all([...this.#delegations].map((each) => each.return(undefined).catch(() => {})));
+  }
+
+  #leave(mark: RelayMark): void {
+    const leaving = this.#remotes.leave(mark).finally(() => this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
   }
 
   async *#delegate(
@@ -130,9 +161,10 @@ class CallsOfTurn implements TurnCalls {
         outageMs: this.#limits.maxRemoteOutageMs,
         pause: this.#pause,
         answers: this.#answers,
-        end: this.#end.signal,
+        end: this.#endDelegations.signal,
         logger: this.#logger,
-        leave: (mark) => void this.#remotes.leave(mark),
+        leave: (mark) => this.#leave(mark),
+        seen: (place) => this.#seen.add(placeKey(place)),
       });
     } finally {
       note(false);
@@ -147,4 +179,9 @@ class CallsOfTurn implements TurnCalls {
     this.#names.add(name);
     return name;
   }
+}
+
+/** What tells a sub-task from the others of its task. */
+function placeKey({ origin, delegation }: Pick<RelayMark, "origin" | "delegation">): string {
+  return `${origin}.${delegation}`;
 }

@@ -6,6 +6,7 @@ import {
   type DelegatedContent,
   type DelegateOptions,
   DelegationError,
+  isSend,
   type RelayedEvent,
   type RelayMark,
   type RemoteUpdate,
@@ -64,20 +65,26 @@ export interface DelegationJob {
   readonly end: AbortSignal;
   /** Lets a sub-task go that is of no use any more. */
   readonly leave: (mark: RelayMark) => void;
+  /** Notes that the turn sees to a sub-task. */
+  readonly seen: (place: RelayPlace) => void;
 }
 
 /** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
-export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
-  const { turn, agent, name, events, remote } = job;
+export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
+  const { turn, agent, name, remote } = given;
+  // What was only sent has told our task nothing.
+  const events = given.events.filter(({ mark }) => !isSend(mark));
+  const job = { ...given, events };
   const origin = await originOf(job);
   const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
-  const have = relayedOf(events, turn.task, place);
+  const have = relayedOf(given.events, turn.task, place);
   checkAgent(job, have);
+  job.seen(place);
   const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
   if (remote.lacksCaller) return yield* pause(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
-  const stop = new SubTaskStop(turn.signal, [job.pause.signal, job.end], job.cancelMs);
+  const stop = new SubTaskStop(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
   const course = new Course(job, { place, have, relay, stop, answering });
   try {
@@ -88,6 +95,7 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
     // Nobody may be there any more who would take an error.
     if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
+    if (failure.metadata.arrival !== "unknown") course.refused();
     if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller || isOwnRefusal(error)) {
       job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
       throw new DelegationError(agent, failure);
@@ -97,16 +105,18 @@ export async function* delegate(job: DelegationJob): AsyncGenerator<AgentEvent, 
   } finally {
     stop.end();
     course.arrived();
-    const isLeft = !course.isOver && !job.pause.signal.aborted && !stop.isStopped;
-    if (isLeft && have.taskId !== "") job.leave(relay.mark);
+    const isLeft = !course.isOver && !job.pause.signal.aborted;
+    if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.mark);
+    if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.leave(have.sent);
   }
 }
 
 /** A sub-task belongs to the agent that has it: no other agent can continue it under its name or number. */
-function checkAgent({ agent, name, leave }: DelegationJob, { last }: Relayed): void {
-  if (last === undefined || last.mark.agent === agent) return;
-  leave(last.mark);
-  const other = JSON.stringify(last.mark.agent);
+function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
+  const mark = last?.mark ?? sent;
+  if (mark === undefined || mark.agent === agent) return;
+  leave(mark);
+  const other = JSON.stringify(mark.agent);
   throw new TypeError(
     `The delegation "${name}" of this task went to ${other} before, and goes to ${JSON.stringify(agent)} now. ` +
       "Give delegations a name of their own (options.name) where their order or their agents may change.",
@@ -147,6 +157,8 @@ class Course {
   #message: Message | undefined;
   /** What was told before is not in the task as it was folded. */
   #isPartial = false;
+  /** What begins the sub-task was sent now, and not before. */
+  #hasSent = false;
   /** Our task says already that there is a sub-task, which has got the message of this turn. */
   #isKnown: boolean;
   /** Says that the answer to the question of the sub-task has arrived, or will not. */
@@ -162,6 +174,11 @@ class Course {
   /** Whether nobody has to be told that it is left: it has ended, or waits for its user. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** The other agent has not taken what was sent now. */
+  refused(): void {
+    if (this.#hasSent) this.#parts.have.sent = undefined;
   }
 
   /** It waits for its user. */
@@ -254,10 +271,21 @@ class Course {
   }
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
-    this.#parts.stop.sending();
     const { messageId, key } = await this.#names();
+    if (message.taskId === undefined) await this.#noteSend(messageId);
+    this.#parts.stop.sending();
     const { acceptedOutputModes } = this.#job.turn.request;
     yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
+  }
+
+  /** Whatever ends this process or this turn from here on, the sub-task can be found by the id of its message. */
+  async #noteSend(messageId: string): Promise<void> {
+    const { have, place, stop } = this.#parts;
+    if (have.sent !== undefined) return;
+    this.#hasSent = true;
+    have.sent = { ...place, taskId: "", generation: 0, messageId, state: TaskState.SUBMITTED };
+    await this.#job.turn.sending(have.sent);
+    stop.check();
   }
 
   #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {

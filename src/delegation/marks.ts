@@ -1,5 +1,5 @@
 import { type Artifact, type Part, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
+import { isSend, type RelayedEvent, type RelayMark } from "../agent/delegation.js";
 import { isInterrupted } from "../task/state.js";
 
 /** Which delegation of which task, and in which turn of it. */
@@ -25,6 +25,8 @@ export interface Relayed {
   readonly artifacts: Map<string, Part[]>;
   /** What was relayed last. */
   last: RelayedEvent | undefined;
+  /** The message that went to the other agent to begin the sub-task, where that may have happened. */
+  sent: RelayMark | undefined;
   /** The other agent's question that our task has asked, when nothing of the sub-task came after it. */
   asked: RelayMark | undefined;
 }
@@ -37,13 +39,15 @@ export function rootOf(events: readonly RelayedEvent[], turn: number): number {
 
 /** What the log of a task, and the task as it stands with it, have of one delegation. */
 export function relayedOf(events: readonly RelayedEvent[], task: Task | undefined, place: RelayPlace): Relayed {
-  const mine = events.filter(({ mark }) => mark.origin === place.origin && mark.delegation === place.delegation);
+  const own = events.filter(({ mark }) => mark.origin === place.origin && mark.delegation === place.delegation);
+  const mine = own.filter(({ mark }) => !isSend(mark));
   const relayed: Relayed = {
     taskId: "",
     generation: 0,
     messages: new Set(),
     artifacts: new Map(),
     last: mine.at(-1),
+    sent: own.findLast(({ mark }) => isSend(mark))?.mark,
     asked: askedIn(mine),
   };
   for (const { mark } of mine) {

@@ -1,10 +1,11 @@
-import type { CallingTurn, RelayMark } from "../agent/delegation.js";
+import { type CallingTurn, isSend, type RelayMark } from "../agent/delegation.js";
 import { ownRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { within } from "../core/within.js";
 import { DELEGATION_DEPTH } from "../wire/delegation-depth.js";
+import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./delegate.js";
 import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
@@ -100,11 +101,14 @@ export class Remotes {
   }
 
   /** Cancels another agent's task that is of no use any more, beside everything else: once, and as far as it can be reached. */
-  async leave({ agent, taskId }: RelayMark): Promise<void> {
-    if (taskId === "" || this.#isClosed) return;
+  async leave(mark: RelayMark): Promise<void> {
+    const { agent } = mark;
+    if ((mark.taskId === "" && !isSend(mark)) || this.#isClosed) return;
     const cancel = async (): Promise<void> => {
       const { remoteTimeoutMs: timeoutMs } = this.#options.limits;
-      await (await this.#client(agent)).cancelTask({ id: taskId }, { timeoutMs });
+      const client = await this.#client(agent);
+      const id = mark.taskId || (await taskBegunBy(client, mark, { timeoutMs }))?.id;
+      if (id !== undefined) await client.cancelTask({ id }, { timeoutMs });
     };
     const leaving = cancel().catch((error: unknown) => {
       this.#options.logger.debug({ err: error, agent }, "another agent's task that is left was not canceled");

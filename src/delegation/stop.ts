@@ -11,7 +11,8 @@ const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
  */
 export class SubTaskStop {
   readonly #turn: AbortSignal;
-  readonly #ends: readonly AbortSignal[];
+  readonly #pause: AbortSignal;
+  readonly #over: AbortSignal;
   readonly #ms: number;
   readonly #controller: AbortController = new AbortController();
   #cancel: (() => Promise<unknown>) | undefined;
@@ -21,14 +22,16 @@ export class SubTaskStop {
   #canceling: Promise<void> | undefined;
 
   /**
-   * @param ends fire when the turn is over: calls end, and this tells the other agent nothing
+   * @param ends fire when the turn waits for its user, and when it is over: calls end, and this tells the other agent nothing
    * @param ms how long a cancel may take, in milliseconds
    */
-  constructor(turn: AbortSignal, ends: readonly AbortSignal[], ms: number) {
+  constructor(turn: AbortSignal, { pause, over }: { pause: AbortSignal; over: AbortSignal }, ms: number) {
     this.#turn = turn;
-    this.#ends = ends;
-    for (const signal of [turn, ...ends]) share(signal);
-    for (const end of ends) end.addEventListener("abort", this.#onEnd, { once: true });
+    this.#pause = pause;
+    this.#over = over;
+    for (const signal of [turn, pause, over]) share(signal);
+    pause.addEventListener("abort", this.#onPause, { once: true });
+    over.addEventListener("abort", this.#onOver, { once: true });
     this.#ms = ms;
     if (turn.aborted) this.#onAbort();
     else turn.addEventListener("abort", this.#onAbort, { once: true });
@@ -42,6 +45,11 @@ export class SubTaskStop {
   /** Whether its turn was stopped, and what is to be done about the sub-task is done here. */
   get isStopped(): boolean {
     return this.#turn.aborted;
+  }
+
+  /** Whether a sub-task of which no answer came is of no use any more: not where another attempt of the turn goes on with it. */
+  get mayLeave(): boolean {
+    return !this.#turn.aborted || this.#isEnding;
   }
 
   /** How the other agent is told. */
@@ -58,6 +66,7 @@ export class SubTaskStop {
   begun(): void {
     this.#isBegun = true;
     if (this.#isEnding) this.#tell();
+    else if (this.#over.aborted) this.#controller.abort();
   }
 
   /** @throws AbortReason when its turn was stopped */
@@ -90,7 +99,8 @@ export class SubTaskStop {
   end(): void {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#onAbort);
-    for (const end of this.#ends) end.removeEventListener("abort", this.#onEnd);
+    this.#pause.removeEventListener("abort", this.#onPause);
+    this.#over.removeEventListener("abort", this.#onOver);
     if (this.#canceling === undefined) this.#controller.abort(over);
   }
 
@@ -103,11 +113,17 @@ export class SubTaskStop {
     return aborted && reason instanceof AbortReason && ENDS.has(reason.cause);
   }
 
-  readonly #onEnd = (): void => this.#controller.abort();
+  readonly #onPause = (): void => this.#controller.abort();
+
+  /** A sub-task that may be there gets a moment to be known, or nobody could tell it that it is left. */
+  readonly #onOver = (): void => {
+    if (!this.#isSending || this.#isBegun || this.#pause.aborted) return this.#controller.abort();
+    this.#timer ??= setTimeout(() => this.#controller.abort(), this.#ms);
+  };
 
   readonly #onAbort = (): void => {
     if (!this.#isEnding || !(this.#isSending || this.#isBegun)) return this.#controller.abort();
-    this.#timer = setTimeout(() => this.#controller.abort(), this.#ms);
+    this.#timer ??= setTimeout(() => this.#controller.abort(), this.#ms);
     if (this.#isBegun) this.#tell();
   };
 

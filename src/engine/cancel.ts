@@ -1,6 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
-import { isInterrupted, isTerminal } from "../task/state.js";
+import { isTerminal } from "../task/state.js";
 import { statusDraft } from "./draft.js";
 import type { Executions } from "./executions.js";
 import { unavailable } from "./outage.js";
@@ -23,9 +23,10 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     // Over is what is stored as over.
     if (isTerminal(log.plannedState)) await log.stored();
     if (isTerminal(log.fold.state)) throw notCancelable(shown);
-    // Sub-tasks are canceled first: a client whose cancel was cut off by a crash sends it again, and it reaches all of them.
-    if (executions.get(taskId) === undefined && isInterrupted(log.fold.state))
-      await leaveOthers(executions.source, log);
+    // Sub-tasks are canceled first: a client whose cancel was cut off by a crash sends it again, and it reaches all of them. An agent at work
+    // in another process is not to see that, and to end the task before its client does.
+    const isElsewhere = executions.mayRunElsewhere(log);
+    if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(executions.source, log);
     await executions.get(taskId)?.cancel();
     // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
@@ -34,6 +35,8 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
+    // That process may be dead.
+    if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(executions.source, log);
     return taskViewOf(log);
   } catch (error) {
     // The task was ended between the look and the act.

@@ -125,6 +125,7 @@ export class Engine {
       referencedTasks: (turn) => tasks.referenced(turn),
       relayed: (turn) => relayedBefore(store, logs.get(turn.keptAs ?? turn.message.taskId), turn),
       messageAt: (turn, position) => messageAt(store, turn, position),
+      store,
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });

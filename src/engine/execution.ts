@@ -7,17 +7,17 @@ import { type Relayed, type RelayMark, relayMark, TurnPaused } from "../agent/de
 import { type AgentEvent, type Content, completed } from "../agent/event.js";
 import { checkValues } from "../agent/event-values.js";
 import type { MessageContext } from "../agent/message.js";
-import { endCalls, makeTurn, type TurnRequest, type TurnSource } from "../agent/turn.js";
+import { endCalls, makeTurn, type TurnRequest, type TurnSource, turnCalls } from "../agent/turn.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { nextRound } from "../core/rounds.js";
 import { within } from "../core/within.js";
 import { holds } from "../store/check.js";
-import type { Lease } from "../store/task-store.js";
+import type { Lease, TaskStore } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
 import { viewTask } from "../task/fold.js";
-import { isInterrupted, isTerminal } from "../task/state.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../task/state.js";
 import { closeIterator, failureText, isEvent, notAnEvent, runToEnd } from "./agent-output.js";
 import { ArtifactIds, statusDraft } from "./draft.js";
 import type { Place } from "./execution-slots.js";
@@ -34,6 +34,7 @@ const MAX_ROUND_BYTES = 256 * 1024;
 
 /** What executions need of the engine. */
 export interface ExecutionSource extends TurnSource {
+  readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
@@ -252,13 +253,38 @@ export class Execution {
       await this.#runAgent(request);
     } finally {
       if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.log.plannedState));
-      if (isTerminal(this.log.plannedState) && this.#aborter.reason === undefined) void this.#leaveOthers();
     }
   }
 
-  /** Cancels sub-tasks of the turns before that this one has not gone on with. */
+  /** Cancels sub-tasks that this turn has not come to: those of turns before, and those of its attempts before. */
   #leaveOthers(): Promise<void> {
-    return leaveOthers(this.#source, this.log, this.#isQueued ? undefined : this.log.turns.current);
+    const calls = this.#turn && turnCalls(this.#turn);
+    return leaveOthers(this.#source, this.log, (mark) => calls?.sees(mark) === true);
+  }
+
+  /** Cancels all sub-tasks, before the end of the task is stored: after a crash behind that nobody would. */
+  async #leaveAll(): Promise<void> {
+    const calls = this.#turn && turnCalls(this.#turn);
+    const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.leave());
+    await Promise.all([own, this.#leaveOthers()]);
+  }
+
+  /** Whether an end has to wait for other agents. */
+  get #mayHaveSubTasks(): boolean {
+    const { relays, knowsRelays } = this.log.fold;
+    const isCalling = this.#turn !== undefined && turnCalls(this.#turn) !== undefined;
+    return this.#source.outgoing !== undefined && (isCalling || relays !== undefined || !knowsRelays);
+  }
+
+  /** See `CallingTurn.sending`. A status says it, as every entry of a task is a message, a status or an artifact. */
+  async sending({ position }: TurnRequest, mark: RelayMark): Promise<void> {
+    const { plannedState } = this.log;
+    // A question ends the turn, and nothing of it is to come behind it.
+    const isPast = this.#over || this.#request?.position !== position || endsBlockingSend(plannedState);
+    if (isPast) return;
+    const stored = this.log.append(relayedDraft(this.#status(TaskState.WORKING), mark), this.#fenced);
+    stored.catch(this.#note);
+    await stored;
   }
 
   async #runAgent(request: TurnRequest): Promise<void> {
@@ -275,6 +301,8 @@ export class Execution {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
         const event = this.#inTask(result.value);
+        if (this.#mayHaveSubTasks && isEnd(event)) await this.#leaveAll();
+        if (this.#over) break;
         this.#accept(event);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
@@ -289,7 +317,8 @@ export class Execution {
       if (result.done && !this.#over && isEvent(result.value)) {
         // `return completed()` says the same as `yield completed()`.
         const event = this.#inTask(result.value);
-        this.#accept(event);
+        if (this.#mayHaveSubTasks && isEnd(event)) await this.#leaveAll();
+        if (!this.#over) this.#accept(event);
         if (event.kind === "status") last = event.state;
       }
       // An agent that was left behind may still clean up; what it does then is not stored.
@@ -413,6 +442,7 @@ export class Execution {
 
   /** Ends the task, unless a message waits, or is on its way: the task goes on with it. */
   async #complete(): Promise<void> {
+    if (this.#mayHaveSubTasks && this.#queue.next === undefined) await this.#leaveAll();
     while (this.#queue.next === undefined && !isTerminal(this.log.plannedState)) {
       try {
         await this.log.append(this.#status(TaskState.COMPLETED), { ...this.#fenced, ifNoneWaits: true });
@@ -442,6 +472,8 @@ export class Execution {
     if (isTerminal(this.log.plannedState)) return this.#settle();
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
+      // Its delegations have left their sub-tasks for another attempt, which there will not be.
+      if (this.#mayHaveSubTasks && !isTerminal(this.log.plannedState)) await leaveOthers(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
     // An orderly restart does not count as an attempt.
@@ -449,6 +481,7 @@ export class Execution {
   }
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {
+    if (this.#mayHaveSubTasks) await this.#leaveAll();
     if (isTerminal(this.log.plannedState)) return this.#settle();
     await this.log.append(this.#status(state, content), this.#fenced);
   }
@@ -476,6 +509,11 @@ export class Execution {
 /** The draft of an event of another agent's task: both are stored, or none is. */
 function relayedDraft(draft: Draft, mark: RelayMark): Draft {
   return { ...draft, relay: storedMark(mark) };
+}
+
+/** Whether an event ends the task. An agent without a type checker may yield anything. */
+function isEnd(event: AgentEvent): boolean {
+  return isEvent(event) && event.kind === "status" && isTerminal(event.state);
 }
 
 /** Whether an event passes another agent's question on, which ends the turn: the answer comes as a turn of its own. */

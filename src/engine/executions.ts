@@ -5,7 +5,8 @@ import type { AgentRegistration } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TransientMap } from "../core/transient.js";
-import { NO_HOLDER } from "../store/task-store.js";
+import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
+import { isInterrupted } from "../task/state.js";
 import type { CountedTenant } from "./counted-tenant.js";
 import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
 import { ExecutionSlots, type Place } from "./execution-slots.js";
@@ -32,6 +33,7 @@ export interface ExecutionsSource {
   readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
   readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
   readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
+  readonly store: TaskStore;
   /** How agents call others. Undefined: they cannot. */
   readonly outgoing: OutgoingCalls | undefined;
   /** Claims what is up for a claim now, not in the next round. */
@@ -47,7 +49,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, referencedTasks, relayed, messageAt, outgoing } = source;
+    const { limits, counted, logger, now, leases, referencedTasks, relayed, messageAt, outgoing, store } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -59,7 +61,9 @@ export class Executions {
       referencedTasks,
       relayed,
       messageAt,
+      sending: async (turn, mark) => this.get(turn.keptAs ?? turn.message.taskId)?.sending(turn, mark),
       outgoing,
+      store,
       ended: (execution) => this.#ended(execution),
     };
   }
@@ -75,6 +79,13 @@ export class Executions {
 
   has(taskId: string): boolean {
     return this.#source.running.has(taskId);
+  }
+
+  /** Whether another process may have the turn of a task in work. */
+  mayRunElsewhere({ head: { lease }, fold }: TaskLog): boolean {
+    const { store, holder } = this.#source;
+    if (!store.shared || lease === null || isInterrupted(fold.state)) return false;
+    return lease.holder !== NO_HOLDER && lease.holder !== holder;
   }
 
   /** The executions of this moment. */

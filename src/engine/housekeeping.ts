@@ -76,8 +76,10 @@ export class Housekeeping {
       log = await logs.acquire(taskId);
       if (log === undefined) return;
       if (store.shared || log.uncertain) await log.refresh();
-      if (await giveUpInterrupted(log, head, now())) {
-        void leaveOthers(executions.source, log);
+      const waiting = log;
+      // After a crash behind the cancel nobody would cancel the sub-tasks.
+      const before = (): Promise<void> => leaveOthers(executions.source, waiting);
+      if (await giveUpInterrupted(log, { found: head, now: now(), before })) {
         logger.info({ taskId }, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {

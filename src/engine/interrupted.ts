@@ -11,11 +11,18 @@ const why = "The task waited for its client for too long, and was canceled.";
  * Cancels a task that still waits for its client as it did when it was looked for. CANCELED and not FAILED: it was
  * stopped before it was done (specification 4.1.3), and its agent did nothing wrong. A message that comes in this moment
  * goes first, here or in another process, and then it is not canceled.
+ * @param before is done first, when the task still waits
  * @returns whether it was canceled
  */
-export async function giveUpInterrupted(log: TaskLog, found: TaskHead, now: number): Promise<boolean> {
-  const { statusTime, generation } = log.head;
-  if (!isInterrupted(log.fold.state) || !log.atRest || statusTime !== found.statusTime) return false;
+export async function giveUpInterrupted(
+  log: TaskLog,
+  { found, now, before }: { readonly found: TaskHead; readonly now: number; readonly before: () => Promise<void> },
+): Promise<boolean> {
+  const { generation } = log.head;
+  const waits = (): boolean => isInterrupted(log.fold.state) && log.atRest && log.head.statusTime === found.statusTime;
+  if (!waits()) return false;
+  await before();
+  if (!waits()) return false;
   const draft = statusDraft(log.place, TaskState.CANCELED, why, now);
   try {
     await log.append(draft, { ifGeneration: generation });

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
-import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
+import { isSend, type RelayedEvent, type RelayMark } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn.js";
 import { within } from "../core/within.js";
 import type { TaskStore } from "../store/task-store.js";
@@ -50,20 +50,19 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
 }
 
 /**
- * Cancels the sub-tasks that a task has left open: all that delegations began in turns before one, as the turn itself ends its own.
- * Waits until the other agents have answered, for half of the grace of a cancel at most, and never rejects: what cannot be read, or
- * reached, is left alone.
- * @param before position of the message whose turn is at work; undefined where none is
+ * Cancels sub-tasks that a task has left open. Waits until the other agents have answered, for half of the grace of a cancel at
+ * most, and never rejects: what cannot be read, or reached, is left alone.
+ * @param isOwn tells which sub-tasks the turn at work sees to itself
  */
 export async function leaveOthers(
-  { outgoing, logger, limits }: ExecutionSource,
+  { outgoing, logger, limits, store }: ExecutionSource,
   log: TaskLog,
-  before: number = Number.POSITIVE_INFINITY,
+  isOwn: (mark: RelayMark) => boolean = () => false,
 ): Promise<void> {
   if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
   const leave = async (): Promise<void> => {
-    const marks = await lastMarks(log);
-    await Promise.all(marks.filter(({ turn }) => turn < before).map((mark) => outgoing.leave(mark)));
+    const marks = openIn(await relaysOf(store, log));
+    await Promise.all(marks.filter((mark) => !isOwn(mark)).map((mark) => outgoing.leave(mark)));
   };
   const leaving = leave().catch((error: unknown) => {
     logger.warn({ err: error, taskId: log.taskId }, "what other agents do for a task that is over could not be read");
@@ -72,17 +71,10 @@ export async function leaveOthers(
 }
 
 /** The last mark of each sub-task that may be open. */
-async function lastMarks(log: TaskLog): Promise<RelayMark[]> {
+function openIn(entries: readonly RelayedEntry[]): RelayMark[] {
   const marks = new Map<string, RelayMark>();
-  for (let at = 0; at < log.fold.position; ) {
-    const entries = await log.pages.after(at);
-    if (entries.length === 0) break;
-    at += entries.length;
-    for (const { relay } of entries) {
-      if (relay !== undefined && relay.taskId !== "") marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
-    }
-  }
-  return [...marks.values()].filter(({ state }) => !isTerminal(state));
+  for (const { relay } of entries) marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
+  return [...marks.values()].filter((mark) => !isTerminal(mark.state) && (mark.taskId !== "" || isSend(mark)));
 }
 
 /** The message that was accepted at a position of the turn's task. */

@@ -62,6 +62,7 @@ describe("turn.delegate()", () => {
       "task",
       "status",
       "status",
+      "status",
       "artifact",
       "artifact",
       "artifact",

@@ -5,17 +5,25 @@ import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { testAgent } from "../../src/testing/index.js";
+import { testAgent, textOf } from "../../src/testing/index.js";
 import { merged } from "./merged.js";
 import { agentOf, Servers } from "./servers.js";
 
 const connect = connectWith(nodePlatform);
+type AgentTest = ReturnType<typeof testAgent>;
+
 const servers = new Servers();
 const clients: A2AClient[] = [];
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
   await servers.close();
 });
+
+/** Resolves when a signal fires, or has fired. */
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
 
 const asking = agentOf("Asking", async function* () {
   yield inputRequired("which?");
@@ -37,7 +45,8 @@ async function others(onCancel?: () => void) {
     const spied: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
       if (/cancel/i.test(request.url + (await request.clone().text()))) onCancel?.();
-      return fetch(request);
+      // The signal of a request may be collected with it.
+      return fetch(request, { signal: init?.signal ?? null });
     };
     remoteAgents[name] = { url, fetch: spied };
     states.push(async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state ?? 0));
@@ -137,5 +146,106 @@ describe("sub-tasks that are open while their task waits with the question of on
     await test.crash();
     expect((await test.settled(task)).status?.state).toBe(TaskState.FAILED);
     expect(await states()).toEqual(CANCELED);
+  });
+});
+
+describe("a sub-task that was sent, and of which nothing came before the question of another one", () => {
+  /** One agent whose answers to sends do not come, and one that asks when the first one has its message. */
+  async function silentAndAsking() {
+    let heard = (): void => {};
+    const isHeard = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    const silent = agentOf("Silent", async function* ({ signal }) {
+      heard();
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      yield working("stopped");
+    });
+    const late = agentOf("Late", async function* () {
+      await isHeard;
+      yield inputRequired("which?");
+    });
+    const { url } = await servers.serve(silent, { store: memoryStore() });
+    const asks = await servers.serve(late, { store: memoryStore() });
+    const client = await connect(url);
+    clients.push(client);
+    const mute: typeof fetch = async (input, init) => {
+      const request = new Request(input, init);
+      const isSend = /SendStreamingMessage/i.test(request.url + (await request.clone().text()));
+      const answer = fetch(request);
+      return isSend ? new Promise((_, reject) => init?.signal?.addEventListener("abort", reject)) : answer;
+    };
+    const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state);
+    return { remoteAgents: { silent: { url, fetch: mute }, asks: asks.url }, states };
+  }
+
+  const handing = (recover: "restart" | "fail") =>
+    agentOf(
+      "Front",
+      async function* (turn): AsyncGenerator<AgentEvent> {
+        if (turn.text === "enough") return yield completed("enough");
+        yield* merged([turn.delegate("silent"), turn.delegate("asks")], () => {});
+      },
+      { recover },
+    );
+
+  it.each([
+    ["its task", "restart", async (test: AgentTest, task: Task) => test.cancel(task)],
+    [
+      "its task in a later process",
+      "fail",
+      async (test: AgentTest, task: Task) => {
+        await test.crash();
+        await test.cancel(task);
+      },
+    ],
+    ["the end of its task in a later turn", "restart", (test: AgentTest, task: Task) => test.send("enough", { task })],
+  ] as const)("is canceled with %s", async (_name, recover, end) => {
+    const { remoteAgents, states } = await silentAndAsking();
+    await using test = testAgent(handing(recover), { remoteAgents });
+    const task = await test.send("go");
+    expect([task.status?.state, await states()]).toEqual([TaskState.INPUT_REQUIRED, [TaskState.SUBMITTED]]);
+    await end(test, task);
+    expect(await states()).toEqual([TaskState.CANCELED]);
+  });
+});
+
+describe("sub-tasks of an attempt of which a crash cut the turn off", () => {
+  /** Begins two sub-tasks, and goes on with neither of them when it runs again. */
+  const forgetful = agentOf(
+    "Front",
+    async function* (turn): AsyncGenerator<AgentEvent> {
+      if (turn.attempt > 1) {
+        yield working("again");
+        await aborted(turn.signal);
+        return;
+      }
+      yield* merged([turn.delegate("works"), turn.delegate("other")], () => {});
+    },
+    { recover: "restart" },
+  );
+
+  it("are canceled with the next attempt that has not come to them", async () => {
+    const { remoteAgents, states } = await others();
+    await using test = testAgent(forgetful, { remoteAgents });
+    const task = await test.send("go", { returnImmediately: true });
+    await expect.poll(async () => (await test.get(task)).artifacts.length).toBe(2);
+    await test.crash();
+    await expect.poll(async () => textOf((await test.get(task)).status?.message ?? task)).toBe("again");
+    await test.cancel(task);
+    expect(await states()).toEqual([TaskState.CANCELED, TaskState.CANCELED]);
+  });
+
+  it("are canceled with their task while it waits to run again", async () => {
+    const { remoteAgents, states } = await others();
+    await using test = testAgent(forgetful, { remoteAgents, limits: { maxRecovered: 1 } });
+    const tasks = [
+      await test.send("go", { returnImmediately: true }),
+      await test.send("go", { returnImmediately: true }),
+    ];
+    for (const task of tasks) await expect.poll(async () => (await test.get(task)).artifacts.length).toBe(2);
+    await test.crash();
+    for (const task of tasks.reverse()) await test.cancel(task);
+    expect(new Set(await states())).toEqual(new Set([TaskState.CANCELED]));
   });
 });

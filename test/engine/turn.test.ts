@@ -25,7 +25,12 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     metadata: { plan: { name: "gold" } },
     traceParent: "",
   };
-  const source = { referencedTasks: async () => [referenced], relayed: async () => [], messageAt: async () => message };
+  const source = {
+    referencedTasks: async () => [referenced],
+    relayed: async () => [],
+    sending: async () => {},
+    messageAt: async () => message,
+  };
   return { turn: makeTurn(request, { task, aborter: new LazyAbortController(), source }), request, task, referenced };
 }
 

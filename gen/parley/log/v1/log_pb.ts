@@ -192,7 +192,8 @@ export type Relay = Message<"parley.log.v1.Relay"> & {
   messageId: string;
 
   /**
-   * The state of the other agent's task, as far as this entry says it.
+   * The state of the other agent's task, as far as this entry says it. SUBMITTED without a task: a message that begins one goes there
+   * next, and `message_id` is its id.
    *
    * @generated from field: lf.a2a.v1.TaskState state = 8;
    */

@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { A2AService, type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AClient, connect } from "../../src/client/index.js";
+import { artifact, inputRequired, type Server } from "../../src/index.js";
+import type { Interceptor } from "../../src/service/invoke.js";
+import { fixture } from "../cli/cli.js";
+import { agentOf, Servers } from "../delegation/servers.js";
+import { Home } from "./support/server-process.js";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const patience = { timeout: 30_000, interval: 20 };
+const { sendStreamingMessage, cancelTask } = A2AService.method;
+
+/** Calls of the other agent that have no answer: it has the message of a send then, and has not done what a cancel says. */
+class Line {
+  held: typeof sendStreamingMessage | typeof cancelTask | undefined;
+  arrived = 0;
+
+  readonly interceptor: Interceptor = (next) => async (invocation) => {
+    if (invocation.method !== this.held) return next(invocation);
+    const left = new Promise<never>(() => {});
+    if (this.held === cancelTask) {
+      this.arrived++;
+      return left;
+    }
+    return this.#mute((await next(invocation)) as AsyncIterable<Message>, left);
+  };
+
+  async *#mute(answer: AsyncIterable<Message>, left: Promise<never>): AsyncIterable<Message> {
+    for await (const message of answer) {
+      this.arrived++;
+      await left;
+      yield message;
+    }
+  }
+}
+
+const other = agentOf("Other", async function* ({ text, signal }) {
+  if (text === "ask") return yield inputRequired("Which?");
+  yield artifact({ id: "a", text: "begun" });
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+});
+
+let home: Home;
+let line: Line;
+let served: Server;
+const servers = new Servers();
+const clients: A2AClient[] = [];
+afterEach(async () => {
+  delete process.env.TEST_OTHER_AGENT;
+  await home.leave();
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await servers.close();
+});
+
+async function clientOf(url: string): Promise<A2AClient> {
+  const client = await connect(url);
+  clients.push(client);
+  return client;
+}
+
+/** What the process is killed in the middle of: what is sent to it, and the call of the other agent that has no answer then. */
+const moments = [
+  ["sends a sub-task", "wait", sendStreamingMessage],
+  ["ends a task that leaves its sub-task", "leave", cancelTask],
+  ["gives up a task that waits with the question of its sub-task", "ask", cancelTask],
+] as const;
+
+describe("a process that is killed while it", () => {
+  it.each(moments)("%s leaves no sub-task open", async (_moment, text, held) => {
+    line = new Line();
+    served = await servers.serve(other, { interceptors: [line.interceptor] });
+    process.env.TEST_OTHER_AGENT = served.url;
+    home = new Home();
+    home.agent = fixture("leaving");
+    line.held = held;
+    const first = await home.start();
+    const client = await clientOf(first.url);
+    const { taskId = "" } = await client.send(text, { returnImmediately: true });
+    await expect.poll(() => line.arrived, patience).toBeGreaterThan(0);
+    // Whatever it stores at the same moment is stored by then.
+    for (let call = 0; call < 20; call++) await client.getTask({ id: taskId });
+    expect(await first.kill()).toMatchObject({ signal: "SIGKILL" });
+    line.held = undefined;
+    const second = await clientOf((await home.start()).url);
+    const isOver = async (): Promise<boolean> => {
+      const { status } = await second.getTask({ id: taskId });
+      return status?.state === TaskState.FAILED || status?.state === TaskState.CANCELED;
+    };
+    await expect.poll(isOver, patience).toBe(true);
+    const { tasks } = await (await clientOf(served.url)).listTasks({});
+    expect(tasks.map(({ status }) => status?.state)).toEqual([TaskState.CANCELED]);
+  });
+});
