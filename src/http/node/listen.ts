@@ -2,14 +2,13 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Peer } from "../../core/call.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { TransientSet } from "../../core/transient.js";
 import type { Connections } from "./connections.js";
 import { detectProtocol } from "./detect-protocol.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
-import { peerOf } from "./peer.js";
+import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
@@ -25,15 +24,6 @@ export interface ListenOptions {
   readonly logger: Logger;
   /** Told of what Node.js refuses by itself, which is no request to anybody else; undefined: no one asks. */
   readonly refused?: ((refused: RefusedByNode) => void) | undefined;
-}
-
-/** Bytes that are no request of HTTP/1.1, or one that takes too long. */
-export interface RefusedByNode {
-  readonly peer: Peer;
-  /** Node's name for what is wrong, such as `HPE_HEADER_OVERFLOW`. */
-  readonly code: string;
-  /** Status of the answer. */
-  readonly status: number;
 }
 
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
@@ -60,7 +50,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // that is sent while the server closes the connection is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
-  if (options.refused !== undefined) watchRefusals(server, options.refused);
+  refuseInTurn(server, { open: draining.open, refused: options.refused });
   const sessions = createHttp2Sessions({
     handler: options.handler,
     requestTimeoutMs,
@@ -136,27 +126,6 @@ function createHttp1(
   return https.createServer(secure, handler);
 }
 
-/** The statuses that Node.js answers with, where it is not 400. */
-const refusalStatuses: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
-
-/** Looks on: a listener of `clientError` would have to answer, in place of Node.js, which does it well. */
-function watchRefusals(server: Http1Server, refused: (refused: RefusedByNode) => void): void {
-  const emit = server.emit;
-  server.emit = function (this: Http1Server, event: string, ...given: unknown[]): boolean {
-    if (event === "clientError") {
-      const [{ code = "" }, socket] = given as [NodeJS.ErrnoException, Socket];
-      // Anything else is the connection's, as when its client has gone away.
-      if (/^HPE_|^ERR_HTTP_/.test(code))
-        refused({ peer: peerOf({ socket }), code, status: refusalStatuses[code] ?? 400 });
-    }
-    return Reflect.apply(emit, this, [event, ...given]) as boolean;
-  } as typeof emit;
-}
-
 /**
  * Passes each connection to HTTP/1.1 or HTTP/2. The HTTP/1.1 server keeps listening, because Node applies the time limits
  * of headers and requests only in a listening server.
@@ -192,6 +161,7 @@ function routeByProtocol(
 function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
   begin(idle: () => void): void;
+  open(): readonly http.ServerResponse[];
 } {
   const open = new TransientSet<http.ServerResponse>();
   let afterAnswer: (() => void) | undefined;
@@ -214,6 +184,7 @@ function trackDrain(handler: ListenOptions["handler"]): {
       afterAnswer = idle;
       for (const response of open.values()) end(response);
     },
+    open: () => open.values(),
   };
 }
 
