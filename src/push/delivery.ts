@@ -125,7 +125,8 @@ export class Delivery {
   #lost = false;
   /** Position of the last entry, as the claim says it, until the log was read so far. */
   #last: number | undefined;
-  #savedAt = performance.now();
+  /** When it began to send, or recorded its position last: while it waits for its place there is nothing to record. */
+  #savedAt = 0;
   #saving = false;
   /** When the store last said that the claim holds. */
   #confirmedAt = performance.now();
@@ -195,12 +196,15 @@ export class Delivery {
     const wanted = this.#tasks === undefined ? this.#parts.wanted : this.#parts.wantedWithTask;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
+    this.#savedAt = begin;
     const last = this.#last;
     this.#last = undefined;
     for await (const page of pushes.readEntries({ taskId, tenant, owner, after: this.#position, last })) {
       for (const entry of page) {
         if (this.#lost) return { kind: "lost" };
         if (isEnding()) return { kind: "later", ms: 0 };
+        // Not after the last entry, whose position comes with the end of the claim.
+        this.#saveSoon();
         this.#tasks?.note(entry);
         if (wanted(entry)) {
           const now = performance.now();
@@ -211,7 +215,6 @@ export class Delivery {
           if (ending !== undefined) return ending;
         }
         this.#position = entry.position;
-        this.#saveSoon();
       }
     }
     return { kind: this.#lost ? "lost" : "done" };

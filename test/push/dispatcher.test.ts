@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
@@ -178,6 +178,30 @@ describe("a dispatcher", () => {
     await rig({ pollMs: 50 }).start();
     const log = await Log.create(store, [receiver.url("/a")]);
     await has("/a", log);
+  });
+
+  it("records a position between two notifications alone, and not for the time that it waited for its place", async () => {
+    const clock = vi.spyOn(performance, "now");
+    onTestFinished(() => clock.mockRestore());
+    const now = performance.now();
+    let late = 0;
+    clock.mockImplementation(() => now + late);
+    const held: (() => void)[] = [];
+    receiver.answer = (hit, response, request) => void held.push(() => void accept(hit, response, request));
+    const answerNext = async (): Promise<void> => {
+      await expect.poll(() => held.length, patience).toBe(1);
+      late += 300;
+      held.pop()?.();
+    };
+    const saved = vi.spyOn(store, "savePushPosition");
+    const long = await Log.create(store, [receiver.url("/long")], [chunk("1")]);
+    const short = await Log.create(store, [receiver.url("/short")]);
+    await rig({ limits: { maxDeliveriesPerHost: 1 } }).start();
+    for (let i = 0; i < 3; i++) await answerNext();
+    const key = { taskId: short.head.taskId, configId: "/short" };
+    await expect.poll(async () => (await store.getPushConfig(key))?.position, patience).toBe(1);
+    await has("/long", long);
+    expect(saved.mock.calls.map(([{ key, position }]) => [key.configId, position])).toEqual([["/long", 1]]);
   });
 
   it("delivers a huge task and small ones beside it", async () => {
