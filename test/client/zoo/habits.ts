@@ -39,6 +39,19 @@ function withKind(json: string): string {
   return JSON.stringify(value.result === undefined ? change(value) : { ...value, result: change(value.result) });
 }
 
+/** The answer to a send with its task as it was in the beginning. */
+function begun(text: string): string {
+  const json = JSON.parse(text) as { result?: { task: Begun }; task?: Begun };
+  const { id, contextId } = (json.result ?? json).task as Begun;
+  const task = { id, contextId, status: { state: "TASK_STATE_SUBMITTED" } };
+  return JSON.stringify(json.result === undefined ? { task } : { ...json, result: { task } });
+}
+
+interface Begun {
+  readonly id: string;
+  readonly contextId: string;
+}
+
 /** Leaves the last event of each stream out, and answers each subscription with the events of the task from the first one on. */
 function replaying(): Habit {
   const told = new Map<string, readonly string[]>();
@@ -147,6 +160,9 @@ export const harmless: Readonly<Record<string, Habit>> = {
       answer.response.writeHead(200, { "content-type": answer.type });
       answer.response.write(`data: ${answer.events[0]}\n\n`, () => answer.socket.destroy());
     },
+  },
+  "sends answered before the task has begun": {
+    write: rewritten((answer) => (answer.rpc === "SendMessage" ? { text: begun(answer.text) } : {})),
   },
   "201 for sends": { write: rewritten((answer) => (isSend(answer) && !isStream(answer) ? { status: 201 } : {})) },
 };

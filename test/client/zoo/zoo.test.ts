@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Agent, AgentError } from "../../../src/agent/agent.js";
 import { completed } from "../../../src/agent/event.js";
 import { A2AError } from "../../../src/core/error.js";
 import { agentOf, Servers } from "../../delegation/servers.js";
@@ -12,6 +13,17 @@ vi.setConfig({ testTimeout: 60_000 });
 const servers = new Servers();
 afterEach(() => servers.close());
 
+/** The text that an agent which asks the server gives its own caller. */
+async function asked(url: string, execute: Agent["execute"]): Promise<string> {
+  const front = agentOf("Front", execute);
+  const limits = { maxRemoteOutageMs: 1_000 };
+  const server = await servers.serve(front, { remoteAgents: { other: url }, limits });
+  const { state, task } = await (await connect(server.url)).send("go");
+  const said = (task?.status?.message?.parts ?? []).map(({ content }) => content.value).join("");
+  if (state !== TaskState.COMPLETED) throw new A2AError("INTERNAL", said);
+  return said;
+}
+
 /** The text of the task that a message became, by each way to send it. */
 const ways: Record<string, (url: string) => Promise<string>> = {
   send: async (url) => (await (await connect(url)).send("go")).text,
@@ -22,17 +34,18 @@ const ways: Record<string, (url: string) => Promise<string>> = {
     }
     return last;
   },
-  delegation: async (url) => {
-    const front = agentOf("Front", async function* (turn) {
+  delegation: (url) =>
+    asked(url, async function* (turn) {
       yield completed((yield* turn.delegate("other")).text);
-    });
-    const limits = { maxRemoteOutageMs: 1_000 };
-    const server = await servers.serve(front, { remoteAgents: { other: url }, limits });
-    const { state, task } = await (await connect(server.url)).send("go");
-    const said = (task?.status?.message?.parts ?? []).map(({ content }) => content.value).join("");
-    if (state !== TaskState.COMPLETED) throw new A2AError("INTERNAL", said);
-    return said;
-  },
+    }),
+  call: (url) =>
+    asked(url, async function* (turn) {
+      const other = await turn.call("other");
+      const { text } = await other.send("go").catch(({ reason }: A2AError) => {
+        throw new AgentError(`The call failed: ${reason}`);
+      });
+      yield completed(text);
+    }),
 };
 
 const bindings: readonly ZooBinding[] = ["JSONRPC", "HTTP+JSON"];
@@ -77,8 +90,9 @@ describe("a foreign server with", () => {
   });
 
   it.each(table(failing))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
-    const end = habit.ends[way as "send"];
-    // A delegation names the reason in the status of its own task.
+    // A turn's own call is a send.
+    const end = habit.ends[way === "call" ? "send" : (way as "send")];
+    // An agent that asks another one names the reason in the status of its own task.
     expect(await ended(binding, habit, way)).toMatch(new RegExp(`^1 sent: (?:.*: )?${end}\\b`));
   });
 });
