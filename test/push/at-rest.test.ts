@@ -165,6 +165,51 @@ describe("other keys", () => {
     expect(world.records.filter(({ event }) => event === "key.rotated")).toEqual([]);
   });
 
+  it("encrypt anew while tasks go on, and lose no notification and no change", async () => {
+    const TASKS = 120;
+    const world = await World.open();
+    await world.start([]);
+    const at = (task: number): string => `/task-${task}`;
+    const own = (task: number): object => ({
+      ...configuration(world.receiver, "one"),
+      url: world.receiver.url(at(task)),
+    });
+    const tasks = await Promise.all(Array.from({ length: TASKS }, (_, task) => world.send("ask x", own(task))));
+    /** Has every task go on, and meanwhile replaces each third configuration and makes and deletes others. */
+    const load = (text: string): Promise<unknown> =>
+      Promise.all(
+        tasks.map(async ({ id, configs }, task) => {
+          const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }], taskId: id };
+          const configuration = { returnImmediately: true };
+          const { status } = await world.call("POST", "/message:send", { message, configuration });
+          expect(status).toBe(200);
+          if (task % 3 === 0) expect((await world.call("POST", configs, own(task))).status).toBe(200);
+          if (task % 3 !== 1) return;
+          expect((await world.call("POST", configs, { ...own(task), id: "two" })).status).toBe(200);
+          expect((await world.call("DELETE", `${configs}/two`)).status).toBe(200);
+        }),
+      );
+    for (const keys of [[first], [second, first]]) {
+      await world.start(keys);
+      await load("ask y");
+    }
+    await world.start([second]);
+    await load("echo z");
+    const newest = async (task: number): Promise<string> => {
+      const { json } = await world.call("GET", `/tasks/${tasks[task]?.id}`);
+      return (json as { status: { state: string } }).status.state;
+    };
+    for (let task = 0; task < TASKS; task++) {
+      const path = at(task);
+      await expect.poll(() => world.receiver.of(path).at(-1)?.body ?? "", { timeout: 20_000 }).toContain("COMPLETED");
+      expect(await newest(task)).toBe("TASK_STATE_COMPLETED");
+      const generations = world.receiver.generationsOf(path);
+      expect(generations).toEqual(Array.from({ length: generations.at(-1) ?? 0 }, (_, i) => i + 1));
+    }
+    await world.stop();
+    expect(new Set(await world.keys())).toEqual(new Set([idOf(second)]));
+  });
+
   it("that are missing make deliveries wait, and lose none", async () => {
     const world = await World.open();
     await world.start([first]);
