@@ -13,6 +13,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { connect } from "../../src/client/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { cardJson, serveCards } from "../client/card-server.js";
 import { agentOf, Servers } from "./servers.js";
 
 const servers = new Servers();
@@ -99,7 +100,7 @@ describe("a sub-agent", () => {
     expect(texts).toEqual(["attempt 1", "attempt 2", "COMPLETED one two"]);
   });
 
-  it("whose connection says nothing any more is asked anew", async () => {
+  it.each(["JSONRPC", "GRPC"])("whose connection says nothing any more is asked anew, over %s", async (binding) => {
     let goOn = (): void => {};
     const held = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -112,11 +113,13 @@ describe("a sub-agent", () => {
         await held;
         yield artifact({ id: "a", text: "two", append: true });
       }),
-      // The card names the line, as that of a server behind a proxy does.
-      { cardGrpc: "omit", publicUrl: line.url },
     );
     line.port = other.port;
-    const seen = await servers.serve(front(line.url), { limits: { remoteStallMs: 500 } });
+    // The card names the line, as that of a server behind a proxy does.
+    const supportedInterfaces = [{ url: line.url, protocolBinding: binding, protocolVersion: "1.0" }];
+    const card = JSON.stringify(cardJson({ supportedInterfaces, capabilities: { streaming: true } }));
+    const { url } = await serveCards((_, response) => response.setHeader("content-type", "application/json").end(card));
+    const seen = await servers.serve(front(url), { limits: { remoteStallMs: 500 } });
     const client = await connect(seen.url);
     cleanup.push(() => client.close());
     let whole: unknown;
