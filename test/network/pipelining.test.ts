@@ -149,7 +149,8 @@ describe("pipelined requests whose answers are read", () => {
   });
 
   it("cost the connection where thousands of tiny ones come in one piece", async () => {
-    const { port } = await serve();
+    // No other limit ends the connection meanwhile.
+    const { port } = await serve({ limits: { requestTimeoutMs: 600_000 } });
     const socket = net.connect(port, "127.0.0.1").pause();
     socket.on("error", () => {});
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "gate never" }] };
