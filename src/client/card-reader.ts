@@ -1,8 +1,10 @@
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { utf8Of } from "../core/bytes.js";
 import { A2AError, type Violation } from "../core/error.js";
 import { latePart } from "../core/late-part.js";
 import { loaded, olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
+import { excessOfJson } from "../wire/count-values.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { mendSecurity } from "./card-forms.js";
@@ -12,6 +14,9 @@ const essential = new Set(["supportedInterfaces", "capabilities", "securitySchem
 
 /** Of what is wrong so much is told. */
 const MAX_TOLD = 5;
+
+/** The most values in a card. An empty one takes some hundred times its own bytes in memory. */
+const MAX_VALUES = 50_000;
 
 const read = jsonReader(AgentCardSchema);
 const theOlderCard = latePart(() => import("../version/older-card.js"));
@@ -35,6 +40,7 @@ export interface ReadCard {
  * what is no card
  */
 export async function readCard(text: string, where: string, version?: string): Promise<ReadCard> {
+  checkValues(text, where);
   const json = parsed(text, where);
   const isOlder = !hasInterfaces(json);
   const isNameless = isOlder && (typeof json.protocolVersion !== "string" || json.protocolVersion.trim() === "");
@@ -84,6 +90,14 @@ function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, wher
 const memberOf = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
 
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Judges a card before it is parsed. */
+function checkValues(text: string, where: string): void {
+  const excess = excessOfJson(utf8Of(text), MAX_VALUES);
+  if (excess === undefined) return;
+  const what = excess === "values" ? `has more than ${MAX_VALUES} values` : "nests too deep";
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it ${what}.`);
+}
 
 function parsed(text: string, where: string): Record<string, unknown> {
   let json: unknown;

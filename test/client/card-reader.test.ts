@@ -88,10 +88,16 @@ describe("readCard()", () => {
   );
 
   it("refuses what nests without end", async () => {
-    const deep = `{"supportedInterfaces":[],"provider":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-    expect((await read(deep)).provider).toBeUndefined();
-    const needed = `{"supportedInterfaces":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
-    expect(await errorOf(needed)).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+    const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    expect((await read(`{"supportedInterfaces":[],"provider":${nested(20_000)}}`)).provider).toBeUndefined();
+    for (const without of [
+      `{"supportedInterfaces":${nested(20_000)}}`,
+      `{"supportedInterfaces":${nested(200_000)}}`,
+      `{"supportedInterfaces":[],"provider":${nested(200_000)}}`,
+      `{"supportedInterfaces":[],"provider":${nested(20_000)},"skills":[${"{},".repeat(340_000)}{}]}`,
+    ]) {
+      expect(await errorOf(without)).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+    }
   });
 
   it("reads cards of versions before 1.0", async () => {

@@ -15,6 +15,7 @@ export interface Asked {
 }
 
 async function textOf({ platform, binding, kind, url }: Asked): Promise<unknown> {
+  if (kind === "card") return nameOf(platform === "web" ? onWeb : onNode, url);
   const transport = (platform === "web" ? onWeb : onNode).createTransport(binding, url);
   const rpc = createClient(A2AService, transport);
   try {
@@ -29,6 +30,16 @@ async function textOf({ platform, binding, kind, url }: Asked): Promise<unknown>
     return `${clientError(error).reason}: ${clientError(error).message}`;
   } finally {
     await transport.close();
+  }
+}
+
+async function nameOf({ connect }: Pick<typeof onNode, "connect">, url: string): Promise<unknown> {
+  try {
+    const client = await connect(url);
+    await client.close();
+    return client.card.name.length;
+  } catch (error) {
+    return `${clientError(error).reason}: ${clientError(error).message.replace(url, "here")}`;
   }
 }
 

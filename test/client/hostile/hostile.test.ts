@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Asked } from "./client.js";
-import { bindings, type Harm, hostile, type Kind, TEXT } from "./server.js";
+import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./server.js";
 
 /** What the program may have of JavaScript's objects, in MiB: several times what an answer needs, a part of what it could be made to take. */
 const HEAP_MIB = 96;
@@ -42,7 +42,11 @@ const harms: readonly [Harm, unknown][] = [
   ["chunks of one byte", TEXT],
 ];
 
-const rows = harms.flatMap(([harm, expected]) =>
+const noCard = "INVALID_AGENT_RESPONSE: here/.well-known/agent-card.json is no agent card";
+
+type Row = readonly [Asked["platform"], (typeof bindings)[number], Kind, Harm, expected: unknown];
+
+const rows: readonly Row[] = harms.flatMap(([harm, expected]) =>
   bindings.flatMap((binding) =>
     (["unary", "stream"] as const).flatMap((kind) =>
       (binding === "GRPC" ? ["Node.js" as const] : (["Node.js", "web"] as const)).map(
@@ -52,13 +56,22 @@ const rows = harms.flatMap(([harm, expected]) =>
   ),
 );
 
+const cards: readonly Row[] = (["Node.js", "web"] as const).flatMap((platform) => [
+  [platform, "JSONRPC", "card", "empty values", `${noCard}: it has more than 50000 values.`],
+  [platform, "JSONRPC", "card", "chunks of one byte", CARD_TEXT],
+]);
+
 describe("a client with little memory outlives", () => {
-  it.each(rows)("on %s over %s, %s: %s", { timeout: 60_000 }, async (platform, binding, kind: Kind, harm, expected) => {
-    const server = await hostile(binding, kind, harm);
-    try {
-      expect(await outcome({ platform, binding, kind, url: server.url })).toBe(expected);
-    } finally {
-      server.close();
-    }
-  });
+  it.each([...rows, ...cards])(
+    "on %s over %s, %s: %s",
+    { timeout: 60_000 },
+    async (platform, binding, kind: Kind, harm, expected) => {
+      const server = await hostile(binding, kind, harm);
+      try {
+        expect(await outcome({ platform, binding, kind, url: server.url })).toBe(expected);
+      } finally {
+        server.close();
+      }
+    },
+  );
 });

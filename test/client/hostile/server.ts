@@ -18,8 +18,8 @@ import {
 /** How an answer harms who keeps what it is made of: by values that take no room, or in pieces that do not. */
 export type Harm = "empty values" | "chunks of one byte";
 
-/** A task in an answer to GetTask, or in the one event of a stream. */
-export type Kind = "unary" | "stream";
+/** A task in an answer to GetTask, or in the one event of a stream; or the agent's card. */
+export type Kind = "unary" | "stream" | "card";
 
 export const bindings = ["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB", "GRPC"] as const;
 type Binding = (typeof bindings)[number];
@@ -30,9 +30,19 @@ const EMPTY = 5_000_000;
 /** Characters of the text that comes byte by byte. */
 export const TEXT = 1_500_000;
 
+/** The same in a card, which has at most a megabyte. */
+export const CARD_TEXT = 900_000;
+
+function cardOf(harm: Harm): Buffer {
+  const more = harm === "empty values" ? `"skills":[${"{},".repeat(340_000)}{}]` : `"name":"${"x".repeat(CARD_TEXT)}"`;
+  const supportedInterfaces = [{ url: "http://127.0.0.1:1", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+  return Buffer.from(`{"supportedInterfaces":${JSON.stringify(supportedInterfaces)},${more}}`);
+}
+
 const text = "x".repeat(TEXT);
 
 function jsonOf(binding: Binding, kind: Kind, harm: Harm): Buffer {
+  if (kind === "card") return cardOf(harm);
   const more = harm === "empty values" ? `"history":[${"{},".repeat(EMPTY)}{}]` : artifacts;
   const task = `{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"},${more}}`;
   const said = kind === "unary" ? task : `{"task":${task}}`;
@@ -70,7 +80,7 @@ function envelope(flags: number, data: Buffer): Buffer {
 function typeOf(binding: Binding, kind: Kind): string {
   if (binding === "CONNECT") return kind === "unary" ? "application/proto" : "application/connect+proto";
   if (binding === "GRPC-WEB") return "application/grpc-web+proto";
-  return kind === "unary" ? "application/json" : "text/event-stream";
+  return kind === "stream" ? "text/event-stream" : "application/json";
 }
 
 /** The body in chunks (RFC 9112, 7.1). */
