@@ -28,7 +28,7 @@ import { follow, stream } from "./stream.js";
  */
 export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2AClient>;
 
-/** `connect` for a platform. Cards that were fetched without headers are kept for all of its calls. */
+/** `connect` for a platform. Cards that were fetched as every call would fetch them are kept for all of its calls. */
 export function connectWith(platformOf: (options: PlatformOptions) => Platform): Connect {
   const shared = new CardCache();
   return async (agent, options = {}) => {
@@ -52,9 +52,11 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
   };
 }
 
-function cacheOf({ card = {} }: ClientOptions, shared: CardCache): CardCache | undefined {
+/** Calls that trust other authorities, show a certificate or have a `fetch` of their own may find another card at the same URL. */
+function cacheOf({ card = {}, tls, fetch }: ClientOptions, shared: CardCache): CardCache | undefined {
   if (card.cache === false) return undefined;
-  return card.cache ?? (card.headers === undefined ? shared : undefined);
+  const isShared = card.headers === undefined && tls === undefined && fetch === undefined;
+  return card.cache ?? (isShared ? shared : undefined);
 }
 
 function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {

@@ -35,7 +35,7 @@ export type HeaderFields = Headers | Readonly<Record<string, string>>;
 export interface CardOptions {
   /** Sent with the request for the card alone, and not to another origin that it is redirected to. */
   readonly headers?: HeaderFields;
-  /** Where fetched cards are kept. Default: one for all calls of `connect` without `headers`. False: nowhere. */
+  /** Where fetched cards are kept. Default: one for all calls of `connect` without `headers`, `tls` and `fetch`. False: nowhere. */
   readonly cache?: CardCache | false;
   /**
    * Verifies the card as it was received, and with it whom its interfaces belong to; a card that it does not accept is not used:

@@ -1,13 +1,17 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Interceptor } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { connectWith } from "../../src/client/connect.js";
 import { bindings } from "../../src/client/interfaces.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
+import { webPlatform } from "../../src/client/web/platform.js";
 import { A2AError } from "../../src/core/error.js";
 import { isStream } from "../../src/service/invoke.js";
 import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
+import { testTls } from "../server/tls.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { closedPort, connect, echo, proxyTo, serve } from "./world.js";
 
@@ -258,8 +262,8 @@ describe("connect()", () => {
     [{ text: "x" }, "parts"],
     [{ parts: { text: "x" } }, "parts"],
     [[{ txt: "x" }], "parts[0]"],
-    [undefined, ""],
-    [7, ""],
+    [undefined, "message"],
+    [7, "message"],
   ])("says what is wrong with %j as a message", async (message, field) => {
     const client = await connect(cardOf([["JSONRPC", "http://127.0.0.1:1"]]));
     expect(await failure(client.send(message as never))).toMatchObject({
@@ -315,6 +319,25 @@ describe("connect()", () => {
     await connect(cards.url, { card: { headers: { "x-a": "1" } } });
     await connect(cards.url, { card: { headers: { "x-a": "1" } } });
     expect(cards.got.length).toBe(4);
+  });
+
+  it("gives nobody a card that another client fetched over TLS that it trusts alone, or by its own fetch", async () => {
+    const card = JSON.stringify(cardJson());
+    const server = createServer(testTls, (_, response) => {
+      response.setHeader("cache-control", "max-age=60").end(card);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const connectBySockets = connectWith(nodePlatform);
+    await connectBySockets(url, { tls: { ca: testTls.cert } });
+    expect((await failure(connectBySockets(url))).message).toContain("the certificate of the host is not trusted");
+    const connectByFetch = connectWith(webPlatform);
+    const named = (name: string) => async () =>
+      new Response(JSON.stringify(cardJson({ name })), { headers: { "cache-control": "max-age=60" } });
+    for (const name of ["one", "two"]) {
+      expect((await connectByFetch("http://agent.example", { fetch: named(name) })).card.name).toBe(name);
+    }
   });
 
   it("asks Parley by the tag when the time of its card is over", async () => {
