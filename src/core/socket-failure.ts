@@ -17,6 +17,7 @@ const sentences: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: "the request cannot be written",
   UND_ERR_NOT_SUPPORTED: "the request cannot be written",
   UND_ERR_ABORTED: "it was called off",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the port does not speak TLS",
   CERT_HAS_EXPIRED: "the certificate of the host has expired",
   CERT_NOT_YET_VALID: "the certificate of the host is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host",
@@ -32,8 +33,10 @@ export function socketFailure(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (name === "HTTPParserError") return "the answer is not HTTP/1.1";
   if (typeof code !== "string") return "the request failed";
+  const sentence = sentences[code];
+  if (sentence !== undefined) return sentence;
   if (isTlsFailure(code)) return "TLS could not be agreed on";
-  return sentences[code] ?? (/^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed");
+  return /^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed";
 }
 
 /** Failures before there was a connection, at which nothing of a request has left, and of HTTP/2 before a request was begun. */

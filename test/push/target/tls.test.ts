@@ -85,7 +85,7 @@ describe("TLS", () => {
   it("is not spoken with what speaks HTTP, nor HTTP with it", async () => {
     const plain = await world.http((_, response) => response.end());
     expect(await post(world.poster(here(plain)), `https://127.0.0.1:${plain}/`)).toEqual(
-      failed("TLS could not be agreed on"),
+      failed("the port does not speak TLS"),
     );
     const tls = await world.http((_, response) => response.end(), testTls);
     expect(await post(world.poster(here(tls)), `http://127.0.0.1:${tls}/`)).toEqual(
