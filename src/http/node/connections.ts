@@ -22,12 +22,18 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
   readonly #byAddress = new Map<string, number>();
+  /** The listener of all connections: one of its own would cost each of them some hundred bytes. */
+  readonly #onClose: (this: Socket) => void;
   #sweep: NodeJS.Timeout | undefined;
   /** When the last warning about refused connections was logged, in milliseconds. */
   #lastWarningMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    const closed = (socket: Socket): void => this.#closed(socket);
+    this.#onClose = function () {
+      closed(this);
+    };
   }
 
   get size(): number {
@@ -44,9 +50,9 @@ export class Connections {
       this.#refuse(socket, address, limit);
       return false;
     }
-    this.#open.set(socket, new Connection(socket));
+    this.#open.set(socket, new Connection(socket, address));
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
-    socket.once("close", () => this.#closed(socket, address));
+    socket.on("close", this.#onClose);
     this.#sweep ??= setInterval(() => this.#check(), Math.ceil(this.#options.limits.sendTimeoutMs / 4)).unref();
     return true;
   }
@@ -67,7 +73,8 @@ export class Connections {
     this.#options.logger.warn({ address, open: this.#open.size }, `connections are refused: ${reached[limit]}`);
   }
 
-  #closed(socket: Socket, address: string): void {
+  #closed(socket: Socket): void {
+    const { address = "" } = this.#open.get(socket) ?? {};
     this.#open.delete(socket);
     const left = (this.#byAddress.get(address) ?? 0) - 1;
     if (left > 0) this.#byAddress.set(address, left);
@@ -109,6 +116,8 @@ interface Handle {
 
 /** The progress of one connection. */
 class Connection {
+  /** What counts as its client (`sourceOf`). */
+  readonly address: string;
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   #left = 0;
   /** When bytes were last sent. */
@@ -118,8 +127,9 @@ class Connection {
   #before = 0;
   #due = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, address: string) {
     this.#socket = socket;
+    this.address = address;
   }
 
   /** Whether, for `ms` milliseconds, none of the waiting bytes was taken, or fewer than `least` although more waited. */

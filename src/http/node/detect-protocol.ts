@@ -10,19 +10,21 @@ export type Protocol = "http1" | "http2";
  * Reads the first bytes of a connection, puts them back and reports the protocol. The bytes may arrive in pieces; a client
  * that has not sent enough after `timeoutMs` milliseconds, or ends the connection before, is disconnected.
  *
+ * @param decided is called once, without a protocol for a connection that is closed before
  * @returns a function that closes the connection; it does nothing once the protocol is known.
  */
 export function detectProtocol(
   socket: Socket,
   timeoutMs: number,
-  onProtocol: (protocol: Protocol) => void,
+  decided: (protocol: Protocol | undefined) => void,
 ): () => void {
-  let seen = Buffer.alloc(0);
+  let seen: Buffer | undefined;
   let open = true;
   const giveUp = (): void => {
     if (!open) return;
     stop();
     socket.destroy();
+    decided(undefined);
   };
   const timer = setTimeout(giveUp, timeoutMs);
   const stop = (): void => {
@@ -33,12 +35,12 @@ export function detectProtocol(
   const look = (): void => {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
-    seen = Buffer.concat([seen, chunk]);
+    seen = seen === undefined ? chunk : Buffer.concat([seen, chunk]);
     const protocol = protocolOf(seen);
     if (protocol === undefined) return;
     stop();
     socket.unshift(seen);
-    onProtocol(protocol);
+    decided(protocol);
   };
   socket.on("readable", look).on("end", giveUp).on("error", giveUp).on("close", giveUp);
   return giveUp;

@@ -91,12 +91,15 @@ type Http1Server = http.Server | https.Server;
 /** The open connections that were admitted; the server does not see the others. */
 function trackSockets(server: Server, connections: Connections): Set<Socket> {
   const sockets = new Set<Socket>();
+  function closed(this: Socket): void {
+    sockets.delete(this);
+  }
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
     if (!connections.admit(socket)) return;
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.on("close", closed);
     for (const listener of listeners) listener.call(server, socket);
   });
   return sockets;
@@ -143,13 +146,12 @@ function routeByProtocol(
   const http1 = (socket: Socket): void => first?.call(server, socket);
   const undecided = new Set<() => void>();
   const detect = (socket: Socket): void => {
-    const forget = (): boolean => undecided.delete(giveUp);
     const giveUp = detectProtocol(socket, limits.requestTimeoutMs, (protocol) => {
-      forget();
-      protocol === "http2" ? sessions.accept(socket) : http1(socket);
+      undecided.delete(giveUp);
+      if (protocol === "http2") sessions.accept(socket);
+      else if (protocol === "http1") http1(socket);
     });
     undecided.add(giveUp);
-    socket.once("close", forget);
   };
   const negotiated = (socket: TLSSocket): void =>
     socket.alpnProtocol === "h2" ? sessions.accept(socket) : http1(socket);
