@@ -229,7 +229,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
 /** Where a request keeps its body collector, so that listeners find it without a closure. */
 const collectorKey: unique symbol = Symbol("collector");
 
-type Read = NodeServerRequest & { [collectorKey]?: BodyCollector };
+type Read = NodeServerRequest & { [collectorKey]?: BodyCollector | undefined };
 
 function onData(this: Read, chunk: Buffer): void {
   this[collectorKey]?.take(chunk);
@@ -237,6 +237,8 @@ function onData(this: Read, chunk: Buffer): void {
 
 function onEnd(this: Read): void {
   this[collectorKey]?.end();
+  // A stream that answers may go on for days, and needs its request no more.
+  this[collectorKey] = undefined;
 }
 
 function onClose(this: Read): void {
