@@ -8,7 +8,7 @@ import { BodyCollector, type BodySize } from "../body.js";
 import { Exchange } from "../exchange.js";
 import { allValues, valuesIn } from "../raw-headers.js";
 import type { HttpRequest } from "../request.js";
-import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
+import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
 import { mountOf } from "./mount.js";
 import { withParsedBody } from "./parsed-body.js";
 import { peerOf } from "./peer.js";
@@ -142,11 +142,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
    * Writes the answer; does nothing for a client that has gone away. Whole answers that become ready in one event-loop turn
    * are written together at its end: each write wakes the other side, which is expensive if it falls asleep again
    * before the next one.
-   *
-   * @returns undefined for a whole answer; otherwise a promise that resolves when it is written, or the client has gone away.
-   * @throws the error for which the body cannot be made.
    */
-  reply(answer: HttpResponse): Promise<void> | undefined {
+  reply(answer: HttpResponse): void {
     const { response } = this;
     const { body } = answer;
     const isOver = this.canceled || this.#isEnded || response.headersSent;
@@ -154,14 +151,13 @@ export class NodeExchange extends Exchange implements HttpRequest {
       if (!isOver && this.method !== "HEAD") return this.#write(answer, body);
       body.cancel();
     }
-    if (isOver) return undefined;
+    if (isOver) return;
     const head = this.#head(answer);
     this.#isEnded = true;
     if (typeof body === "string" || body instanceof Uint8Array) {
       head.push("content-length", `${Buffer.byteLength(body)}`);
       defer(new QueuedResponse(this, answer.status, head, this.method === "HEAD" ? undefined : body));
     } else defer(new QueuedResponse(this, answer.status, head, undefined));
-    return undefined;
   }
 
   /**
@@ -181,20 +177,42 @@ export class NodeExchange extends Exchange implements HttpRequest {
     request.on("end", this.#endLate).on("close", this.#endLate);
   }
 
+  /** Ends the request after an error that nobody has answered: bindings answer their own. */
+  failed(error: unknown): void {
+    if (!this.canceled) this.#logger.error({ err: error }, "a request could not be answered");
+    if (this.response.headersSent) this.response.destroy();
+    else this.reply({ status: 500 });
+  }
+
   /** Breaks the answer off because of an error in a timer or a tick: it affects this request only. */
   fail(error: unknown): void {
     this.#logger.error({ err: error }, "an answer could not be written");
     this.response.destroy();
   }
 
-  async #write(answer: HttpResponse, body: BodySource): Promise<void> {
+  /** Nothing waits here for the end of a stream: a suspended function costs each of them half a kilobyte. */
+  #write(answer: HttpResponse, body: BodySource): void {
     const { response } = this;
+    const { trailers } = answer;
     writeHead(response, answer.status, this.#head(answer));
+    body.writeTo(new NodeWriter(response)).then(
+      (isWhole) => this.#written(isWhole, trailers),
+      (error) => {
+        this.#discardRest();
+        this.failed(error);
+      },
+    );
+  }
+
+  #written(isWhole: boolean, trailers: HeaderPairs | undefined): void {
+    const { response } = this;
     try {
-      if (!(await body.writeTo(new NodeWriter(response)))) return;
+      if (!isWhole) return;
       this.#isEnded = true;
-      if (answer.trailers !== undefined) response.addTrailers(Object.fromEntries(answer.trailers));
+      if (trailers !== undefined) response.addTrailers(Object.fromEntries(trailers));
       response.end();
+    } catch (error) {
+      this.failed(error);
     } finally {
       this.#discardRest();
     }

@@ -18,10 +18,10 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
     try {
       const answer = dispatch.answer(exchange);
       if (answer === undefined && next !== undefined) return next();
-      void reply(exchange, answer ?? dispatch.notFound(exchange), { dispatch, logger });
+      void reply(exchange, answer ?? dispatch.notFound(exchange), dispatch);
     } catch (error) {
       // Caught here the error affects one request; in the listener of a server it would end the process.
-      fail(exchange, error, logger);
+      exchange.failed(error);
     }
   };
   return (request, response, next) => {
@@ -33,12 +33,12 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
 async function reply(
   exchange: NodeExchange,
   answer: HttpResponse | Promise<HttpResponse>,
-  { dispatch, logger }: { readonly dispatch: Dispatch; readonly logger: Logger },
+  dispatch: Dispatch,
 ): Promise<void> {
   try {
     exchange.watch();
   } catch (error) {
-    fail(exchange, error, logger);
+    exchange.failed(error);
     // The answer cannot be written any more.
     const { body } = await answer;
     if (isSource(body)) body.cancel();
@@ -47,16 +47,8 @@ async function reply(
   try {
     const response = await answer;
     if (response.refusals !== undefined) tellRefusals(dispatch, exchange, response);
-    const written = exchange.reply(response);
-    if (written !== undefined) await written;
+    exchange.reply(response);
   } catch (error) {
-    fail(exchange, error, logger);
+    exchange.failed(error);
   }
-}
-
-/** Bindings answer their own errors; this is for unexpected ones. */
-function fail(exchange: NodeExchange, error: unknown, logger: Logger): void {
-  if (!exchange.canceled) logger.error({ err: error }, "a request could not be answered");
-  if (exchange.response.headersSent) exchange.response.destroy();
-  else exchange.reply({ status: 500 });
 }
