@@ -195,7 +195,10 @@ export class NodeExchange extends Exchange implements HttpRequest {
     const { response } = this;
     const { trailers } = answer;
     writeHead(response, answer.status, this.#head(answer));
-    body.writeTo(new NodeWriter(response)).then(
+    const corked = response instanceof ServerResponse ? flushHead(response) : undefined;
+    const written = body.writeTo(new NodeWriter(response));
+    if (corked !== undefined) process.nextTick(uncork, corked);
+    written.then(
       (isWhole) => this.#written(isWhole, trailers),
       (error) => {
         this.#discardRest();
@@ -332,6 +335,24 @@ function writeHead(response: NodeServerResponse, status: number, head: string[])
   const plain = response instanceof ServerResponse && !Object.hasOwn(response, "writeHead");
   if (plain) response.writeHead(status, head);
   else response.writeHead(status, pairsOf(head));
+}
+
+/**
+ * Sends the headers as a text of their own. Together with the first piece of the body Node.js would keep all the pieces that it has joined
+ * them from, for as long as the answer lasts.
+ *
+ * @returns the connection, which is corked: headers and first piece are to leave in one write
+ */
+function flushHead(response: ServerResponse): Socket | undefined {
+  const { socket } = response;
+  if (socket === null) return undefined;
+  socket.cork();
+  response.flushHeaders();
+  return socket;
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
 }
 
 /** The same as an object: every version of Node accepts it for HTTP/2, and middleware for HTTP/1.1. */
