@@ -95,24 +95,19 @@ class EventsBody implements BodySource {
     this.#stream = stream;
   }
 
-  async writeTo(writer: BodyWriter): Promise<boolean> {
-    const sink = new EventSink(writer, this.#stream.limits.heartbeatMs);
-    let forget = (): void => {};
-    const over = new Promise<void>((resolve, reject) => {
-      forget = this.#request.onCancel(resolve);
-      sink.fail = reject;
+  /** Ends at once when the client goes away: the message that is still awaited is not needed then. */
+  writeTo(writer: BodyWriter): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      let forget = (): void => {};
+      const sink = new EventSink(writer, this.#stream.limits.heartbeatMs, (error) => {
+        forget();
+        if (!sink.isComplete) void close(this.#iterator);
+        if (error === undefined) resolve(!writer.isOver && !this.#request.canceled);
+        else reject(error);
+      });
+      forget = this.#request.onCancel(() => sink.end());
+      void this.#pump(sink);
     });
-    const pumping = this.#pump(sink);
-    try {
-      await Promise.race([pumping, over]);
-    } finally {
-      forget();
-      sink.stop();
-      // If the client went away first, the message that is still awaited is not needed.
-      pumping.catch(() => {});
-      if (!sink.isComplete) void close(this.#iterator);
-    }
-    return !writer.isOver && !this.#request.canceled;
   }
 
   cancel(): void {
@@ -122,22 +117,27 @@ class EventsBody implements BodySource {
   async #pump(sink: EventSink): Promise<void> {
     const { format, limits } = this.#stream;
     try {
-      while (!sink.isStopped) {
-        this.#next ??= await this.#iterator.next();
-        if (this.#next.done === true) {
-          sink.isComplete = true;
-          break;
+      try {
+        while (!sink.isOver) {
+          this.#next ??= await this.#iterator.next();
+          if (this.#next.done === true) {
+            sink.isComplete = true;
+            break;
+          }
+          const large = this.#write(this.#next.value, sink);
+          // A stream that waits must not keep its last message in memory.
+          this.#next = undefined;
+          if (large !== undefined) await large;
+          if (sink.isFull) await sink.waitForDrain(limits.stalledReaderMs);
         }
-        const large = this.#write(this.#next.value, sink);
-        // A stream that waits must not keep its last message in memory.
-        this.#next = undefined;
-        if (large !== undefined) await large;
-        if (sink.isFull) await sink.waitForDrain(limits.stalledReaderMs);
+      } catch (thrown) {
+        if (!sink.isOver) sink.write(sseFrame(onOneLine(format.failure(thrown))));
       }
-    } catch (thrown) {
-      if (!sink.isStopped) sink.write(sseFrame(onOneLine(format.failure(thrown))));
+      sink.flush();
+      sink.end();
+    } catch (error) {
+      sink.end(error);
     }
-    sink.flush();
   }
 
   /** @returns a promise where the message is large and is written at the pace of the client */
@@ -166,12 +166,11 @@ async function close(iterator: AsyncIterator<Message>): Promise<void> {
 /** Joins frames that become ready in the same tick, writes them, and keeps a silent connection open with comments. */
 class EventSink {
   /** No more is written. */
-  isStopped = false;
+  isOver = false;
   /** The iterator has ended by itself and need not be closed. */
   isComplete = false;
-  /** Gets errors that are thrown in timers and ticks: they end this stream, not the process. */
-  fail: (error: unknown) => void = () => {};
   readonly #writer: BodyWriter;
+  readonly #ended: (error?: unknown) => void;
   /** A number in some runtimes, where it cannot be refreshed: comments then come at fixed times. */
   readonly #timer: NodeJS.Timeout;
   #pending = "";
@@ -179,9 +178,11 @@ class EventSink {
   /** A large frame has begun and not ended. */
   #isInside = false;
 
-  constructor(writer: BodyWriter, heartbeatMs: number) {
+  /** @param ended is called once, with the error that the stream has ended with, if any */
+  constructor(writer: BodyWriter, heartbeatMs: number, ended: (error?: unknown) => void) {
     this.#writer = writer;
-    this.#timer = setInterval(this.#heartbeat, heartbeatMs);
+    this.#ended = ended;
+    this.#timer = setInterval(EventSink.#heartbeat, heartbeatMs, this);
   }
 
   get isFull(): boolean {
@@ -192,7 +193,7 @@ class EventSink {
     this.#pending += frame;
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
-    process.nextTick(this.#flushDue);
+    process.nextTick(EventSink.#flushDue, this);
   }
 
   /** Writes a large frame after what was collected, at the pace of the client. No comment is written in between. */
@@ -213,32 +214,36 @@ class EventSink {
     return this.#writer.isBlocked ? this.#writer.waitForDrain(stalledMs) : nextRound();
   }
 
-  stop(): void {
-    this.isStopped = true;
+  end(error?: unknown): void {
+    if (this.isOver) return;
+    this.isOver = true;
     clearInterval(this.#timer);
+    this.#ended(error);
   }
 
   flush(): void {
-    if (this.#pending === "" || this.isStopped) return;
+    if (this.#pending === "" || this.isOver) return;
     this.#writer.write(this.#pending);
     this.#pending = "";
     this.#timer.refresh?.();
   }
 
-  readonly #flushDue = (): void => {
-    this.#isFlushDue = false;
-    try {
-      this.flush();
-    } catch (error) {
-      this.fail(error);
-    }
-  };
+  // What throws in a timer or a tick ends its stream, not the process.
 
-  readonly #heartbeat = (): void => {
+  static #flushDue(sink: EventSink): void {
+    sink.#isFlushDue = false;
     try {
-      if (!this.#writer.isBlocked && !this.#isInside) this.#writer.write(SSE_HEARTBEAT);
+      sink.flush();
     } catch (error) {
-      this.fail(error);
+      sink.end(error);
     }
-  };
+  }
+
+  static #heartbeat(sink: EventSink): void {
+    try {
+      if (!sink.#writer.isBlocked && !sink.#isInside) sink.#writer.write(SSE_HEARTBEAT);
+    } catch (error) {
+      sink.end(error);
+    }
+  }
 }
