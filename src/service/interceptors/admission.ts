@@ -24,25 +24,12 @@ export interface AdmissionParts {
  * Counts the open calls and streams and refuses those above the limits. It also turns every error into an A2AError, so
  * that an unexpected error is an "internal error" in every binding, and tells the audit log of refusals.
  */
-export function admission({ limits, draining, audit }: AdmissionParts): Interceptor {
-  const failed = (error: unknown, invocation: Invocation): A2AError => {
-    const known = wrapError(error, invocation.call);
-    if (audit !== undefined) recordRefusal(audit, known, invocation);
-    return known;
-  };
-  const open = { calls: 0, streams: 0 };
+export function admission(parts: AdmissionParts): Interceptor {
+  const gate = new Gate(parts);
   return (next) => async (invocation) => {
-    const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
-    const limit = counter === "calls" ? "maxCalls" : "maxStreams";
-    if (draining()) {
-      throw failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
-    }
-    if (open[counter] >= limits[limit]) {
-      throw failed(limitReached(limit, `The server has too many ${counter} open.`), invocation);
-    }
-    const { call } = invocation;
-    open[counter]++;
+    const counter = gate.enter(invocation);
     let streaming = false;
+    const { call } = invocation;
     try {
       const answer = await next(invocation);
       if (call.answerHeaders.size > 0) dropTransportHeaders(call.responseHeaders);
@@ -51,81 +38,112 @@ export function admission({ limits, draining, audit }: AdmissionParts): Intercep
         return answer;
       }
       streaming = true;
-      const end = (): void => {
-        open[counter]--;
-        release(call, counter);
-      };
-      const stream = { call, end, failed: (error: unknown) => failed(error, invocation) };
-      return guardStream(answer, stream, limits.expiredStreamGraceMs);
+      return new GuardedStream(answer, invocation, gate);
     } catch (error) {
       dropAnswer(call);
-      throw failed(error, invocation);
+      throw gate.failed(error, invocation);
     } finally {
-      if (!streaming) {
-        open[counter]--;
-        release(call, counter);
-      }
+      if (!streaming) gate.leave(call, counter);
     }
   };
 }
 
-/** Counts down what the caller has open, and releases the memory of the request. */
-function release({ share, held }: Call, counter: "calls" | "streams"): void {
-  if (share !== undefined) share[counter]--;
-  held?.release();
-}
+type Counter = "calls" | "streams";
 
-/** What is done about an open stream. */
-interface OpenStream {
-  readonly call: Call;
-  readonly end: () => void;
-  readonly failed: (error: unknown) => A2AError;
+/** What is open, and what becomes of errors. */
+class Gate {
+  readonly limits: Limits;
+  readonly #parts: AdmissionParts;
+  readonly #open = { calls: 0, streams: 0 };
+
+  constructor(parts: AdmissionParts) {
+    this.limits = parts.limits;
+    this.#parts = parts;
+  }
+
+  /** Counts a call. @returns where it is counted */
+  enter(invocation: Invocation): Counter {
+    const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
+    const limit = counter === "calls" ? "maxCalls" : "maxStreams";
+    if (this.#parts.draining()) {
+      throw this.failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
+    }
+    if (this.#open[counter] >= this.limits[limit]) {
+      throw this.failed(limitReached(limit, `The server has too many ${counter} open.`), invocation);
+    }
+    this.#open[counter]++;
+    return counter;
+  }
+
+  /** Counts down what is open, also for the caller, and releases the memory of the request. */
+  leave({ share, held }: Call, counter: Counter): void {
+    this.#open[counter]--;
+    if (share !== undefined) share[counter]--;
+    held?.release();
+  }
+
+  failed(error: unknown, invocation: Invocation): A2AError {
+    const { audit } = this.#parts;
+    const known = wrapError(error, invocation.call);
+    if (audit !== undefined) recordRefusal(audit, known, invocation);
+    return known;
+  }
 }
 
 /**
  * A stream that is never read must still be ended with `return()`; every binding does so. What comes behind the first message
  * ends with the caller's credentials: to the operation it looks as if the client had left.
  */
-function guardStream(
-  answer: AsyncIterable<Message>,
-  { call, end, failed }: OpenStream,
-  graceMs: number,
-): AsyncIterable<Message> {
-  return {
-    [Symbol.asyncIterator](): AsyncIterator<Message> {
-      const inner = answer[Symbol.asyncIterator]();
-      let open = true;
-      let expiry: Expiry | undefined;
-      const close = (): void => {
-        if (open) end();
-        open = false;
-        expiry?.end();
-      };
-      return {
-        async next() {
-          try {
-            const result = await inner.next();
-            if (result.done) {
-              if (expiry?.hasPassed) throw expired();
-              close();
-            } else if (expiry === undefined && call.caller.expiresAt !== undefined) {
-              expiry = new Expiry(call.cancellation, call.caller.expiresAt + graceMs - Date.now());
-              call.cancellation = expiry;
-            }
-            return result;
-          } catch (error) {
-            close();
-            throw failed(expiry?.hasPassed ? expired() : error);
-          }
-        },
-        async return() {
-          close();
-          await inner.return?.();
-          return { done: true, value: undefined };
-        },
-      };
-    },
-  };
+class GuardedStream implements AsyncIterableIterator<Message> {
+  readonly #inner: AsyncIterator<Message>;
+  readonly #invocation: Invocation;
+  readonly #gate: Gate;
+  #isOpen = true;
+  #expiry: Expiry | undefined;
+
+  constructor(answer: AsyncIterable<Message>, invocation: Invocation, gate: Gate) {
+    this.#inner = answer[Symbol.asyncIterator]();
+    this.#invocation = invocation;
+    this.#gate = gate;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Message>> {
+    try {
+      const result = await this.#inner.next();
+      if (result.done !== true) this.#expire();
+      else if (this.#expiry?.hasPassed === true) throw expired();
+      else this.#close();
+      return result;
+    } catch (error) {
+      this.#close();
+      throw this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
+    }
+  }
+
+  async return(): Promise<IteratorResult<Message>> {
+    this.#close();
+    await this.#inner.return?.();
+    return { done: true, value: undefined };
+  }
+
+  /** Ends the stream with the credentials of its caller. */
+  #expire(): void {
+    const { call } = this.#invocation;
+    if (this.#expiry !== undefined || call.caller.expiresAt === undefined) return;
+    const ms = call.caller.expiresAt + this.#gate.limits.expiredStreamGraceMs - Date.now();
+    this.#expiry = new Expiry(call.cancellation, ms);
+    call.cancellation = this.#expiry;
+  }
+
+  #close(): void {
+    if (this.#isOpen) this.#gate.leave(this.#invocation.call, "streams");
+    this.#isOpen = false;
+    this.#expiry?.end();
+  }
 }
 
 /** Tells of what an auditor wants to know: who was refused what, and why. */
