@@ -5,7 +5,7 @@ import { JSON_TYPE } from "../../http/media-type.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
-import { eventsResponse, singleEvent } from "../../http/sse.js";
+import { type EventFormat, eventsResponse, singleEvent } from "../../http/sse.js";
 import { onOneLine } from "../../wire/json-text.js";
 import {
   parseRequest,
@@ -163,22 +163,13 @@ export class Calls {
 
   async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<HttpResponse> {
     const call = callOf(this.#request, BINDING, method.version);
-    const prefix = onOneLine(resultPrefix(id));
     let hasCalled = false;
     try {
       const request = this.#read(method, params);
       hasCalled = true;
-      const answer = await method.invoke({ method: method.desc, request, call });
-      return await eventsResponse(this.#request, {
-        call,
-        messages: messagesOf(answer),
-        limits: this.#options.limits,
-        format: {
-          data: (message) => `${prefix}${cachedText(message, method.write, method.form)}}`,
-          pieces: (message) => framed(prefix, method.pieces(message), "}"),
-          failure: (thrown) => method.error(id, this.#failure(thrown, method, call)),
-        },
-      });
+      const messages = messagesOf(await method.invoke({ method: method.desc, request, call }));
+      const format = new ResultFormat(id, method, (thrown) => this.#failure(thrown, method, call));
+      return await eventsResponse(this.#request, { call, messages, limits: this.#options.limits, format });
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
       const failure = failed(method.error, id, error, call);
@@ -216,5 +207,32 @@ export class Calls {
       failed: (thrown) => void this.#failure(thrown, method, call),
     });
     return { status: 200, type: JSON_TYPE, headers: call.answerHeaders, body };
+  }
+}
+
+/** Response objects as the events of a stream. */
+class ResultFormat implements EventFormat {
+  readonly #id: RequestId;
+  readonly #prefix: string;
+  readonly #method: RpcMethod;
+  readonly #failure: (thrown: unknown) => A2AError;
+
+  constructor(id: RequestId, method: RpcMethod, failure: (thrown: unknown) => A2AError) {
+    this.#id = id;
+    this.#prefix = onOneLine(resultPrefix(id));
+    this.#method = method;
+    this.#failure = failure;
+  }
+
+  data(message: Message): string {
+    return `${this.#prefix}${cachedText(message, this.#method.write, this.#method.form)}}`;
+  }
+
+  pieces(message: Message): Iterable<Uint8Array | string> {
+    return framed(this.#prefix, this.#method.pieces(message), "}");
+  }
+
+  failure(thrown: unknown): string {
+    return this.#method.error(this.#id, this.#failure(thrown));
   }
 }
