@@ -1,5 +1,6 @@
 import { constants } from "node:buffer";
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
 import { responseOf } from "../task/entry.js";
@@ -8,7 +9,7 @@ import { viewOf } from "../task/shared-view.js";
 import { taskSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { markVersion } from "../wire/task-version.js";
-import { type CursorSource, readLog, waitFor } from "./cursor/reader.js";
+import { type CursorSource, LogReader, waitFor } from "./cursor/reader.js";
 import { unavailable } from "./outage.js";
 
 /** A place in a task's log. */
@@ -96,15 +97,15 @@ export class TaskHandle {
 
   /**
    * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
-   * note (`generationOf`).
+   * note (`generationOf`). The caller ends the reader.
    */
-  async *events(after: LogPosition, client: Cancellation): AsyncGenerator<StreamResponse> {
+  events({ position, generation }: LogPosition, client: Cancellation): LogReader<StreamResponse> {
+    const source = this.#source;
     // A repeated send may find that the turn it asks for is over already.
-    const hasStarted = this.#source.log.turns.completed >= this.#since;
-    for await (const entry of readLog(this.#source, after.position, client, hasStarted)) {
-      const response = entry.generation > after.generation ? responseOf(entry) : undefined;
-      if (response !== undefined) yield response;
-    }
+    const hasStarted = source.log.turns.completed >= this.#since;
+    const shown = (entry: LogEntry): StreamResponse | undefined =>
+      entry.generation > generation ? responseOf(entry) : undefined;
+    return new LogReader({ source, after: position, client, shown, hasStarted });
   }
 
   /** Says that no more than events is asked of this handle from now on: a large task then leaves the memory while it rests. */

@@ -508,7 +508,7 @@ describe("readers of one task", () => {
     const bench = new Bench(agent, {}, store);
     const held = await bench.send("go");
     expect(await settle(held)).toBe("COMPLETED");
-    const events = held.events({ position: 1, generation: 1 }, neverCanceled);
+    const events = held.events({ position: 1, generation: 1 }, neverCanceled)[Symbol.asyncIterator]();
     expect((await events.next()).done).toBe(false);
     expect(await store.removeFinished({ before: Date.now() + 1, limit: 10 })).toBe(1);
     const rest = (async () => {

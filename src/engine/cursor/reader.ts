@@ -25,6 +25,18 @@ export function drained({ place }: TaskLog): A2AError {
   });
 }
 
+/** What a reader begins with. */
+export interface Reading<T> {
+  readonly source: CursorSource;
+  /** Position of the last entry that is not read. */
+  readonly after: number;
+  readonly client: Cancellation;
+  /** Makes what is given for an entry; undefined for one that is passed over. */
+  readonly shown: (entry: LogEntry) => T | undefined;
+  /** Whether the turn that is to be over has begun before; otherwise a task at rest is waited for. */
+  readonly hasStarted: boolean;
+}
+
 /**
  * Reads a task's log from a position on: what is stored, then what comes. The reader owns its position; there is no
  * queue for it anywhere, so a slow one costs no memory and misses nothing.
@@ -33,48 +45,91 @@ export function drained({ place }: TaskLog): A2AError {
  * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
  * It ends early, without an error, when the client cancels.
  *
- * @param hasStarted whether the turn that is to be over has begun before; otherwise a task at rest is waited for
+ * No generator, and no function that waits for the next entry: thousands of readers may wait, and each of those would keep half a kilobyte.
  */
-export async function* readLog(
-  source: CursorSource,
-  after: number,
-  client: Cancellation,
-  hasStarted = false,
-): AsyncGenerator<LogEntry, void, undefined> {
-  const { log } = source;
-  let position = after;
+export class LogReader<T> implements AsyncIterable<T> {
+  readonly #reading: Reading<T>;
+  readonly #waiter: LogWaiter;
+  #position: number;
   // Not `busy`: an execution that has just paused its task is not over for a moment, and would end a new reader.
-  let active = hasStarted;
-  const waiter = new LogWaiter(log, client);
-  try {
-    while (!client.canceled) {
-      const entries = log.tail.after(position) ?? (await readStore(source, position));
-      for (const entry of entries) {
-        position = entry.position;
-        yield entry;
-        if (entry.event.case === "status" && isTerminal(entry.event.value.status?.state ?? 0)) return;
+  #active: boolean;
+  /** Entries that were read, and how many of them were taken. */
+  #entries: readonly LogEntry[] = none;
+  #taken = 0;
+  #isOver = false;
+
+  constructor(reading: Reading<T>) {
+    this.#reading = reading;
+    this.#waiter = new LogWaiter(reading.source.log, reading.client);
+    this.#position = reading.after;
+    this.#active = reading.hasStarted;
+  }
+
+  /** What comes next; undefined where `more` has to be asked. */
+  take(): T | undefined {
+    while (this.#taken < this.#entries.length) {
+      const entry = this.#entries[this.#taken++] as LogEntry;
+      this.#position = entry.position;
+      if (entry.event.case === "status" && isTerminal(entry.event.value.status?.state ?? 0)) {
+        this.#isOver = true;
+        this.#taken = this.#entries.length;
       }
-      if (entries.length > 0) active = true;
-      if (position < log.fold.position) {
-        // Retention has removed a task that this reader still holds: nothing more will ever come of it.
-        if (entries.length === 0 && (await isGone(source))) throw taskNotFound(log.taskId);
-        continue;
-      }
-      if (isTerminal(log.fold.state)) return;
-      if (active && log.atRest) return;
-      if (source.draining()) throw drained(log);
-      await waiter.next();
+      const item = this.#reading.shown(entry);
+      if (item !== undefined) return item;
     }
-  } finally {
-    waiter.end();
+    this.#entries = none;
+    return undefined;
+  }
+
+  /** Waits until there may be something to take; false when all is over. Called when nothing is left to take. */
+  more(): boolean | Promise<boolean> {
+    if (this.#isOver || this.#reading.client.canceled) return false;
+    const { source } = this.#reading;
+    const entries = source.log.tail.after(this.#position);
+    if (entries === undefined) return readStore(source, this.#position).then((stored) => this.#read(stored));
+    return this.#read(entries);
+  }
+
+  #read(entries: readonly LogEntry[]): boolean | Promise<boolean> {
+    const { source } = this.#reading;
+    const { log } = source;
+    this.#entries = entries;
+    this.#taken = 0;
+    if (entries.length > 0) {
+      this.#active = true;
+      return true;
+    }
+    // Retention has removed a task that this reader still holds: nothing more will ever come of it.
+    if (this.#position < log.fold.position) return stillThere(source);
+    if (isTerminal(log.fold.state) || (this.#active && log.atRest)) return false;
+    if (source.draining()) throw drained(log);
+    return this.#waiter.next();
+  }
+
+  /** Ends the wait. To be called once. */
+  end(): void {
+    this.#waiter.end();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    try {
+      while (await this.more()) {
+        for (let item = this.take(); item !== undefined; item = this.take()) yield item;
+      }
+    } finally {
+      this.end();
+    }
   }
 }
 
-async function isGone({ log }: CursorSource): Promise<boolean> {
-  const gone = !(await log.isStored());
+const none: readonly LogEntry[] = [];
+
+/** @throws A2AError TASK_NOT_FOUND where the task is gone */
+async function stillThere({ log }: CursorSource): Promise<true> {
+  if (!(await log.isStored())) throw taskNotFound(log.taskId);
   // The event loop goes on before the store is asked again, whatever its answer.
-  if (!gone) await nextRound();
-  return gone;
+  await nextRound();
+  return true;
 }
 
 async function readStore({ log }: CursorSource, after: number): Promise<readonly LogEntry[]> {
@@ -89,20 +144,21 @@ class LogWaiter {
   readonly #log: TaskLog;
   readonly #client: Cancellation;
   readonly #stay: () => void;
-  #forget: () => void = () => {};
-  #resolve: () => void = () => {};
+  readonly #wake = (): void => this.#resolve(true);
+  #forget: () => void = ignore;
+  #resolve: (isAwake: true) => void = ignore;
 
   constructor(log: TaskLog, client: Cancellation) {
     this.#log = log;
     this.#client = client;
-    this.#stay = client.onCancel(() => this.#resolve());
+    this.#stay = client.onCancel(this.#wake);
   }
 
-  next(): Promise<void> {
+  next(): Promise<true> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#forget = this.#log.onChange(resolve);
-      if (this.#client.canceled) resolve();
+      this.#forget = this.#log.onChange(this.#wake);
+      if (this.#client.canceled) resolve(true);
     });
   }
 
@@ -111,6 +167,8 @@ class LogWaiter {
     this.#stay();
   }
 }
+
+function ignore(): void {}
 
 /** How long a wait may last. */
 export interface WaitOptions {

@@ -45,14 +45,18 @@ export function subscribeOperation({
   return {
     async *subscribeToTask(request, { call }) {
       const { handle, end, from } = yield* begin(request.id, call);
+      const events = handle.events(from, call.cancellation);
       try {
         handle.follow();
-        for await (const event of handle.events(from, call.cancellation)) {
-          const shown = eventWithGeneration(call, event);
-          if (weightOf(shown) === undefined) yield shown;
-          else yield* budget.admitEvent(call, shown);
+        while (await events.more()) {
+          for (let event = events.take(); event !== undefined; event = events.take()) {
+            const shown = eventWithGeneration(call, event);
+            if (weightOf(shown) === undefined) yield shown;
+            else yield* budget.admitEvent(call, shown);
+          }
         }
       } finally {
+        events.end();
         end();
         handle.release();
       }
