@@ -11,6 +11,7 @@ import { isTerminal } from "../task/state.js";
 import { markVersion } from "../wire/task-version.js";
 import { type CursorSource, LogReader, waitFor } from "./cursor/reader.js";
 import { unavailable } from "./outage.js";
+import type { TaskLog } from "./task-log.js";
 
 /** A place in a task's log. */
 export interface LogPosition {
@@ -39,39 +40,45 @@ export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): 
   return { position, generation, task };
 }
 
+/** What the handles of all tasks need of the engine. */
+export interface HandleSource extends CursorSource {
+  /** Ends one use of a log. */
+  readonly release: (log: TaskLog) => void;
+}
+
 /**
  * A task that a call holds on to: `release` it in the end. All answers of a call about a task come from here: the
  * blocking wait, the stream, the snapshot.
  */
 export class TaskHandle {
-  readonly #source: CursorSource;
-  readonly #release: () => void;
+  readonly #log: TaskLog;
+  readonly #source: HandleSource;
   readonly #since: number;
   #follows = false;
   /** The task as the message was accepted, where a capture was asked for. */
   readonly accepted: TaskView | undefined;
 
   /** @param since position of the accepted message, whose answer `whenIdle` waits for */
-  constructor(source: CursorSource, since: number, accepted: TaskView | undefined, release: () => void) {
+  constructor(log: TaskLog, source: HandleSource, since: number, accepted?: TaskView) {
+    this.#log = log;
     this.#source = source;
     this.#since = since;
     this.accepted = accepted;
-    this.#release = release;
   }
 
   /** The task at this moment, with the place where its next events begin. */
   now(view?: View): TaskView {
-    return taskViewOf(this.#source.log, view);
+    return taskViewOf(this.#log, view);
   }
 
   /** The id that the task is kept under: no other task's, whatever clients call theirs. */
   get taskId(): string {
-    return this.#source.log.taskId;
+    return this.#log.taskId;
   }
 
   /** What clients call the task. */
   get shownId(): string {
-    return this.#source.log.place.taskId;
+    return this.#log.place.taskId;
   }
 
   /**
@@ -80,19 +87,20 @@ export class TaskHandle {
    * @throws A2AError UNAVAILABLE when the store is out of order and nothing executes the task until it is well again.
    */
   async whenIdle(client: Cancellation, timeoutMs: number): Promise<boolean> {
-    const { log, outage } = this.#source;
+    const log = this.#log;
+    const source = this.#source;
     const isIdle = (): boolean => log.turns.completed >= this.#since;
-    const isStuck = (): boolean => !log.turns.busy && outage();
-    const done = await waitFor(this.#source, () => isIdle() || isStuck(), { client, timeoutMs });
+    const isStuck = (): boolean => !log.turns.busy && source.outage();
+    const done = await waitFor(log, () => isIdle() || isStuck(), { source, client, timeoutMs });
     if (done && !isIdle()) throw unavailable(undefined);
     return done;
   }
 
   /** Waits until the generation passes the given one, or the task is over; false as with `whenIdle`. */
   whenPast(generation: number, client: Cancellation, timeoutMs: number): Promise<boolean> {
-    const { log } = this.#source;
+    const log = this.#log;
     const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
-    return waitFor(this.#source, done, { client, timeoutMs });
+    return waitFor(log, done, { source: this.#source, client, timeoutMs });
   }
 
   /**
@@ -100,24 +108,24 @@ export class TaskHandle {
    * note (`generationOf`). The caller ends the reader.
    */
   events({ position, generation }: LogPosition, client: Cancellation): LogReader<StreamResponse> {
-    const source = this.#source;
+    const log = this.#log;
     // A repeated send may find that the turn it asks for is over already.
-    const hasStarted = source.log.turns.completed >= this.#since;
+    const hasStarted = log.turns.completed >= this.#since;
     const shown = (entry: LogEntry): StreamResponse | undefined =>
       entry.generation > generation ? responseOf(entry) : undefined;
-    return new LogReader({ source, after: position, client, shown, hasStarted });
+    return new LogReader({ log, source: this.#source, after: position, client, shown, hasStarted });
   }
 
   /** Says that no more than events is asked of this handle from now on: a large task then leaves the memory while it rests. */
   follow(): void {
     if (this.#follows) return;
     this.#follows = true;
-    this.#source.log.beginFollowing();
-    this.#source.log.outlineIfFollowed();
+    this.#log.beginFollowing();
+    this.#log.outlineIfFollowed();
   }
 
   release(): void {
-    if (this.#follows) this.#source.log.endFollowing();
-    this.#release();
+    if (this.#follows) this.#log.endFollowing();
+    this.#source.release(this.#log);
   }
 }

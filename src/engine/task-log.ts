@@ -327,9 +327,14 @@ export class TaskLog {
     return done === "set";
   }
 
-  /** Calls back once, at the next entry or at `wake`. The result takes the wish back. */
-  onChange(callback: () => void): () => void {
-    return this.#changes.onNext(callback);
+  /** Calls back once, at the next entry or at `wake`. */
+  onChange(callback: () => void): void {
+    this.#changes.onNext(callback);
+  }
+
+  /** Takes that back. */
+  offChange(callback: () => void): void {
+    this.#changes.forget(callback);
   }
 
   /** Lets all that wait look again. */

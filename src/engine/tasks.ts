@@ -4,11 +4,10 @@ import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { ListRequest, TaskScope, TaskStore } from "../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../task/fold.js";
-import type { CursorSource } from "./cursor/reader.js";
 import type { TaskNames } from "./named-tasks.js";
 import { toCallerError } from "./outage.js";
 import type { Shutdown } from "./shutdown.js";
-import { TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
+import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import type { TaskLog } from "./task-log.js";
 import { TaskLogCache } from "./task-log-cache.js";
 import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
@@ -105,8 +104,7 @@ export class Tasks {
    * @param since position of the accepted message whose answer is waited for
    */
   handle(log: TaskLog, since: number, accepted?: TaskView): TaskHandle {
-    const source: CursorSource = { log, draining: this.#draining, closing: this.#closing, outage: this.#outage };
-    return new TaskHandle(source, since, accepted, () => this.logs.release(log));
+    return new TaskHandle(log, this.#handles, since, accepted);
   }
 
   /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
@@ -133,16 +131,17 @@ export class Tasks {
 
   /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
   async #caughtUp(taskId: string, position: number): Promise<ReadTask | undefined> {
-    const log = this.#outage() ? undefined : this.logs.get(taskId);
+    const log = this.#handles.outage() ? undefined : this.logs.get(taskId);
     if (log === undefined || !(await log.caughtUp(position))) return undefined;
     return this.#live(taskId, position);
   }
 
-  readonly #draining = (): boolean => this.#source.shutdown.draining;
-
-  readonly #closing = (): boolean => this.#source.shutdown.closing;
-
-  readonly #outage = (): boolean => !this.#source.store.health.status.healthy;
+  readonly #handles: HandleSource = {
+    draining: () => this.#source.shutdown.draining,
+    closing: () => this.#source.shutdown.closing,
+    outage: () => !this.#source.store.health.status.healthy,
+    release: (log) => this.logs.release(log),
+  };
 
   readonly #fail = (error: unknown): never => {
     throw toCallerError(this.#source.logger, error);

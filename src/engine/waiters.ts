@@ -4,10 +4,14 @@ import { callAll } from "../core/call-all.js";
 export class Waiters {
   #waiting = new Set<() => void>();
 
-  /** Calls back once, at the next news. The result takes the wish back. */
-  onNext(callback: () => void): () => void {
+  /** Calls back once, at the next news. */
+  onNext(callback: () => void): void {
     this.#waiting.add(callback);
-    return () => this.#waiting.delete(callback);
+  }
+
+  /** Takes that back. */
+  forget(callback: () => void): void {
+    this.#waiting.delete(callback);
   }
 
   /** Calls all that wait. */

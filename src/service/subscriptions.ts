@@ -20,12 +20,11 @@ export class Subscriptions {
   }
 
   /**
-   * Counts a subscription to a task that the caller may see.
+   * Counts a subscription to a task that the caller may see, until `end`.
    *
-   * @returns what ends it, to be called once.
    * @throws A2AError with reason TOO_MANY_REQUESTS.
    */
-  begin(call: Call, taskId: string): () => void {
+  begin(call: Call, taskId: string): void {
     const { maxSubscriptionsPerTask, maxSubscriptionsPerTaskPerCaller } = this.#limits;
     const task = this.#tasks.get(taskId) ?? new Subscribers();
     const caller = callerKeyOf(call);
@@ -39,12 +38,17 @@ export class Subscriptions {
     }
     if (task.count++ === 0) this.#tasks.set(taskId, task);
     if (caller !== undefined) task.byCaller.set(caller, own + 1);
-    return () => {
-      if (--task.count === 0) this.#tasks.delete(taskId);
-      if (caller === undefined) return;
-      const left = (task.byCaller.get(caller) ?? 1) - 1;
-      if (left > 0) task.byCaller.set(caller, left);
-      else task.byCaller.delete(caller);
-    };
+  }
+
+  /** Counts down what `begin` has counted up. */
+  end(call: Call, taskId: string): void {
+    const task = this.#tasks.get(taskId);
+    if (task === undefined) return;
+    if (--task.count === 0) this.#tasks.delete(taskId);
+    const caller = callerKeyOf(call);
+    if (caller === undefined) return;
+    const left = (task.byCaller.get(caller) ?? 1) - 1;
+    if (left > 0) task.byCaller.set(caller, left);
+    else task.byCaller.delete(caller);
   }
 }

@@ -5,9 +5,8 @@ import { nextRound } from "../../core/rounds.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../task-log.js";
 
-/** What a cursor needs of the engine. */
+/** What the cursors of all tasks need of the engine. */
 export interface CursorSource {
-  readonly log: TaskLog;
   /** True once the server drains: streams then end with an error that invites to resume. */
   readonly draining: () => boolean;
   /** True once running work has had its grace: calls that wait for it end as well. */
@@ -27,6 +26,7 @@ export function drained({ place }: TaskLog): A2AError {
 
 /** What a reader begins with. */
 export interface Reading<T> {
+  readonly log: TaskLog;
   readonly source: CursorSource;
   /** Position of the last entry that is not read. */
   readonly after: number;
@@ -60,7 +60,7 @@ export class LogReader<T> implements AsyncIterable<T> {
 
   constructor(reading: Reading<T>) {
     this.#reading = reading;
-    this.#waiter = new LogWaiter(reading.source.log, reading.client);
+    this.#waiter = new LogWaiter(reading.log, reading.client);
     this.#position = reading.after;
     this.#active = reading.hasStarted;
   }
@@ -84,15 +84,14 @@ export class LogReader<T> implements AsyncIterable<T> {
   /** Waits until there may be something to take; false when all is over. Called when nothing is left to take. */
   more(): boolean | Promise<boolean> {
     if (this.#isOver || this.#reading.client.canceled) return false;
-    const { source } = this.#reading;
-    const entries = source.log.tail.after(this.#position);
-    if (entries === undefined) return readStore(source, this.#position).then((stored) => this.#read(stored));
+    const { log } = this.#reading;
+    const entries = log.tail.after(this.#position);
+    if (entries === undefined) return readStore(log, this.#position).then((stored) => this.#read(stored));
     return this.#read(entries);
   }
 
   #read(entries: readonly LogEntry[]): boolean | Promise<boolean> {
-    const { source } = this.#reading;
-    const { log } = source;
+    const { log, source } = this.#reading;
     this.#entries = entries;
     this.#taken = 0;
     if (entries.length > 0) {
@@ -100,7 +99,7 @@ export class LogReader<T> implements AsyncIterable<T> {
       return true;
     }
     // Retention has removed a task that this reader still holds: nothing more will ever come of it.
-    if (this.#position < log.fold.position) return stillThere(source);
+    if (this.#position < log.fold.position) return stillThere(log);
     if (isTerminal(log.fold.state) || (this.#active && log.atRest)) return false;
     if (source.draining()) throw drained(log);
     return this.#waiter.next();
@@ -125,14 +124,14 @@ export class LogReader<T> implements AsyncIterable<T> {
 const none: readonly LogEntry[] = [];
 
 /** @throws A2AError TASK_NOT_FOUND where the task is gone */
-async function stillThere({ log }: CursorSource): Promise<true> {
+async function stillThere(log: TaskLog): Promise<true> {
   if (!(await log.isStored())) throw taskNotFound(log.taskId);
   // The event loop goes on before the store is asked again, whatever its answer.
   await nextRound();
   return true;
 }
 
-async function readStore({ log }: CursorSource, after: number): Promise<readonly LogEntry[]> {
+async function readStore(log: TaskLog, after: number): Promise<readonly LogEntry[]> {
   const entries = await log.pages.after(after);
   const last = entries.at(-1)?.position ?? 0;
   // Entries that another process stored and this one has not taken over yet come after the fold has them.
@@ -145,7 +144,6 @@ class LogWaiter {
   readonly #client: Cancellation;
   readonly #stay: () => void;
   readonly #wake = (): void => this.#resolve(true);
-  #forget: () => void = ignore;
   #resolve: (isAwake: true) => void = ignore;
 
   constructor(log: TaskLog, client: Cancellation) {
@@ -157,21 +155,22 @@ class LogWaiter {
   next(): Promise<true> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#forget = this.#log.onChange(this.#wake);
+      this.#log.onChange(this.#wake);
       if (this.#client.canceled) resolve(true);
     });
   }
 
   end(): void {
-    this.#forget();
+    this.#log.offChange(this.#wake);
     this.#stay();
   }
 }
 
 function ignore(): void {}
 
-/** How long a wait may last. */
+/** How a wait may end early. */
 export interface WaitOptions {
+  readonly source: CursorSource;
   readonly client: Cancellation;
   /** Milliseconds. */
   readonly timeoutMs: number;
@@ -182,18 +181,19 @@ export interface WaitOptions {
  * @returns whether it holds
  * @throws A2AError when the server closes first
  */
-export async function waitFor(source: CursorSource, done: () => boolean, options: WaitOptions): Promise<boolean> {
+export async function waitFor(log: TaskLog, done: () => boolean, options: WaitOptions): Promise<boolean> {
   if (done()) return true;
-  const waiter = new LogWaiter(source.log, options.client);
+  const { source, client, timeoutMs } = options;
+  const waiter = new LogWaiter(log, client);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    source.log.wake();
-  }, options.timeoutMs);
+    log.wake();
+  }, timeoutMs);
   try {
     while (!done()) {
-      if (late || options.client.canceled) return false;
-      if (source.closing() || source.log.turns.isLetGo) throw drained(source.log);
+      if (late || client.canceled) return false;
+      if (source.closing() || log.turns.isLetGo) throw drained(log);
       await waiter.next();
     }
     return true;

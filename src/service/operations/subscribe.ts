@@ -22,21 +22,22 @@ export function subscribeOperation({
     const { handle, now, release } = await budget.admitOpened(call, () =>
       beginSubscription(engine, call, taskId, resume),
     );
-    let end: (() => void) | undefined;
+    let isCounted = false;
     let followed: Followed | undefined;
     try {
       // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
-      end = subscriptions.begin(call, handle.taskId);
+      subscriptions.begin(call, handle.taskId);
+      isCounted = true;
       const { position, generation } =
         resume === undefined ? now : { position: resume.after, generation: resume.after };
       // A client that resumes must find the same place again if this frame is the last one that reaches it.
       yield taskResponse(call, now.task, generation);
-      followed = { handle, end, from: { position, generation } };
+      followed = { handle, from: { position, generation } };
       return followed;
     } finally {
       release?.();
       if (followed === undefined) {
-        end?.();
+        if (isCounted) subscriptions.end(call, handle.taskId);
         handle.release();
       }
     }
@@ -44,7 +45,7 @@ export function subscribeOperation({
 
   return {
     async *subscribeToTask(request, { call }) {
-      const { handle, end, from } = yield* begin(request.id, call);
+      const { handle, from } = yield* begin(request.id, call);
       const events = handle.events(from, call.cancellation);
       try {
         handle.follow();
@@ -57,7 +58,7 @@ export function subscribeOperation({
         }
       } finally {
         events.end();
-        end();
+        subscriptions.end(call, handle.taskId);
         handle.release();
       }
     },
@@ -68,8 +69,6 @@ export function subscribeOperation({
 interface Followed {
   readonly handle: TaskHandle;
   readonly from: LogPosition;
-  /** Ends what was counted for the stream. */
-  readonly end: () => void;
 }
 
 /**
