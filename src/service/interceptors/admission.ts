@@ -111,16 +111,12 @@ class GuardedStream implements AsyncIterableIterator<Message> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<Message>> {
+  /** Waits in no function, which would keep half a kilobyte for as long as nothing happens. */
+  next(): Promise<IteratorResult<Message>> {
     try {
-      const result = await this.#inner.next();
-      if (result.done !== true) this.#expire();
-      else if (this.#expiry?.hasPassed === true) throw expired();
-      else this.#close();
-      return result;
+      return Promise.resolve(this.#inner.next()).then(this.#passed, this.#failed);
     } catch (error) {
-      this.#close();
-      throw this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
+      return Promise.reject(this.#failure(error));
     }
   }
 
@@ -128,6 +124,26 @@ class GuardedStream implements AsyncIterableIterator<Message> {
     this.#close();
     await this.#inner.return?.();
     return { done: true, value: undefined };
+  }
+
+  readonly #passed = (result: IteratorResult<Message>): IteratorResult<Message> => {
+    try {
+      if (result.done !== true) this.#expire();
+      else if (this.#expiry?.hasPassed === true) throw expired();
+      else this.#close();
+      return result;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  };
+
+  readonly #failed = (error: unknown): never => {
+    throw this.#failure(error);
+  };
+
+  #failure(error: unknown): A2AError {
+    this.#close();
+    return this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
   }
 
   /** Ends the stream with the credentials of its caller. */
