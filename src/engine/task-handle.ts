@@ -1,23 +1,15 @@
 import { constants } from "node:buffer";
-import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
-import { responseOf } from "../task/entry.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
 import { taskSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { markVersion } from "../wire/task-version.js";
-import { type CursorSource, LogReader, waitFor } from "./cursor/reader.js";
+import { type CursorSource, type LogPosition, LogReader, waitFor } from "./cursor/reader.js";
 import { unavailable } from "./outage.js";
 import type { TaskLog } from "./task-log.js";
-
-/** A place in a task's log. */
-export interface LogPosition {
-  readonly position: number;
-  readonly generation: number;
-}
 
 /** A task at one moment: what comes after `position` is not in it. */
 export interface TaskView extends LogPosition {
@@ -107,13 +99,10 @@ export class TaskHandle {
    * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
    * note (`generationOf`). The caller ends the reader.
    */
-  events({ position, generation }: LogPosition, client: Cancellation): LogReader<StreamResponse> {
-    const log = this.#log;
+  events(after: LogPosition, client: Cancellation): LogReader {
     // A repeated send may find that the turn it asks for is over already.
-    const hasStarted = log.turns.completed >= this.#since;
-    const shown = (entry: LogEntry): StreamResponse | undefined =>
-      entry.generation > generation ? responseOf(entry) : undefined;
-    return new LogReader({ log, source: this.#source, after: position, client, shown, hasStarted });
+    const hasStarted = this.#log.turns.completed >= this.#since;
+    return new LogReader(this.#log, { source: this.#source, after, client, hasStarted });
   }
 
   /** Says that no more than events is asked of this handle from now on: a large task then leaves the memory while it rests. */

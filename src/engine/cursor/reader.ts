@@ -1,7 +1,9 @@
+import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { nextRound } from "../../core/rounds.js";
+import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../task-log.js";
 
@@ -24,15 +26,18 @@ export function drained({ place }: TaskLog): A2AError {
   });
 }
 
+/** A place in a task's log. */
+export interface LogPosition {
+  readonly position: number;
+  readonly generation: number;
+}
+
 /** What a reader begins with. */
-export interface Reading<T> {
-  readonly log: TaskLog;
+export interface Reading {
   readonly source: CursorSource;
-  /** Position of the last entry that is not read. */
-  readonly after: number;
+  /** What is not read any more. */
+  readonly after: LogPosition;
   readonly client: Cancellation;
-  /** Makes what is given for an entry; undefined for one that is passed over. */
-  readonly shown: (entry: LogEntry) => T | undefined;
   /** Whether the turn that is to be over has begun before; otherwise a task at rest is waited for. */
   readonly hasStarted: boolean;
 }
@@ -47,9 +52,12 @@ export interface Reading<T> {
  *
  * No generator, and no function that waits for the next entry: thousands of readers may wait, and each of those would keep half a kilobyte.
  */
-export class LogReader<T> implements AsyncIterable<T> {
-  readonly #reading: Reading<T>;
+export class LogReader implements AsyncIterable<StreamResponse> {
+  readonly #log: TaskLog;
+  readonly #source: CursorSource;
   readonly #waiter: LogWaiter;
+  /** Up to which generation all is known. */
+  readonly #generation: number;
   #position: number;
   // Not `busy`: an execution that has just paused its task is not over for a moment, and would end a new reader.
   #active: boolean;
@@ -58,15 +66,17 @@ export class LogReader<T> implements AsyncIterable<T> {
   #taken = 0;
   #isOver = false;
 
-  constructor(reading: Reading<T>) {
-    this.#reading = reading;
-    this.#waiter = new LogWaiter(reading.log, reading.client);
-    this.#position = reading.after;
-    this.#active = reading.hasStarted;
+  constructor(log: TaskLog, { source, after, client, hasStarted }: Reading) {
+    this.#log = log;
+    this.#source = source;
+    this.#waiter = new LogWaiter(log, client);
+    this.#generation = after.generation;
+    this.#position = after.position;
+    this.#active = hasStarted;
   }
 
-  /** What comes next; undefined where `more` has to be asked. */
-  take(): T | undefined {
+  /** The next event; undefined where `more` has to be asked. */
+  take(): StreamResponse | undefined {
     while (this.#taken < this.#entries.length) {
       const entry = this.#entries[this.#taken++] as LogEntry;
       this.#position = entry.position;
@@ -74,8 +84,8 @@ export class LogReader<T> implements AsyncIterable<T> {
         this.#isOver = true;
         this.#taken = this.#entries.length;
       }
-      const item = this.#reading.shown(entry);
-      if (item !== undefined) return item;
+      const event = entry.generation > this.#generation ? responseOf(entry) : undefined;
+      if (event !== undefined) return event;
     }
     this.#entries = none;
     return undefined;
@@ -83,15 +93,15 @@ export class LogReader<T> implements AsyncIterable<T> {
 
   /** Waits until there may be something to take; false when all is over. Called when nothing is left to take. */
   more(): boolean | Promise<boolean> {
-    if (this.#isOver || this.#reading.client.canceled) return false;
-    const { log } = this.#reading;
+    if (this.#isOver || this.#waiter.isCanceled) return false;
+    const log = this.#log;
     const entries = log.tail.after(this.#position);
     if (entries === undefined) return readStore(log, this.#position).then((stored) => this.#read(stored));
     return this.#read(entries);
   }
 
   #read(entries: readonly LogEntry[]): boolean | Promise<boolean> {
-    const { log, source } = this.#reading;
+    const log = this.#log;
     this.#entries = entries;
     this.#taken = 0;
     if (entries.length > 0) {
@@ -101,7 +111,7 @@ export class LogReader<T> implements AsyncIterable<T> {
     // Retention has removed a task that this reader still holds: nothing more will ever come of it.
     if (this.#position < log.fold.position) return stillThere(log);
     if (isTerminal(log.fold.state) || (this.#active && log.atRest)) return false;
-    if (source.draining()) throw drained(log);
+    if (this.#source.draining()) throw drained(log);
     return this.#waiter.next();
   }
 
@@ -110,10 +120,10 @@ export class LogReader<T> implements AsyncIterable<T> {
     this.#waiter.end();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamResponse, void, undefined> {
     try {
       while (await this.more()) {
-        for (let item = this.take(); item !== undefined; item = this.take()) yield item;
+        for (let event = this.take(); event !== undefined; event = this.take()) yield event;
       }
     } finally {
       this.end();
@@ -150,6 +160,10 @@ class LogWaiter {
     this.#log = log;
     this.#client = client;
     this.#stay = client.onCancel(this.#wake);
+  }
+
+  get isCanceled(): boolean {
+    return this.#client.canceled;
   }
 
   next(): Promise<true> {
