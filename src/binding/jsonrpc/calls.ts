@@ -168,7 +168,7 @@ export class Calls {
       const request = this.#read(method, params);
       hasCalled = true;
       const messages = messagesOf(await method.invoke({ method: method.desc, request, call }));
-      const format = new ResultFormat(id, method, (thrown) => this.#failure(thrown, method, call));
+      const format = new ResultFormat(id, method, this.#place(method, call));
       return await eventsResponse(this.#request, { call, messages, limits: this.#options.limits, format });
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
@@ -187,14 +187,11 @@ export class Calls {
   }
 
   #failure(thrown: unknown, method: RpcMethod, call: Call): A2AError {
-    const place: FailureContext = {
-      client: this.#request,
-      logger: this.#options.logger,
-      binding: BINDING,
-      method: method.desc.name,
-      call,
-    };
-    return failureOf(thrown, place);
+    return failureOf(thrown, this.#place(method, call));
+  }
+
+  #place({ desc }: RpcMethod, call: Call): FailureContext {
+    return { client: this.#request, logger: this.#options.logger, binding: BINDING, method: desc.name, call };
   }
 
   /** A result that is written piece by piece. */
@@ -215,13 +212,13 @@ class ResultFormat implements EventFormat {
   readonly #id: RequestId;
   readonly #prefix: string;
   readonly #method: RpcMethod;
-  readonly #failure: (thrown: unknown) => A2AError;
+  readonly #place: FailureContext;
 
-  constructor(id: RequestId, method: RpcMethod, failure: (thrown: unknown) => A2AError) {
+  constructor(id: RequestId, method: RpcMethod, place: FailureContext) {
     this.#id = id;
     this.#prefix = onOneLine(resultPrefix(id));
     this.#method = method;
-    this.#failure = failure;
+    this.#place = place;
   }
 
   data(message: Message): string {
@@ -233,6 +230,6 @@ class ResultFormat implements EventFormat {
   }
 
   failure(thrown: unknown): string {
-    return this.#method.error(this.#id, this.#failure(thrown));
+    return this.#method.error(this.#id, failureOf(thrown, this.#place));
   }
 }
