@@ -36,6 +36,21 @@ function make(more: Partial<A2AOptions> = {}): A2A {
   return a2a;
 }
 
+describe("streamErrorsAsEvents", () => {
+  // Streams before 1.0 are refused by an event in any case.
+  it.each([
+    [false, "application/json"],
+    [true, "text/event-stream"],
+  ])("says how a stream is refused over JSON-RPC: %s", async (streamErrorsAsEvents, type) => {
+    const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id: "none" } });
+    const asked = new Request("http://localhost/", { method: "POST", headers, body });
+    const answer = await make({ streamErrorsAsEvents }).fetch(asked);
+    expect(answer.headers.get("content-type")).toBe(type);
+    expect(JSON.parse((await answer.text()).replace(/^data: /, ""))).toMatchObject({ error: { code: -32001 } });
+  });
+});
+
 /** An authenticator that keeps callers with the header `x-wait` until it is told to go on. */
 function crossing() {
   let waiting = 0;
