@@ -5,6 +5,7 @@ import type { PartInput } from "../../task/part-input.js";
 import type { FollowOptions, StreamOptions } from "../call-options.js";
 import type { ConversationStorage } from "../conversation-storage.js";
 import type { MessageInput } from "../message-input.js";
+import { answerOf } from "../resumed.js";
 import type { Update } from "../update.js";
 import { Chats } from "./chats.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
@@ -94,9 +95,9 @@ export function chatTransport(client: ChatClient, { storage }: ChatTransportOpti
       const chat = chats.get(chatId);
       if (chat === undefined) return null;
       const { taskId } = chat;
-      if (abortSignal === undefined) return agentMessageStream(noted(chatId, client.follow(taskId)), false);
+      if (abortSignal === undefined) return agentMessageStream(noted(chatId, answerOf(client.follow(taskId))), false);
       chat.resumed = abortSignal;
-      const open = (signal: AbortSignal): AsyncIterable<Update> => client.follow(taskId, { signal });
+      const open = (signal: AbortSignal): AsyncIterable<Update> => answerOf(client.follow(taskId, { signal }));
       // A chat that resumes again aborts its earlier stream. The user has not stopped anything.
       const stopped = async (id: string): Promise<unknown> => chat.resumed === abortSignal && cancel(id);
       return agentMessageStream(noted(chatId, untilStopped({ open, signal: abortSignal, cancel: stopped })), false);

@@ -1,7 +1,8 @@
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { makeRoom } from "../../core/make-room.js";
-import { isInterrupted, isTerminal } from "../../task/state.js";
+import { isTerminal } from "../../task/state.js";
 import type { ConversationStorage } from "../conversation-storage.js";
+import { waits } from "../resumed.js";
 
 /** A chat whose last task is under way. */
 export interface Chat {
@@ -32,7 +33,7 @@ export class Chats {
   /** Remembers the task of a chat for as long as it is under way. */
   note(chatId: string, task: Task | undefined): void {
     const state = task?.status?.state ?? 0;
-    if (task === undefined || isTerminal(state) || isInterrupted(state)) return this.forget(chatId);
+    if (task === undefined || isTerminal(state) || waits(task)) return this.forget(chatId);
     if (this.#chats.get(chatId)?.taskId === task.id) return;
     this.#set(chatId, { taskId: task.id });
     try {

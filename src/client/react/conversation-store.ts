@@ -7,6 +7,7 @@ import type { FollowOptions, StreamOptions } from "../call-options.js";
 import type { ConversationStorage } from "../conversation-storage.js";
 import { unknownArrival } from "../cut.js";
 import { type MessageInput, messageOf } from "../message-input.js";
+import { answerOf } from "../resumed.js";
 import type { Update } from "../update.js";
 import { loadConversation, type StoredTurn, saveConversation } from "./storage.js";
 import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
@@ -173,7 +174,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     const { taskId, before } = turn;
     if (taskId !== undefined) {
       turn.text = new TurnText(before);
-      this.#run(turn, (signal) => this.#client?.follow(taskId, { signal }));
+      this.#run(turn, (signal) => this.#client && answerOf(this.#client.follow(taskId, { signal })));
     } else if (turn.key !== undefined) {
       this.#run(turn, this.#sending(turn, {}));
     } else {
