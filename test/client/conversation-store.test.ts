@@ -1,9 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { ClientFold } from "../../src/client/fold.js";
 import { type ConversationClient, ConversationStore } from "../../src/client/react/conversation-store.js";
 import type { Update } from "../../src/client/update.js";
+import { connect, serve } from "./world.js";
 
 /** An agent whose task works on until nobody follows it, and that cancels no task. */
 class Busy implements ConversationClient {
@@ -100,5 +103,29 @@ describe("a conversation that is left before its task is named, and shown anew",
     await expect.poll(() => first.view().turns[0]?.taskId).toBe("t");
     expect(storage.getItem("chat")).toBe(kept);
     second.reset();
+  });
+});
+
+describe("a conversation whose question is answered after a reload", () => {
+  it("has the text of each turn apart", async () => {
+    const agent: Agent = {
+      card: { name: "Asker", description: "Asks once.", version: "1.0.0" },
+      async *execute({ text }) {
+        yield artifact({ id: "said", text, append: true });
+        yield text === "first" ? inputRequired("More?") : completed();
+      },
+    };
+    const client = await connect((await serve({ agent })).url);
+    const storage = memoryStorage();
+    const texts: string[] = [];
+    for (const say of ["first", "second"]) {
+      const store = new ConversationStore(client, storage, "chat");
+      const leave = store.attach();
+      store.send(say);
+      await expect.poll(() => store.view().isStreaming).toBe(false);
+      texts.push(store.view().turns.at(-1)?.text ?? "");
+      leave();
+    }
+    expect(texts).toEqual(["first\nMore?", "second"]);
   });
 });

@@ -90,6 +90,8 @@ export class ConversationStore extends ViewStore<ConversationView> {
   #open: OpenTurn | undefined;
   #running: Running | undefined;
   #contextId: string | undefined;
+  /** What the artifacts of the last turn's task say. */
+  #textBefore: TextBefore = {};
   #isAttached = false;
   #isLoaded = false;
 
@@ -119,7 +121,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     const last = this.#over.at(-1);
     const waits = last?.state !== undefined && isInterrupted(last.state) ? last.taskId : undefined;
     const message = messageOf(input, { contextId: this.#contextId, taskId: waits });
-    const before = waits === undefined ? {} : textBefore(last?.task);
+    const before = waits === undefined ? {} : this.#textBefore;
     const turn = openTurn({ message, before, key: isRepeatable(this.#client) ? newId() : undefined });
     this.#run(turn, this.#sending(turn, options));
     return true;
@@ -253,6 +255,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
   #close(turn: OpenTurn): void {
     this.#open = undefined;
     this.#over = [...this.#over.slice(1 - MAX_TURNS), viewOf(turn)];
+    this.#textBefore = textBefore(turn.task);
     this.#save();
     this.flush();
   }
@@ -263,6 +266,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     const kept = loadConversation(this.#storage, this.#name);
     if (kept === undefined) return;
     this.#contextId = kept.contextId;
+    this.#textBefore = kept.textBefore ?? {};
     const turns = kept.turns.map(restored);
     this.#open = turns.at(-1)?.phase === "streaming" ? turns.pop() : undefined;
     this.#over = turns.map((turn, at) => viewOf(turn, kept.turns[at]?.text));
@@ -275,7 +279,11 @@ export class ConversationStore extends ViewStore<ConversationView> {
     if (!this.#isAttached && last !== undefined && last !== this) return;
     const open = this.#open === undefined ? [] : [storedOpen(this.#open)];
     const turns = [...this.#over.map(stored), ...open];
-    saveConversation(this.#storage, this.#name, { contextId: this.#contextId, turns });
+    saveConversation(this.#storage, this.#name, {
+      contextId: this.#contextId,
+      textBefore: this.#textBefore,
+      turns,
+    });
   }
 }
 

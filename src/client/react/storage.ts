@@ -19,6 +19,8 @@ export interface StoredTurn {
 
 export interface StoredConversation {
   readonly contextId: string | undefined;
+  /** What the artifacts of the last turn's task say: the next turn may go on with that task. */
+  readonly textBefore?: TextBefore | undefined;
   readonly turns: readonly StoredTurn[];
 }
 
@@ -37,7 +39,8 @@ export function loadConversation(storage: ConversationStorage, name: string): St
       const { message, ...rest } = turn as JsonObject;
       return { ...rest, message: readMessage(message) } as unknown as StoredTurn;
     });
-    return { contextId: typeof kept.contextId === "string" ? kept.contextId : undefined, turns };
+    const contextId = typeof kept.contextId === "string" ? kept.contextId : undefined;
+    return { contextId, textBefore: kept.textBefore as TextBefore | undefined, turns };
   } catch {
     return undefined;
   }
@@ -47,12 +50,12 @@ export function loadConversation(storage: ConversationStorage, name: string): St
 export function saveConversation(
   storage: ConversationStorage,
   name: string,
-  { contextId, turns }: StoredConversation,
+  { contextId, textBefore, turns }: StoredConversation,
 ): void {
   try {
     if (turns.length === 0) return storage.removeItem(name);
     const kept = turns.map((turn) => ({ ...turn, message: JSON.parse(writeMessage(turn.message)) }));
-    storage.setItem(name, JSON.stringify({ version: VERSION, contextId, turns: kept }));
+    storage.setItem(name, JSON.stringify({ version: VERSION, contextId, textBefore, turns: kept }));
   } catch {
     // A page without room for it goes on; only a reload loses it.
   }
