@@ -1,5 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AskedQuestions } from "./asked.js";
 import type { FollowOptions, StreamOptions } from "./call-options.js";
 import type { Conversation, ConversationState } from "./conversation.js";
 import type { MessageInput } from "./message-input.js";
@@ -37,6 +38,8 @@ export interface ClientCore {
   /** The agent streams (`capabilities.streaming`). */
   readonly canStream: boolean;
   readonly backoff: Backoff;
+  /** The questions that tasks of this client wait with. */
+  readonly asked: AskedQuestions;
   /** Default time limit of a send that waits for its task, in milliseconds. Default: none. */
   readonly sendTimeoutMs?: number;
 }

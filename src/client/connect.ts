@@ -1,6 +1,7 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
+import { AskedQuestions } from "./asked.js";
 import { authentication } from "./authentication.js";
 import { callsOver } from "./calls.js";
 import { CardCache } from "./card-cache.js";
@@ -100,6 +101,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
       maxElapsedMs: limits.maxResumeMs,
       maxRetryAfterMs: limits.maxRetryAfterMs,
     },
+    asked: new AskedQuestions(),
     sendTimeoutMs: limits.sendTimeoutMs,
   };
   return {

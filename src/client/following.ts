@@ -12,6 +12,7 @@ import { A2AError, type Reason, toA2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
+import { questionOf } from "./asked.js";
 import { Attempt } from "./attempt.js";
 import type { StreamOptions } from "./call-options.js";
 import type { ClientCore } from "./client.js";
@@ -62,6 +63,8 @@ export class Following {
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
   readonly #ofSkill: OfSkill;
+  /** The question that the message answers, where it is known. */
+  readonly #question: string | undefined;
   #taskId: string;
   /** The message is on its way: nothing has come back yet. */
   #isSending: boolean;
@@ -92,6 +95,7 @@ export class Following {
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
     this.#life = new Lifetime(options);
     this.#retries = new Retries(core.backoff, this.#life);
+    this.#question = request && questionBefore(core, request);
     if (answer !== undefined) this.#answered(answer);
   }
 
@@ -114,6 +118,7 @@ export class Following {
       throw this.#told(error);
     } finally {
       this.#life.end();
+      if (this.#fold.task !== undefined) this.#core.asked.note(this.#fold.task);
     }
   }
 
@@ -209,19 +214,27 @@ export class Following {
 
   /** A snapshot shows that the turn came to its end while nobody was connected; such a stream may stay open and silent. */
   #hasPausedUnseen(update: Update | undefined): boolean {
-    return update?.kind === "snapshot" && this.#isInexact && this.#fold.state === TaskState.INPUT_REQUIRED;
+    if (update?.kind !== "snapshot" || this.#hasQuestion) return false;
+    return this.#isInexact && this.#fold.state === TaskState.INPUT_REQUIRED;
+  }
+
+  /** The task still waits with the question that the message answers: its turn has not begun. */
+  get #hasQuestion(): boolean {
+    return this.#question !== undefined && questionOf(this.#fold.task?.status) === this.#question;
   }
 
   get #isOver(): boolean {
     if (this.#isAnswered || isTerminal(this.#fold.state)) return true;
-    return this.#hasMoved && isInterrupted(this.#fold.state);
+    return this.#hasMoved && isInterrupted(this.#fold.state) && !this.#hasQuestion;
   }
 
   /** What the end of a connection leads to. @throws A2AError where there is nothing more to try */
   async #ended(failure: A2AError | undefined): Promise<Next> {
     if (this.#isAnswered || isTerminal(this.#fold.state)) return "over";
     this.#life.check();
-    if (failure === undefined && !this.#isFresh && isInterrupted(this.#fold.state)) return "over";
+    if (failure === undefined && !this.#isFresh && isInterrupted(this.#fold.state)) {
+      return this.#hasQuestion ? "poll" : "over";
+    }
     const cut = failure ?? new A2AError("UNAVAILABLE", "The stream ended before its task did.");
     if (this.#isSending) this.#checkRepeatable(cut);
     else if (hasNoStream.has(cut.reason)) return "poll";
@@ -234,7 +247,7 @@ export class Following {
     } else if (!isCut(cut)) throw cut;
     await this.#retries.wait(cut);
     // While it waits for authorization its turn may go on by itself.
-    const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED;
+    const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED && !this.#hasQuestion;
     // Some servers end a stream, or break one off that has nothing to tell, because its task is over.
     const hasEnded = failure === undefined || (this.#isFresh && !neverArrived(cut));
     const mayBeOver = hasPaused || (hasEnded && !this.#core.canResume);
@@ -278,7 +291,8 @@ export class Following {
 
   /** Where there is no stream: looks at the task, with waits between, until it is over or waits for its client. */
   async *#poll(): AsyncGenerator<Update, void, undefined> {
-    const { firstMs, maxMs } = this.#core.backoff;
+    const { firstMs, maxMs, maxElapsedMs } = this.#core.backoff;
+    const since = performance.now();
     for (let wait = firstMs; ; wait = Math.min(maxMs, wait * 2)) {
       const update = this.#fold.takeTask(await this.#read());
       if (update !== undefined) {
@@ -287,6 +301,8 @@ export class Following {
         wait = firstMs;
       }
       if (this.#isOver) return;
+      // The question counts as asked again.
+      if (this.#hasQuestion && performance.now() - since > maxElapsedMs) return;
       await this.#life.pause(wait);
       this.#life.check();
     }
@@ -343,6 +359,11 @@ export class Following {
     if (update.task !== undefined) this.#taskId = update.task.id;
     return update;
   }
+}
+
+/** The question that a message answers; undefined where the client has not seen it. */
+export function questionBefore({ asked }: ClientCore, { message }: SendMessageRequest): string | undefined {
+  return message === undefined || message.taskId === "" ? undefined : asked.of(message.taskId);
 }
 
 /** Whether a task that was read behind a change of it has that already, as far as can be seen: a status is of the moment. */

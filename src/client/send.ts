@@ -8,11 +8,12 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason } from "../core/error.js";
+import { questionOf } from "./asked.js";
 import type { SendOptions } from "./call-options.js";
 import { checkCall, sendRules } from "./check-call.js";
 import type { ClientCore } from "./client.js";
 import { clientError } from "./errors.js";
-import { Following } from "./following.js";
+import { Following, questionBefore } from "./following.js";
 import { Lifetime, since } from "./lifetime.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
 import { sendOnce } from "./send-once.js";
@@ -53,8 +54,10 @@ export async function send(
   // A call that its caller can end.
   const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
   try {
+    const question = questionBefore(core, request);
     const answer = await sendOnce(core, request, options, life);
-    if (options.returnImmediately === true || !isUnderWay(answer)) return answerOf(answer);
+    const isOpen = isUnderWay(answer) || isQuestion(answer, question);
+    if (options.returnImmediately === true || !isOpen) return answerOf(noted(core, answer));
     const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
     return answerOf(await ended(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
   } finally {
@@ -65,6 +68,17 @@ export async function send(
 function isUnderWay({ payload }: SendMessageResponse): boolean {
   const state = payload.case === "task" ? payload.value.status?.state : undefined;
   return state === TaskState.SUBMITTED || state === TaskState.WORKING;
+}
+
+/** The server shows the question that the message answers: it has not begun the turn. */
+function isQuestion({ payload }: SendMessageResponse, question: string | undefined): boolean {
+  return question !== undefined && payload.case === "task" && questionOf(payload.value.status) === question;
+}
+
+/** Remembers the question that an answer asks. */
+function noted({ asked }: ClientCore, answer: SendMessageResponse): SendMessageResponse {
+  if (answer.payload.case === "task") asked.note(answer.payload.value);
+  return answer;
 }
 
 interface Answered {

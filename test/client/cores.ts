@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { A2AService, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { AskedQuestions } from "../../src/client/asked.js";
 import type { ClientCore } from "../../src/client/client.js";
 import { clientError } from "../../src/client/errors.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
@@ -35,6 +36,7 @@ export function coreOver(binding: ClientBinding, url: string, more: Partial<Clie
   return {
     rpc: withA2AErrors(transport),
     card: create(AgentCardSchema),
+    asked: new AskedQuestions(),
     canResume: true,
     idempotent: true,
     canStream: true,

@@ -11,6 +11,7 @@ import {
   TaskSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { AskedQuestions } from "../../src/client/asked.js";
 import type { ClientCore } from "../../src/client/client.js";
 import { A2AError } from "../../src/core/error.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
@@ -68,6 +69,7 @@ export class LogServer {
     this.core = {
       rpc: rpc as ClientCore["rpc"],
       card: create(AgentCardSchema),
+      asked: new AskedQuestions(),
       canResume: can.resume,
       idempotent: can.idempotent,
       canStream: can.streams !== false,

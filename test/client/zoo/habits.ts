@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { artifact, completed } from "../../../src/agent/event.js";
+import { artifact, completed, inputRequired } from "../../../src/agent/event.js";
 import { type Answer, type Habit, plainly, rewritten } from "./zoo-server.js";
 
 const isSend = ({ rpc }: Pick<Answer, "rpc">): boolean => rpc === "SendMessage" || rpc === "SendStreamingMessage";
@@ -165,6 +165,50 @@ export const harmless: Readonly<Record<string, Habit>> = {
     write: rewritten((answer) => (answer.rpc === "SendMessage" ? { text: begun(answer.text) } : {})),
   },
   "201 for sends": { write: rewritten((answer) => (isSend(answer) && !isStream(answer) ? { status: 201 } : {})) },
+};
+
+const ASKED = /"INPUT_REQUIRED"|"TASK_STATE_INPUT_REQUIRED"/;
+
+/** The task and its status in which an answer, or an event of a stream, asks something. */
+function questionIn(texts: readonly string[]): object | undefined {
+  const asking = texts.findLast((text) => ASKED.test(text));
+  if (asking === undefined) return undefined;
+  const value = JSON.parse(asking) as { result?: object };
+  const [of = {}] = Object.values(value.result ?? value) as Record<string, unknown>[];
+  return { id: of.taskId ?? of.id, contextId: of.contextId, status: of.status };
+}
+
+/** Shows a task as it waited, in answer to the message that answers its question, and for some reads after. */
+function slowToBegin(reads: number): Habit {
+  let question: object | undefined;
+  let left = 0;
+  return {
+    async *execute(turn) {
+      if (turn.history.length === 0) return yield inputRequired("Which?");
+      yield artifact({ id: "a", text: "well done" });
+      yield completed();
+    },
+    write: (answer) => {
+      const texts = isStream(answer) ? answer.events : [answer.text];
+      if (question === undefined) {
+        if (isSend(answer)) question = questionIn(texts);
+        return plainly(answer);
+      }
+      if (isSend(answer)) left = reads;
+      else if (answer.rpc !== "GetTask" || left-- <= 0) return plainly(answer);
+      const said = isSend(answer) ? { task: question } : question;
+      const { result, ...rest } = JSON.parse(texts[0] ?? "{}") as { result?: object };
+      const json = JSON.stringify(result === undefined ? said : { ...rest, result: said });
+      plainly({ ...answer, text: isStream(answer) ? `data: ${json}\n\n` : json });
+    },
+  };
+}
+
+/** Servers that answer a message to a task that waits in their own way: the client gets the text of the next turn, and sends once. */
+export const followUps: Readonly<Record<string, () => Habit>> = {
+  "a turn that begins at once": () => ({ ...slowToBegin(0), write: plainly }),
+  "the old question as the answer": () => slowToBegin(0),
+  "the old question as the answer, and in reads after it": () => slowToBegin(3),
 };
 
 /** How a send ends, by each way to send: with the task's text, or with the reason of an error. */

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, AgentError } from "../../../src/agent/agent.js";
-import { completed } from "../../../src/agent/event.js";
+import { completed, inputRequired } from "../../../src/agent/event.js";
 import { A2AError } from "../../../src/core/error.js";
 import { agentOf, Servers } from "../../delegation/servers.js";
 import { connect } from "../world.js";
-import { failing, harmless } from "./habits.js";
+import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -48,11 +48,46 @@ const ways: Record<string, (url: string) => Promise<string>> = {
     }),
 };
 
+/** The text of a task that asks, once it is answered, by each way to send the answer. */
+const answers: Record<string, (url: string) => Promise<string>> = {
+  send: async (url) => {
+    const conversation = (await connect(url)).conversation();
+    await conversation.send("go");
+    return (await conversation.send("this")).text;
+  },
+  "send without a conversation": async (url) => {
+    const client = await connect(url);
+    const { taskId = "" } = await client.send("go");
+    return (await client.send({ parts: "this", taskId })).text;
+  },
+  stream: async (url) => {
+    const conversation = (await connect(url)).conversation();
+    let last = "";
+    for (const text of ["go", "this"]) {
+      for await (const { task } of conversation.stream(text)) {
+        last = (task?.artifacts ?? []).flatMap(({ parts }) => parts.map(({ content }) => content.value)).join("");
+      }
+    }
+    return last;
+  },
+  delegation: async (url) => {
+    const front = agentOf("Front", async function* (turn) {
+      yield completed((yield* turn.delegate("other")).text);
+    });
+    const server = await servers.serve(front, { remoteAgents: { other: url } });
+    const conversation = (await connect(server.url)).conversation();
+    await conversation.send("go");
+    const { state, task } = await conversation.send("this");
+    const said = (task?.status?.message?.parts ?? []).map(({ content }) => content.value).join("");
+    return `${state === TaskState.COMPLETED ? "" : `${TaskState[state ?? 0]} `}${said}`;
+  },
+};
+
 const bindings: readonly ZooBinding[] = ["JSONRPC", "HTTP+JSON"];
 
-async function ended(binding: ZooBinding, habit: Habit, way: string): Promise<string> {
+async function ended(binding: ZooBinding, habit: Habit, way: string, by = ways): Promise<string> {
   const zoo = await zooServer(binding, habit);
-  const text = await (ways[way] as (url: string) => Promise<string>)(zoo.url).catch(
+  const text = await (by[way] as (url: string) => Promise<string>)(zoo.url).catch(
     (error) => `${error.reason} ${error.message}`,
   );
   return `${zoo.sends()} sent: ${text}`;
@@ -87,6 +122,27 @@ describe("a foreign server that closes silently after a 500", () => {
 describe("a foreign server with", () => {
   it.each(table(harmless))("$title is understood: $way over $binding", async ({ habit, binding, way }) => {
     expect(await ended(binding, habit, way)).toBe("1 sent: well done");
+  });
+
+  const answered = Object.entries(followUps).flatMap(([title, habit]) =>
+    bindings.flatMap((binding) => Object.keys(answers).map((way) => ({ title, habit, binding, way }))),
+  );
+
+  it.each(answered)("$title gets an answer once: $way over $binding", async ({ habit, binding, way }) => {
+    expect(await ended(binding, habit(), way, answers)).toBe("2 sent: well done");
+  });
+
+  it.each(bindings)("a question that it asks again is heard at once over %s", async (binding) => {
+    const zoo = await zooServer(binding, {
+      async *execute() {
+        yield inputRequired("Which?");
+      },
+    });
+    const conversation = (await connect(zoo.url)).conversation();
+    for (const text of ["go", "this", "that"]) {
+      expect((await conversation.send(text)).state).toBe(TaskState.INPUT_REQUIRED);
+    }
+    expect(zoo.sends()).toBe(3);
   });
 
   it.each(table(failing))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
