@@ -7,14 +7,11 @@ import type { PushDialectOf } from "../version/push.js";
 import { Dispatcher } from "./dispatcher.js";
 import { FarTimes } from "./far-times.js";
 import type { PushOptions } from "./options.js";
+import { remembering } from "./remembering.js";
 import { ConfigVault } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import { TargetGuard } from "./target/guard.js";
 import { createPoster } from "./target/post.js";
-import type { Target } from "./target/target-url.js";
-
-/** Targets that are remembered: many configurations name one webhook. */
-const MAX_TARGETS = 256;
 
 /** What a server has for its dispatcher. */
 export interface DispatcherParts {
@@ -40,6 +37,7 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
     ...parts,
     events: options.events,
     poster: createPoster({ ...options, limits, logger }),
+    // The rules do not change.
     parse: remembering((url) => guard.parse(url)),
     open: (key, bytes) => vault.open(key, bytes),
   });
@@ -51,17 +49,4 @@ export function createFarTimes(
   parts: Pick<DispatcherParts, "store" | "limits" | "logger">,
 ): FarTimes {
   return new FarTimes({ ...parts, now: () => dispatcher.now(), wake: () => dispatcher.wake() });
-}
-
-/** Remembers what was read of URLs; the rules do not change. */
-function remembering(parse: (url: string) => Target): (url: string) => Target {
-  const known = new Map<string, Target>();
-  return (url) => {
-    const before = known.get(url);
-    if (before !== undefined) return before;
-    const target = parse(url);
-    if (known.size >= MAX_TARGETS) known.clear();
-    known.set(url, target);
-    return target;
-  };
 }

@@ -1,0 +1,34 @@
+import { describe, expect, it, vi } from "vitest";
+import { remembering } from "../../src/push/remembering.js";
+
+describe("remembering()", () => {
+  it("makes the result of each text once", () => {
+    const make = vi.fn((text: string) => ({ text }));
+    const remember = remembering(make);
+    const first = remember("a");
+    expect(remember("b")).toEqual({ text: "b" });
+    expect(remember("a")).toBe(first);
+    expect(make.mock.calls).toEqual([["a"], ["b"]]);
+  });
+
+  it("keeps 256 results at most", () => {
+    const make = vi.fn((text: string) => ({ text }));
+    const remember = remembering(make);
+    for (let i = 0; i <= 256; i++) remember(`${i}`);
+    remember("256");
+    expect(make).toHaveBeenCalledTimes(257);
+    remember("0");
+    expect(make).toHaveBeenCalledTimes(258);
+  });
+
+  it("keeps nothing of a text that makes it throw", () => {
+    const make = vi
+      .fn((text: string) => ({ text }))
+      .mockImplementationOnce(() => {
+        throw new Error("not now");
+      });
+    const remember = remembering(make);
+    expect(() => remember("a")).toThrow("not now");
+    expect(remember("a")).toEqual({ text: "a" });
+  });
+});
