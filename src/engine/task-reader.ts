@@ -26,6 +26,9 @@ const LARGE_KEPT_MS = 1_000;
 /** A task of fewer bytes as JSON comes from the store in one read. */
 const ONE_READ_BYTES = 1024 * 1024;
 
+/** Pages that are made at the same time, at most: each has what it read in memory, and those behind it mostly find that kept. */
+const MAX_PAGES = 16;
+
 /** Pages of more bytes than one read that are made at the same time, at most: nobody can weigh a page before it is made. */
 const MAX_LARGE_PAGES = 4;
 
@@ -93,6 +96,7 @@ export class TaskReader {
   /** Large tasks, for as long as they are in use: slow readers share them with those that come later. */
   readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
 
+  readonly #pages = new Room(MAX_PAGES);
   readonly #largePages = new Room(MAX_LARGE_PAGES);
 
   constructor(options: TaskReaderOptions) {
@@ -130,9 +134,12 @@ export class TaskReader {
         isLarge = true;
       },
     };
+    const turn = this.#pages.acquire(1);
+    if (turn !== undefined) await turn;
     try {
       return await this.#page(request, view, place);
     } finally {
+      this.#pages.release(1);
       if (isLarge) this.#largePages.release(1);
     }
   }
