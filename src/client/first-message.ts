@@ -12,7 +12,7 @@ export class FirstMessage {
   /**
    * Waits while the first message is on its way.
    * @param isKnown whether nothing is to be waited for
-   * @returns what is to be called when the answer is there, or the message has failed: then the next one is the first
+   * @returns a function to call when the answer has come or the message has failed; the next message may then be the first
    * @throws A2AError CANCELLED or DEADLINE_EXCEEDED where the caller's own time is over before
    */
   async turn(isKnown: () => boolean, options: CallOptions): Promise<() => void> {

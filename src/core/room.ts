@@ -1,10 +1,10 @@
-/** Bounds what is under way at once. What has no room waits in line; what needs more than there is goes alone. */
+/** Bounds the work under way. Work without room waits in line; work that needs more than the whole room goes alone. */
 export class Room {
   readonly #most: number;
   #held = 0;
   readonly #line: { readonly amount: number; readonly begin: () => void }[] = [];
 
-  /** @param most bytes, calls, or whatever is bounded */
+  /** @param most the size of the room, in bytes or calls */
   constructor(most: number) {
     this.#most = most;
   }

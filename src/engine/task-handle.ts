@@ -105,7 +105,7 @@ export class TaskHandle {
     return new LogReader(this.#log, { source: this.#source, after, client, hasStarted });
   }
 
-  /** Says that no more than events is asked of this handle from now on: a large task then leaves the memory while it rests. */
+  /** Limits this handle to events from now on: a large task then leaves the memory while it rests. */
   follow(): void {
     if (this.#follows) return;
     this.#follows = true;

@@ -26,10 +26,10 @@ const LARGE_KEPT_MS = 1_000;
 /** A task of fewer bytes as JSON comes from the store in one read. */
 const ONE_READ_BYTES = 1024 * 1024;
 
-/** Pages that are made at the same time, at most: each has what it read in memory, and those behind it mostly find that kept. */
+/** Pages that are made at the same time, at most. Each holds its tasks in memory; the next ones mostly find them in the cache. */
 const MAX_PAGES = 16;
 
-/** Pages of more bytes than one read that are made at the same time, at most: nobody can weigh a page before it is made. */
+/** Pages of more bytes than one read that are made at the same time, at most: the size of a page is not known before. */
 const MAX_LARGE_PAGES = 4;
 
 /** From this many on, entries of large tasks that are not in use any more are removed. */

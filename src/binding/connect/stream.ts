@@ -35,7 +35,7 @@ export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<A
  * rejects with the reason. Connect pulls at the pace of the client, and does not come back when the client
  * is gone while a write waits for it; without this the iterable would be left open for ever.
  *
- * @param form gives what is passed on in place of a message
+ * @param form makes the value that is passed on for each message
  */
 export async function* untilAborted<T, F>(
   signal: AbortSignal,

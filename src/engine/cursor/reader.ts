@@ -32,10 +32,10 @@ export interface LogPosition {
   readonly generation: number;
 }
 
-/** What a reader begins with. */
+/** Where a reader begins. */
 export interface Reading {
   readonly source: CursorSource;
-  /** What is not read any more. */
+  /** The reader begins behind this place. */
   readonly after: LogPosition;
   readonly client: Cancellation;
   /** Whether the turn that is to be over has begun before; otherwise a task at rest is waited for. */
