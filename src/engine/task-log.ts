@@ -21,8 +21,8 @@ import { Waiters } from "./waiters.js";
 /** How often an append is tried again that meets a conflict although the store shows no new entry. */
 const maxConflicts = 8;
 
-/** Of a task of fewer bytes as JSON the whole is kept in memory for those who follow its events. */
-const LARGE_BYTES = 256 * 1024;
+/** A task of fewer bytes as JSON stays in memory as a whole while it is followed. */
+const KEPT_WHOLE_BYTES = 256 * 1024;
 
 /** A task was to be created under an id that the store has already. */
 export class TaskExists extends Error {
@@ -67,7 +67,7 @@ export class TaskLog {
   readonly #store: TaskStore;
   /** How many hold this log: readers, executions, calls. */
   #refCount = 0;
-  /** How many of these need no more of the task than its events. */
+  /** How many of these need only the events of the task. */
   #followers = 0;
   #uncertain = false;
   readonly #head: StoredHead;
@@ -161,7 +161,7 @@ export class TaskLog {
     this.#refCount--;
   }
 
-  /** Notes that one of those who hold the log needs no more than its events from now on. */
+  /** Notes that one holder of the log needs only its events from now on. */
   beginFollowing(): void {
     this.#followers++;
   }
@@ -175,10 +175,10 @@ export class TaskLog {
     return this.#isWhole;
   }
 
-  /** Keeps no more than an outline of a large task while nobody needs more. */
+  /** Replaces a large task in memory with its outline while all holders of the log only follow it. */
   outlineIfFollowed(): void {
     const isFollowed = this.#followers > 0 && this.#followers === this.#refCount;
-    if (!isFollowed || !this.quiet || this.#uncertain || this.#fold.size < LARGE_BYTES) return;
+    if (!isFollowed || !this.quiet || this.#uncertain || this.#fold.size < KEPT_WHOLE_BYTES) return;
     this.#fold = this.#fold.outline();
     // Followers of an outline that has grown by another process's entries still have to read these.
     if (this.#isWhole) this.#tail = new Tail(this.#fold.position);
