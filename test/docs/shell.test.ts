@@ -5,13 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { npmStart, ready } from "../cli/cli.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { allPages, asPrinted, type Block, blocksOf, pageText, shownAs } from "./pages.js";
-import { placesOf } from "./places.js";
-import { follow, type Shell } from "./shell.js";
-
-const blocks = allPages().flatMap(blocksOf);
-const inPlace = (name: string): [string, Block][] =>
-  blocks.filter((block) => placesOf(block).includes(name)).map((block) => [`${block.page}:${block.line}`, block]);
+import { asPrinted, blocksOf, pageText, shownAs } from "./pages.js";
+import { blocksTyping, follow, type Shell } from "./shell.js";
 
 const home = new Home();
 let server: ServerProcess;
@@ -74,7 +69,7 @@ const answers: Readonly<Record<string, (text: string) => Promise<void>>> = {
 const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
 
 describe("what a page has its reader type", () => {
-  it.skipIf(!hasShell).each(inPlace("curl"))("prints what it shows: %s", async (_, { commands }) => {
+  it.skipIf(!hasShell).each(blocksTyping(/^curl /))("prints what it shows: %s", async (_, { commands }) => {
     const ports = { "8080": new URL(server.url).port };
     for (const command of commands) {
       const env = command.command.includes("$TASK") ? { TASK: await longTask() } : {};
@@ -82,7 +77,7 @@ describe("what a page has its reader type", () => {
     }
   });
 
-  it.each(inPlace("start"))("starts the example agent: %s", async (_, { commands: [command] }) => {
+  it.each(blocksTyping(/^npm start$/))("starts the example agent: %s", async (_, { commands: [command] }) => {
     const run = npmStart(["--port", "0", "--grpc-port", "0", "--store", join(cwd, "start.db")]);
     try {
       const { url, grpcAddress, stdout } = await ready(run);
@@ -98,10 +93,11 @@ describe("what a page has its reader type", () => {
     }
   });
 
-  it.each(inPlace("answers"))("is answered as it shows: %s", async (_, { page, language, text }) => {
-    const ask = answers[`${page} ${language}`];
-    if (ask === undefined) throw new Error(`No call is known that is answered with this ${language} of ${page}`);
-    await ask(text);
+  it.each(Object.entries(answers))("is answered as it shows: %s", async (place, ask) => {
+    const [page = "", language] = place.split(" ");
+    const blocks = blocksOf(page).filter((block) => block.language === language);
+    expect(blocks).not.toEqual([]);
+    for (const { text } of blocks) await ask(text);
   });
 
   it("makes a file give space back: docs/durability.md", async () => {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { expect } from "vitest";
-import { asPrinted, type Command, shownAs } from "./pages.js";
+import { allPages, asPrinted, type Block, blocksOf, type Command, shownAs } from "./pages.js";
 
 /** Where a command of a page is run. */
 export interface Shell {
@@ -11,6 +11,14 @@ export interface Shell {
   /** Variables that the page uses. */
   readonly env: Readonly<Record<string, string>>;
 }
+
+/** Console blocks of all pages but those of single clients, whose commands all match, by page and line. */
+export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
+  allPages()
+    .filter((page) => page === "README.md" || page.startsWith("docs/"))
+    .flatMap(blocksOf)
+    .filter(({ commands }) => commands.length > 0 && commands.every((one) => command.test(one.command)))
+    .map((block) => [`${block.page}:${block.line}`, block]);
 
 /** An output that goes on where the page ends it: its reader has seen enough. */
 const goesOn = (prints: string): boolean => prints.trimEnd().endsWith("\n…");

@@ -2,15 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { allPages, blocksOf } from "../docs/pages.js";
-import { placesOf } from "../docs/places.js";
-import { follow } from "../docs/shell.js";
+import { blocksTyping, follow } from "../docs/shell.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { grpcurlProgram } from "./support/grpcurl.js";
-
-const blocks = allPages()
-  .flatMap(blocksOf)
-  .filter((block) => placesOf(block).includes("grpcurl"));
 
 const home = new Home();
 let server: ServerProcess;
@@ -35,12 +29,9 @@ async function someTask(): Promise<string> {
 }
 
 describe("what a page has its reader type for grpcurl", () => {
-  it.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(
-    "prints what it shows: %s",
-    async (_, { commands }) => {
-      const env = { PATH: [dirname(grpcurl), process.env.PATH].join(delimiter), TASK: await someTask() };
-      const ports = { "8080": new URL(server.url).port, "50051": `${server.grpcPort}` };
-      for (const command of commands) await follow(command, { cwd, ports, env });
-    },
-  );
+  it.each(blocksTyping(/^grpcurl /))("prints what it shows: %s", async (_, { commands }) => {
+    const env = { PATH: [dirname(grpcurl), process.env.PATH].join(delimiter), TASK: await someTask() };
+    const ports = { "8080": new URL(server.url).port, "50051": `${server.grpcPort}` };
+    for (const command of commands) await follow(command, { cwd, ports, env });
+  });
 });

@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { allPages, type Block, blocksOf, pageText, root } from "./pages.js";
+
+/** A TypeScript block: the line before it names a file, or links to the example that the block is a copy of. */
+interface Program extends Block {
+  readonly name: string | undefined;
+  readonly example: string | undefined;
+}
+
+const programs: readonly Program[] = allPages()
+  .flatMap(blocksOf)
+  .filter(({ language }) => language === "ts")
+  .map((block) => {
+    const before = pageText(block.page)
+      .split("\n")
+      .slice(0, block.line - 1);
+    const introduction = before.join("\n").trimEnd().split("\n").at(-1) ?? "";
+    const [, link] = /\]\(([^)]+\.ts)\):$/.exec(introduction) ?? [];
+    const example = link && join(dirname(block.page), decodeURIComponent(link));
+    return { ...block, name: /`([\w.-]+\.ts)`.*:$/.exec(introduction)?.[1], example };
+  });
+const at = ({ page, line }: Block): string => `${page}:${line}`;
+
+describe("TypeScript of the pages", () => {
+  const copies = programs.filter(({ example }) => example !== undefined);
+
+  it("is found", () => {
+    expect(copies.length).toBeGreaterThan(10);
+    expect(programs.length).toBeGreaterThan(copies.length);
+  });
+
+  it.each(copies.map((block) => [at(block), block] as const))("is the example that it links to: %s", (_, block) => {
+    expect(block.text).toBe(readFileSync(join(root, block.example ?? ""), "utf8"));
+  });
+
+  // The examples themselves are compiled and run by test/examples and test/interop.
+  const folder = join(root, ".cache", "docs", "typescript");
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("satisfies the compiler, where it is not an example", { timeout: 120_000 }, () => {
+    rmSync(folder, { recursive: true, force: true });
+    for (const block of programs.filter(({ example }) => example === undefined)) {
+      const file = join(folder, block.page.replace(/\.md$/, ""), block.name ?? `line-${block.line}.ts`);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, block.text);
+    }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+    const { stdout, status } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });
+    expect([stdout, status]).toEqual(["", 0]);
+  });
+});
+
+/** The settings of the project, with the package's own names leading to its sources. */
+const config = {
+  extends: join(root, "tsconfig.json"),
+  compilerOptions: { rootDir: root, paths: sourcesOfEntries() },
+  include: ["**/*.ts", join(root, "src/**/*.d.ts")],
+  exclude: [],
+};
+
+function sourcesOfEntries(): Record<string, readonly string[]> {
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    exports: Record<string, { types?: string }>;
+  };
+  return Object.fromEntries(
+    Object.entries(exports).flatMap(([entry, { types }]) =>
+      types === undefined
+        ? []
+        : [[entry.replace(".", "parley-a2a"), [join(root, types.replace("dist/", "").replace(".d.ts", ".ts"))]]],
+    ),
+  );
+}
