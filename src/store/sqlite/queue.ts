@@ -6,6 +6,12 @@ import { MessageBuilder } from "./message.js";
 const FLUSH_BYTES = 1024 * 1024;
 const FLUSH_WRITES = 512;
 
+/**
+ * A writer thread that has nothing to do gets a message of this many writes at once. It then commits while the event loop handles the
+ * other requests of its turn; without that the two threads take turns, and 50 callers have a fifth fewer tasks a second.
+ */
+const IDLE_FLUSH_WRITES = 24;
+
 /** A caller that waits for a write. */
 export interface Caller {
   resolve(result: unknown): void;
@@ -25,9 +31,10 @@ export class WriteQueue {
     return this.#callers;
   }
 
-  /** Whether what is not sent yet is enough for a message. */
+  /** Whether the unsent writes are enough for a message. */
   get isFull(): boolean {
-    return this.outgoing.size >= FLUSH_BYTES || this.#unsent >= FLUSH_WRITES;
+    const isThreadIdle = this.#unsent === this.#callers.length;
+    return this.outgoing.size >= FLUSH_BYTES || this.#unsent >= (isThreadIdle ? IDLE_FLUSH_WRITES : FLUSH_WRITES);
   }
 
   push(caller: Caller): void {
