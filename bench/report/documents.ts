@@ -1,13 +1,49 @@
+import { shown } from "../harness/report.js";
 import type { Results } from "../harness/results.js";
 import type { Profiles } from "../profile/record.js";
 import { charts } from "./charts.js";
-import { sectionOf } from "./found.js";
+import { figureOf, rowOf, sectionOf } from "./found.js";
 import { goals, profile, provenance, section } from "./tables.js";
 
 const FOLDER = "docs/benchmarks";
 
 /** The page whose tables stand between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. */
 export const PAGE = `${FOLDER}.md`;
+
+/** The page that names some of the figures beside those of the peer. */
+export const README = "README.md";
+
+/** Rows of the table in the README: scenario, column, and the lanes of its first two figures. */
+const README_ROWS: Readonly<Record<string, readonly [string, string, string, string]>> = {
+  "Tasks a second": ["jsonrpc-tasks", "calls/s", "Parley, SQLite FULL", "peer, in memory"],
+  "A stream of 10,000 pieces": [
+    "sse-streams",
+    "ms",
+    "10,000 chunks, Parley, SQLite FULL",
+    "10,000 chunks, peer, in memory",
+  ],
+  "Start to first answer": ["start-up", "ms to first answer", "Parley, new file", "@a2a-js/sdk, in memory"],
+  "Memory at rest": ["start-up", "MB RSS at rest", "Parley, new file", "@a2a-js/sdk, in memory"],
+};
+
+/** Puts the figures of a run into the README. @throws Error when a row or a figure is missing */
+export function filledReadme(readme: string, results: Results): string {
+  return Object.entries(README_ROWS).reduce((text, [title, [scenario, column, ours, theirs]]) => {
+    const row = new RegExp(`^(\\| \\[${title}\\]\\([^)]*\\) *\\|)([^|]*)\\|([^|]*)`, "m");
+    if (!row.test(text)) throw new Error(`${README} has no row "${title}"`);
+    const figure = (lane: string): string => shown(figureOf(rowOf(results, scenario, lane), column));
+    // A cell keeps its width, so that the table keeps its columns.
+    const filled = (cell: string, lane: string): string =>
+      cell
+        .replace(/[\d,.]*\d/, figure(lane))
+        .trimEnd()
+        .padEnd(cell.length);
+    return text.replace(
+      row,
+      (_, head: string, first: string, second: string) => `${head}${filled(first, ours)}|${filled(second, theirs)}`,
+    );
+  }, readme);
+}
 
 function table(name: string, results: Results, profiles: Profiles): string {
   if (name === "run") return provenance(results);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { GOALS, judge } from "../../bench/goals.js";
 import { readResults } from "../../bench/harness/results.js";
 import { readProfiles } from "../../bench/profile/record.js";
-import { documents, PAGE } from "../../bench/report/documents.js";
+import { documents, filledReadme, PAGE, README } from "../../bench/report/documents.js";
 
 const root = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(root, PAGE), "utf8");
@@ -40,6 +40,18 @@ describe("docs/benchmarks.md", () => {
     };
     const without = { ...results, scenarios: { ...results.scenarios, memory } };
     expect(() => documents(page, without, readProfiles())).toThrow(/scenario memory was skipped: no time left/);
+  });
+});
+
+describe("README.md", () => {
+  const readme = readFileSync(join(root, README), "utf8");
+
+  it("has the figures of the kept results", () => {
+    expect(readme).toBe(filledReadme(readme, readResults()));
+  });
+
+  it("needs a row for each of them", () => {
+    expect(() => filledReadme(readme.replace("Memory at rest", "Memory"), readResults())).toThrow(/"Memory at rest"/);
   });
 });
 

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { npmStart, ready } from "../cli/cli.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { asPrinted, blocksOf, pageText, shownAs } from "./pages.js";
+import { asPrinted, blocksOf, pageText, root, shownAs } from "./pages.js";
 import { blocksTyping, follow, type Shell } from "./shell.js";
 
 const home = new Home();
@@ -17,8 +17,22 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await home.leave();
-  rmSync(cwd, { recursive: true, force: true });
+  for (const folder of [cwd, agents]) rmSync(folder, { recursive: true, force: true });
 });
+
+// Below the package, so that agents import it by its name.
+const agents = join(root, ".cache", "docs", "shell");
+
+/** The server that a page calls: that of the agent which it has its reader serve, or of the example agent. */
+async function servedBy(page: string): Promise<ServerProcess> {
+  const text = pageText(page);
+  const agent = blocksOf(page).find(({ language }) => language === "ts")?.text;
+  if (agent === undefined || !text.includes("`npx parley serve ./agent.ts`")) return server;
+  mkdirSync(agents, { recursive: true });
+  home.agent = join(agents, `${page.replaceAll("/", "-")}.ts`);
+  writeFileSync(home.agent, agent);
+  return home.start("--store", "memory");
+}
 
 const json = { "content-type": "application/json" };
 const resume = "urn:parley:ext:resume:v1";
@@ -69,8 +83,8 @@ const answers: Readonly<Record<string, (text: string) => Promise<void>>> = {
 const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
 
 describe("what a page has its reader type", () => {
-  it.skipIf(!hasShell).each(blocksTyping(/^curl /))("prints what it shows: %s", async (_, { commands }) => {
-    const ports = { "8080": new URL(server.url).port };
+  it.skipIf(!hasShell).each(blocksTyping(/^curl /))("prints what it shows: %s", async (_, { page, commands }) => {
+    const ports = { "8080": new URL((await servedBy(page)).url).port };
     for (const command of commands) {
       const env = command.command.includes("$TASK") ? { TASK: await longTask() } : {};
       await follow(command, { cwd, ports, env } satisfies Shell);

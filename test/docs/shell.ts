@@ -17,7 +17,9 @@ export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
   allPages()
     .filter((page) => page === "README.md" || page.startsWith("docs/"))
     .flatMap(blocksOf)
-    .filter(({ commands }) => commands.length > 0 && commands.every((one) => command.test(one.command)))
+    .filter(
+      ({ commands }) => commands.length > 0 && commands.every((one) => one.folder === "" && command.test(one.command)),
+    )
     .map((block) => [`${block.page}:${block.line}`, block]);
 
 /** An output that goes on where the page ends it: its reader has seen enough. */

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { build } from "../e2e/support/build.js";
 import { allPages, type Block, blocksOf, pageText, root } from "./pages.js";
 
 /** A TypeScript block: the line before it names a file, or links to the example that the block is a copy of. */
@@ -37,20 +38,38 @@ describe("TypeScript of the pages", () => {
   });
 
   // The examples themselves are compiled and run by test/examples and test/interop.
+  const own = programs.filter(({ example }) => example === undefined);
   const folder = join(root, ".cache", "docs", "typescript");
+  const fileOf = ({ page, name, line }: Program): string =>
+    join(folder, page.replace(/\.md$/, ""), name ?? `line-${line}.ts`);
+
+  beforeAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+    const agent = own.find(({ page, name }) => page === "docs/get-started.md" && name === "agent.ts");
+    for (const block of own) {
+      const file = fileOf(block);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, block.text);
+      // Pages without an agent of their own continue with this one.
+      if (!existsSync(join(file, "..", "agent.ts"))) writeFileSync(join(file, "..", "agent.ts"), agent?.text ?? "");
+    }
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it("satisfies the compiler, where it is not an example", { timeout: 120_000 }, () => {
-    rmSync(folder, { recursive: true, force: true });
-    for (const block of programs.filter(({ example }) => example === undefined)) {
-      const file = join(folder, block.page.replace(/\.md$/, ""), block.name ?? `line-${block.line}.ts`);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, block.text);
-    }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
     const { stdout, status } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });
     expect([stdout, status]).toEqual(["", 0]);
+  });
+
+  const tests = own.filter(({ text }) => text.includes('from "node:test"'));
+
+  it.each(tests.map((block) => [at(block), block] as const))("passes, where it is a test: %s", (_, block) => {
+    build();
+    const { stdout, status } = spawnSync(process.execPath, ["--import", "tsx", fileOf(block)], { encoding: "utf8" });
+    expect(status, stdout).toBe(0);
+    expect(stdout).toMatch(/pass 1\b/);
   });
 });
 

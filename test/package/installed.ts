@@ -12,7 +12,7 @@ const { version } = createRequire(import.meta.url)("../../package.json") as { ve
 
 /** The package as npm would publish it, installed in a folder of its own that shares nothing with the repository. */
 export interface Installed {
-  /** The folder that it is installed in, as the README says. */
+  /** The folder that it is installed in, as docs/get-started.md says. */
   readonly folder: string;
   readonly tarball: string;
   /** What is in the tarball. */
@@ -22,7 +22,7 @@ export interface Installed {
   remove(): void;
 }
 
-/** Packs what was built, and installs it with the commands of the README. */
+/** Packs what was built, and installs it with the commands of docs/get-started.md. */
 export function install(): Installed {
   const work = mkdtempSync(join(tmpdir(), "parley-package-"));
   const [packed] = JSON.parse(shell("npm pack --json --ignore-scripts --pack-destination .", work, root)) as {
@@ -49,10 +49,11 @@ export function install(): Installed {
   };
 }
 
-/** What the README has somebody type in a folder of his own. */
+/** The commands of docs/get-started.md for a new folder. */
 function commandsToInstall(): readonly string[] {
-  const [, block] = /^```console\n(npm init[\s\S]*?)^```/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
-  if (block === undefined) throw new Error("The README does not say how the package is installed.");
+  const [, block] =
+    /^```console\n(npm init[\s\S]*?)^```/m.exec(readFileSync(join(root, "docs/get-started.md"), "utf8")) ?? [];
+  if (block === undefined) throw new Error("docs/get-started.md does not say how the package is installed.");
   return block.trim().split("\n");
 }
 

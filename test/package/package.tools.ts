@@ -18,8 +18,13 @@ beforeAll(() => {
 }, 300_000);
 afterAll(() => installed?.remove());
 
-/** The files that the README shows, by the name before each of them. */
-const shown = [...readme.matchAll(/^[^\n]*`([\w.-]+\.ts)`[^\n]*:\n\n```ts\n([\s\S]*?)^```/gm)].map(
+/** The pages that a reader follows to a first agent. */
+const pages = ["docs/get-started.md", "docs/serving.md"]
+  .map((page) => readFileSync(join(root, page), "utf8"))
+  .join("\n");
+
+/** The files that they show, by the name before each of them. */
+const shown = [...pages.matchAll(/`([\w.-]+\.ts)`[^`]*:\n\n```ts\n([\s\S]*?)^```/gm)].map(
   ([, name = "", text = ""]) => ({ name, text }),
 );
 
@@ -54,7 +59,7 @@ describe("the package", () => {
 
   it("has no tests, no bench and nothing that belongs to a checkout", () => {
     const allowed =
-      /^(dist\/(src|gen|web)\/|proto\/|docs\/|examples\/|src\/core\/limits\.ts$|package\.json$|LICENSE$|[A-Z]+\.md$)/;
+      /^(dist\/(src|gen|web)\/|proto\/|docs\/|examples\/|src\/core\/limits\.ts$|package\.json$|LICENSE$|llms\.txt$|[A-Z]+\.md$)/;
     expect(installed.files.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
@@ -87,8 +92,8 @@ describe("the first install of a clone", () => {
   });
 });
 
-describe("what the README shows", () => {
-  /** Ports of the README, and free ones in their place. */
+describe("what the first pages show", () => {
+  /** Ports of the pages, and free ones in their place. */
   const ports = new Map<string, number>();
 
   beforeAll(async () => {
@@ -104,8 +109,8 @@ describe("what the README shows", () => {
   });
 
   it("is a file with a name, every piece of it", () => {
-    expect(shown.length).toBe([...readme.matchAll(/^```ts$/gm)].length);
-    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "agent.test.ts", "server.ts", "embedded.ts"]);
+    expect(shown.length).toBe([...pages.matchAll(/^```ts$/gm)].length);
+    expect(shown.map(({ name }) => name)).toEqual(["agent.ts", "agent.test.ts", "server.ts"]);
   });
 
   it("satisfies the compiler at its strictest, with the package's own types", () => {
@@ -137,8 +142,8 @@ describe("what the README shows", () => {
   });
 
   it("says how it is run: a file that is there, on the command line or with tsx", () => {
-    const said = [...readme.matchAll(/`npx (?:tsx|parley serve) (?:\.\/)?([\w.]+)`/g)].map(([, name]) => name);
-    expect(said).toEqual(["agent.test.ts", "agent.ts", "server.ts"]);
+    const said = [...pages.matchAll(/`npx (?:tsx|parley serve) (?:\.\/)?([\w.]+)`/g)].map(([, name = ""]) => name);
+    expect([...new Set(said)].sort()).toEqual(["agent.test.ts", "agent.ts", "server.ts"]);
     // Node.js 22.18 and later need no tsx for a module.
     if (!(process.features as { typescript?: unknown }).typescript) {
       symlinkSync(ours("tsx"), join(installed.folder, "node_modules", "tsx"), "junction");
@@ -151,7 +156,6 @@ describe("what the README shows", () => {
       [join("node_modules", "parley-a2a", "dist", "src", "cli", "main.js"), "serve", "./agent.ts"],
     ],
     ["npx tsx server.ts", ["--import", loader, "server.ts"]],
-    ["npx tsx embedded.ts", ["--import", loader, "embedded.ts"]],
   ])("runs as printed: %s", async (name, args) => {
     const env = { ...process.env, PARLEY_PORT: `${ports.get("8080")}`, PARLEY_GRPC_PORT: `${ports.get("50051")}` };
     const child = spawn(process.execPath, args, { cwd: installed.folder, env });
@@ -182,7 +186,7 @@ describe("what the README shows", () => {
         result: {
           task: {
             status: { state: "TASK_STATE_COMPLETED" },
-            artifacts: [{ name: "sentences", parts: [{ text: "One.\n" }, { text: "Two!\n" }, { text: "Three?\n" }] }],
+            artifacts: [{ name: "sentences", parts: [{ text: "One. " }, { text: "Two! " }, { text: "Three?" }] }],
           },
         },
       });

@@ -10,12 +10,12 @@ const LEAD = 0.6;
 const HOLD = 4;
 
 const STYLE = `
-  text { animation: SECONDSs step-end infinite; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #e6edf3; }
+  text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #e6edf3; }
   .pane { fill: #0d1117; stroke: #3d444d; }
   .name, .time { fill: #9198a1; }
   .name, .sum { font-family: system-ui, sans-serif; }
   .bad { fill: #ff7b72; } .good { fill: #56d364; } .id { fill: #79c0ff; }
-  @media (prefers-reduced-motion: reduce) { text { animation: none !important; } }
+  @media (prefers-reduced-motion: no-preference) { text { animation: SECONDSs step-end infinite; } }
 `;
 
 /** A line of text that appears at a time, in seconds. */
