@@ -198,9 +198,9 @@ describe("the audit log", () => {
   });
 });
 
-describe("docs/security.md", () => {
+describe("docs/audit-log.md", () => {
   it("has every event of the audit log, as the table of events says it", () => {
-    const page = readFileSync("docs/security.md", "utf8");
+    const page = readFileSync("docs/audit-log.md", "utf8");
     const rows = [...page.matchAll(/^\| `([a-z.-]+)` +\| (success|denied|failure) +\| (.*?) +\|$/gm)];
     const said = Object.fromEntries(rows.map(([, name, outcome, meaning]) => [name, { outcome, meaning }]));
     const known = Object.entries(auditEvents).map(([name, { outcome, meaning }]) => [name, { outcome, meaning }]);
