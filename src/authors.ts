@@ -5,26 +5,24 @@ export { AbortReason } from "./agent/abort.js";
 export {
   type AcceptRequest,
   type Agent,
-  AgentError,
   type ExtendedCard,
   type Recovery,
   type Turn,
   turnWith,
 } from "./agent/agent.js";
 export type { AgentCardInput } from "./agent/card-input.js";
-export {
-  type CallOptions,
-  type DelegatedContent,
-  type DelegateOptions,
-  DelegationError,
-  type RemoteAgent,
-  type RemoteAnswer,
-  type RemoteMessage,
-  type RemoteOptions,
-  type RemoteUpdate,
-  type SubTask,
-  TurnPaused,
+export type {
+  CallOptions,
+  DelegatedContent,
+  DelegateOptions,
+  RemoteAgent,
+  RemoteAnswer,
+  RemoteMessage,
+  RemoteOptions,
+  RemoteUpdate,
+  SubTask,
 } from "./agent/delegation.js";
+export { AgentError, DelegationError, TurnPaused } from "./agent/errors.js";
 export {
   type AgentEvent,
   type ArtifactEvent,

@@ -127,8 +127,3 @@ export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
 
 /** What a function gives for the extended card of one caller. */
 export type ExtendedCard = AgentCardInput | undefined;
-
-/** An error whose text is meant for the client. */
-export class AgentError extends Error {
-  override name = "AgentError";
-}

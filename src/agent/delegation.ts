@@ -9,11 +9,9 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { A2AError } from "../core/error.js";
 import type { PartInput } from "../task/part-input.js";
-import { AgentError } from "./agent.js";
 import type { AgentEvent, Content } from "./event.js";
-import type { TurnRequest } from "./turn.js";
+import type { TurnRequest } from "./turn-request.js";
 
 /** How calls of `turn.call` are made. */
 export interface CallOptions {
@@ -117,27 +115,6 @@ export interface SubTask {
   readonly state: TaskState;
   /** The text of its artifacts, or of the message that it ended with where it has none. */
   readonly text: string;
-}
-
-/**
- * Thrown by `turn.delegate` where an agent goes on behind another agent's question: the turn is over with it. Mostly nobody sees it, since
- * the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does not. The answer comes as a turn
- * of its own, in which the same `turn.delegate` hands it on.
- */
-export class TurnPaused extends Error {
-  override name = "TurnPaused";
-  constructor() {
-    super("The turn is over: another agent waits for its user.");
-  }
-}
-
-/** Another agent could not be asked, or did not do its part; `cause` is the A2AError that says why. Its text may be shown. */
-export class DelegationError extends AgentError {
-  override name = "DelegationError";
-  constructor(agent: string, cause: A2AError) {
-    super(`The agent ${agent} could not do its part: ${cause.reason}.`);
-    this.cause = cause;
-  }
 }
 
 /** Where in another agent's task an event comes from. Stored with the event (`Relay` in proto/parley/log/v1). */

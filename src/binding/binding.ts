@@ -12,7 +12,6 @@ import { servedIn } from "../version/load.js";
 import type { Mismatch } from "../version/mismatch-log.js";
 import type { ProtocolVersion } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
-import type { AnyServiceOptions } from "./lazy-service.js";
 
 /**
  * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It takes its
@@ -83,3 +82,11 @@ export function optionsOf(
     invoke: servedIn(version, options.invoke, options.versions.names),
   });
 }
+
+/** What a binding needs of a service that is loaded with its first call. */
+export interface LazyServiceOptions extends Omit<ServiceBindingOptions, "service"> {
+  readonly service: LazyService;
+}
+
+/** A service that is there, or that will be. */
+export type AnyServiceOptions = ServiceBindingOptions | LazyServiceOptions;

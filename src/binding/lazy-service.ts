@@ -1,13 +1,5 @@
-import { isLazy, type LazyService } from "../version/lazy-service.js";
-import type { ServiceBindingOptions } from "./binding.js";
-
-/** What a binding needs of a service that is loaded with its first call. */
-export interface LazyServiceOptions extends Omit<ServiceBindingOptions, "service"> {
-  readonly service: LazyService;
-}
-
-/** A service that is there, or that will be. */
-export type AnyServiceOptions = ServiceBindingOptions | LazyServiceOptions;
+import { isLazy } from "../version/lazy-service.js";
+import type { AnyServiceOptions, LazyServiceOptions, ServiceBindingOptions } from "./binding.js";
 
 /** Whether options are for a service that is loaded with its first call. */
 export function isLazyService(options: AnyServiceOptions): options is LazyServiceOptions {

@@ -55,3 +55,9 @@ export interface StreamOptions extends SendOptions, FollowOptions {}
 
 /** The default of `maxTaskBytes`. */
 export const MAX_FOLDED_BYTES: number = 256 * 1024 * 1024;
+
+/** What a send that is answered at once may say. */
+export interface SendOnceOptions extends SendOptions {
+  /** Answer as soon as there is a task, instead of when it is over or waits for its client. */
+  readonly returnImmediately?: boolean;
+}

@@ -1,7 +1,6 @@
 import { invalid, type Violation } from "../core/error.js";
 import { unknownNames } from "../core/unknown-names.js";
-import type { FollowOptions, StreamOptions } from "./call-options.js";
-import type { SendOnceOptions } from "./send.js";
+import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
 
 /** The values that an option may have. Every option may be left out. */
 type Rule = "any" | "time" | "positive" | "whole";

@@ -1,7 +1,7 @@
 // What the client has everywhere: in `index.ts` for Node.js, and in `web.ts` for all other runtimes.
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
 export { generationOf } from "../wire/generation.js";
-export type { CallOptions, FollowOptions, SendOptions, StreamOptions } from "./call-options.js";
+export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./call-options.js";
 export { CardCache } from "./card-cache.js";
 export type { A2AClient } from "./client.js";
 export type { Connect } from "./connect.js";
@@ -30,5 +30,5 @@ export type {
   TransportSettings,
 } from "./platform.js";
 export type { CreateTransport, RawTransport, RawTransportOptions } from "./raw.js";
-export type { Answer, SendOnceOptions } from "./send.js";
+export type { Answer } from "./send.js";
 export type { Update } from "./update.js";

@@ -1,12 +1,12 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isInterrupted } from "../task/state.js";
-import type { StreamOptions } from "./call-options.js";
+import type { SendOnceOptions, StreamOptions } from "./call-options.js";
 import { checkCall, sendRules, streamRules } from "./check-call.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { FirstMessage } from "./first-message.js";
 import { since } from "./lifetime.js";
 import type { MessageInput } from "./message-input.js";
-import { type Answer, type SendOnceOptions, send } from "./send.js";
+import { type Answer, send } from "./send.js";
 import { stream } from "./stream.js";
 import type { Update } from "./update.js";
 

@@ -15,7 +15,7 @@ import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 import { questionOf } from "./asked.js";
 import { Attempt } from "./attempt.js";
 import type { StreamOptions } from "./call-options.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { isCut, saysNothing, unknownArrival } from "./cut.js";
 import { neverArrived } from "./errors.js";
 import { ClientFold, generationIn } from "./fold.js";

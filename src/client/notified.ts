@@ -3,7 +3,7 @@ import { makeRoom } from "../core/make-room.js";
 import { isTerminal } from "../task/state.js";
 import { RESUME_EXTENSION } from "../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { ClientFold } from "./fold.js";
 import type { Update } from "./update.js";
 

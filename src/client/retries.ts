@@ -1,5 +1,5 @@
 import type { A2AError } from "../core/error.js";
-import type { Backoff } from "./client.js";
+import type { Backoff } from "./core.js";
 import type { Lifetime } from "./lifetime.js";
 import { isPassing } from "./retry.js";
 

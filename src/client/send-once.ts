@@ -2,7 +2,7 @@ import type { SendMessageRequest, SendMessageResponse } from "../../gen/lf/a2a/v
 import { newId } from "../core/ids.js";
 import { IDEMPOTENCY_KEY } from "../wire/extension-names.js";
 import type { SendOptions } from "./call-options.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { isArrivalUnknown, unknownArrival } from "./cut.js";
 import { clientError } from "./errors.js";
 import type { Lifetime } from "./lifetime.js";

@@ -9,9 +9,9 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason } from "../core/error.js";
 import { questionOf } from "./asked.js";
-import type { SendOptions } from "./call-options.js";
+import type { SendOnceOptions, SendOptions } from "./call-options.js";
 import { checkCall, sendRules } from "./check-call.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { clientError } from "./errors.js";
 import { Following, questionBefore } from "./following.js";
 import { Lifetime, since } from "./lifetime.js";
@@ -29,12 +29,6 @@ export interface Answer {
   readonly state: TaskState | undefined;
   readonly taskId: string | undefined;
   readonly contextId: string;
-}
-
-/** What a send that is answered at once may say. */
-export interface SendOnceOptions extends SendOptions {
-  /** Answer as soon as there is a task, instead of when it is over or waits for its client. */
-  readonly returnImmediately?: boolean;
 }
 
 /**

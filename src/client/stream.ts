@@ -1,7 +1,7 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FollowOptions, StreamOptions } from "./call-options.js";
 import { checkCall, followRules, streamRules } from "./check-call.js";
-import type { ClientCore } from "./client.js";
+import type { ClientCore } from "./core.js";
 import { Following } from "./following.js";
 import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./message-input.js";
 import type { Update } from "./update.js";

@@ -1,27 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../agent/abort.js";
-import {
-  type CallingTurn,
-  type DelegatedContent,
-  type DelegateOptions,
-  DelegationError,
-  isSend,
-  type RelayedEvent,
-  type RelayMark,
-  type RemoteUpdate,
-  type SubTask,
-  TurnPaused,
-} from "../agent/delegation.js";
+import { isSend, type RemoteUpdate, type SubTask } from "../agent/delegation.js";
+import { DelegationError, TurnPaused } from "../agent/errors.js";
 import { type AgentEvent, authRequired } from "../agent/event.js";
 import { isOwnRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError, toA2AError } from "../core/error.js";
-import type { Logger } from "../core/log.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { type Answers, answeringPosition } from "./answers.js";
+import { answeringPosition } from "./answers.js";
 import { begunBefore } from "./begun-before.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { inputOf } from "./input.js";
+import type { DelegationJob } from "./job.js";
 import { type Relayed, type RelayPlace, relayedOf } from "./marks.js";
 import { type SendNames, sendNames } from "./names.js";
 import { originOf } from "./origin.js";
@@ -29,45 +19,6 @@ import { patiently } from "./patiently.js";
 import { contentOf, Relay, statusId } from "./relay.js";
 import { SubTaskStop } from "./stop.js";
 import { subTaskOf } from "./sub-task.js";
-
-/** Another agent, for the calls of one turn. */
-export interface RemoteForTurn {
-  /** Whether it gets the caller's token, and there is none. */
-  readonly lacksCaller: boolean;
-  /** Whether it gets the caller's token. */
-  readonly passesCaller: boolean;
-  /** @throws A2AError */
-  client(): Promise<SubTaskClient>;
-  headers(): Headers;
-}
-
-/** One delegation, as its turn asks for it. */
-export interface DelegationJob {
-  readonly turn: CallingTurn;
-  readonly agent: string;
-  readonly name: string;
-  /** Undefined: the message that began the work. */
-  readonly message: DelegatedContent | undefined;
-  readonly options: DelegateOptions;
-  readonly remote: RemoteForTurn;
-  /** What the task has of this turn's delegations and of those whose question it answers. */
-  readonly events: readonly RelayedEvent[];
-  readonly logger: Logger;
-  /** For how long an agent that cannot be reached is tried again, in milliseconds. */
-  readonly outageMs: number;
-  /** How long a cancel waits for the other agent to be known and to stop, in milliseconds. */
-  readonly cancelMs: number;
-  /** Fires when the turn is over with a question: other delegations of it are gone on with in the turn of the answer. */
-  readonly pause: AbortController;
-  /** Answers of this turn that are on their way. */
-  readonly answers: Answers;
-  /** Fires when the turn is over: what it does not wait for is left. */
-  readonly end: AbortSignal;
-  /** Lets a sub-task go that is of no use any more. */
-  readonly leave: (mark: RelayMark) => void;
-  /** Notes that the turn sees to a sub-task. */
-  readonly seen: (place: RelayPlace) => void;
-}
 
 /** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {

@@ -1,5 +1,5 @@
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import { hexOf } from "../core/bytes.js";
 import type { RelayPlace } from "./marks.js";
 

@@ -4,7 +4,7 @@ import type { RemoteAgent, RemoteOptions } from "../agent/delegation.js";
 import { share } from "../client/shared-signal.js";
 import { A2AError } from "../core/error.js";
 import type { SubTaskClient } from "./client.js";
-import type { RemoteForTurn } from "./delegate.js";
+import type { RemoteForTurn } from "./job.js";
 
 /** What the calls of one turn have in common. */
 interface CallsInTurn {

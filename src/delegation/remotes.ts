@@ -7,7 +7,7 @@ import { within } from "../core/within.js";
 import { DELEGATION_DEPTH } from "../wire/delegation-depth.js";
 import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";
-import type { RemoteForTurn } from "./delegate.js";
+import type { RemoteForTurn } from "./job.js";
 import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
 
 /** What of the limits concerns calls of other agents. */

@@ -1,6 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AgentError, type Turn } from "../agent/agent.js";
+import type { Turn } from "../agent/agent.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
+import { AgentError } from "../agent/errors.js";
 import type { AgentEvent } from "../agent/event.js";
 import { endCalls } from "../agent/turn.js";
 import { described } from "../core/described.js";

@@ -11,7 +11,7 @@ import { TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../agent/checked-copies.js";
 import type { ArtifactEvent, Content } from "../agent/event.js";
 import { agentMessage, artifactOf, type MessageContext } from "../agent/message.js";
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import { newId } from "../core/ids.js";
 import { type Draft, timestampOf } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";

@@ -20,14 +20,15 @@ import { TaskNames } from "./named-tasks.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import { messageAt, relayedBefore } from "./relayed.js";
-import { type SendCommand, Sender, type SendResult } from "./send.js";
+import { Sender } from "./send.js";
+import type { SendCommand, SendResult } from "./send-command.js";
 import { Shutdown, shuttingDown } from "./shutdown.js";
 import type { TaskHandle, TaskView } from "./task-handle.js";
 import type { TaskPage } from "./task-reader.js";
 import { type Scope, Tasks } from "./tasks.js";
 
 export type { EnginePushes, EntriesRequest } from "./pushes.js";
-export type { SendCommand, SendResult } from "./send.js";
+export type { SendCommand, SendResult } from "./send-command.js";
 export type { Scope } from "./tasks.js";
 
 /** What an engine is made of. */

@@ -1,6 +1,6 @@
 import { type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { OutgoingCalls, RelayedEvent } from "../agent/delegation.js";
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import type { AgentRegistration } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";

@@ -1,6 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { within } from "../core/within.js";
-import type { SendCommand, SendResult } from "./send.js";
+import type { SendCommand, SendResult } from "./send-command.js";
 
 interface Underway {
   readonly command: SendCommand;

@@ -1,26 +1,10 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { limitReached } from "../core/limit-reached.js";
-import type { Limits } from "../core/limits.js";
 import { countsAsGeneration, type Draft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { isTerminal, mayFollow } from "../task/state.js";
-import type { Unstored } from "./unstored.js";
-
-/** The conditions on which an entry is accepted; all are checked again when another process wrote first. */
-export interface Conditions {
-  /** The task is at this generation, and no message was accepted since. */
-  readonly ifGeneration?: number | undefined;
-  /** Fewer messages than this wait for their turn. */
-  readonly maxWaiting?: number;
-  /** No message waits for its turn. */
-  readonly ifNoneWaits?: boolean;
-  /** The task stays within these sizes. Without them it always fits: the end of a task has to. */
-  readonly sizes?: SizeLimits;
-}
-
-/** How large a task and an artifact may become. */
-export type SizeLimits = Pick<Limits, "maxTaskBytes" | "maxArtifactBytes">;
+import type { Conditions, SizeLimits, Unstored } from "./unstored.js";
 
 /** An entry was to be accepted only if no message waits, and one does. */
 export class MessageWaits extends Error {

@@ -1,7 +1,8 @@
 import { TaskState as State, type TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { LazyAbortController } from "../agent/abort.js";
 import { recoveryOf } from "../agent/agent-calls.js";
-import { makeTurn, type TurnRequest } from "../agent/turn.js";
+import { makeTurn } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";

@@ -2,14 +2,23 @@ import { create } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Relay, RelaySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { isSend, type RelayedEvent, type RelayMark } from "../agent/delegation.js";
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnSource } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
 import { within } from "../core/within.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { type RelayedEntry, RelayMarks } from "../task/relay-marks.js";
 import { isTerminal } from "../task/state.js";
-import type { ExecutionSource } from "./execution.js";
 import type { TaskLog } from "./task-log.js";
+
+/** What ends sub-tasks that are left open. */
+interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
+  readonly store: TaskStore;
+  readonly limits: Pick<Limits, "cancelGraceMs">;
+  readonly logger: Logger;
+}
 
 /** Entries of one read. */
 const READ_ENTRIES = 1_000;
@@ -55,7 +64,7 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
  * @param isOwn tells which sub-tasks the turn at work sees to itself
  */
 export async function leaveOthers(
-  { outgoing, logger, limits, store }: ExecutionSource,
+  { outgoing, logger, limits, store }: SubTaskSource,
   log: TaskLog,
   isOwn: (mark: RelayMark) => boolean = () => false,
 ): Promise<void> {

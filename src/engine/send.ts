@@ -1,31 +1,20 @@
 import { create } from "@bufbuild/protobuf";
-import {
-  type Message,
-  MessageSchema,
-  type SendMessageRequest,
-  type Task,
-  TaskState,
-} from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Client } from "../agent/abort.js";
-import type { TurnRequest } from "../agent/turn.js";
-import type { AgentRegistration } from "../card/agents.js";
-import type { Caller, CallerToken } from "../core/caller.js";
+import { type Message, MessageSchema, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import { neverCanceled } from "../core/cancellation.js";
 import { A2AError, invalid, taskNotFound } from "../core/error.js";
 import { newId } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { SharedHold } from "../core/shared-hold.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
   type Lease,
-  type NewPushConfig,
   StoreError,
   type TaskStore,
 } from "../store/task-store.js";
 import type { Draft } from "../task/entry.js";
-import { type View, viewTask } from "../task/fold.js";
+import { viewTask } from "../task/fold.js";
 import { messageSize } from "../task/size.js";
 import { isTerminal } from "../task/state.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
@@ -37,53 +26,12 @@ import type { LeaseKeeper } from "./lease.js";
 import { isNotFound, NamedSends, namedTaskId, type TaskNames } from "./named-tasks.js";
 import { OpenTasks } from "./open-tasks.js";
 import { isOutage, toCallerError, unavailable } from "./outage.js";
+import type { SendCommand, SendResult } from "./send-command.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
 import { type TaskHandle, taskViewOf } from "./task-handle.js";
 import { TaskExists, type TaskLog } from "./task-log.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "./taskless.js";
 import type { Scope, Tasks } from "./tasks.js";
-
-/** One message to be sent, with what the interceptors found out about its call. */
-export interface SendCommand {
-  readonly served: AgentRegistration;
-  readonly request: SendMessageRequest;
-  readonly caller: Caller;
-  readonly tenant: string;
-  readonly extensions: ReadonlySet<string>;
-  readonly traceParent: string;
-  /** See `TurnRequest`. */
-  readonly delegationDepth?: number;
-  /** See `TurnRequest`. */
-  readonly bearer?: CallerToken | undefined;
-  /** Its signal fires when the client is gone: a direct answer is then not worth finishing. */
-  readonly client: Client;
-  /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
-  readonly capture?: View | undefined;
-  /** Key and fingerprint under which the send is remembered. */
-  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
-  /** May refuse the message before anybody sees it, by an A2AError; not asked for a retry of one that was accepted. */
-  readonly admit?: (() => Promise<void>) | undefined;
-  /** The same, of a message to a task that is there. */
-  readonly admitToTask?: ((task: Task) => Promise<void>) | undefined;
-  /** Makes the push configuration that comes with the message, for its task; it is stored together with the message. */
-  readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
-  /** Refuses the send unless its task is at this generation. */
-  readonly ifGeneration?: number | undefined;
-  /** The version of the protocol that the call speaks, which a task that it creates remembers; undefined for the service's own. */
-  readonly version?: string | undefined;
-  /**
-   * The client has chosen the `taskId` of its message: where it has no such task one is created, which its owner knows by
-   * that name. Default false: there has to be such a task.
-   */
-  readonly namesTask?: boolean | undefined;
-  /** The memory of the request, which the execution of its message shares. */
-  readonly held?: SharedHold | undefined;
-}
-
-/** What became of a message: a direct answer, or a task that goes on. */
-export type SendResult =
-  | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "task"; readonly task: TaskHandle };
 
 /** A task that is about to be created. */
 interface NewTask {

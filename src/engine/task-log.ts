@@ -10,12 +10,19 @@ import { LogPageCache } from "./cursor/log-page-cache.js";
 import { Tail } from "./cursor/tail.js";
 import { isFenced, LeaseLost } from "./lease.js";
 import { isConflict, unavailable } from "./outage.js";
-import { Plan, type SizeLimits } from "./plan.js";
+import { Plan } from "./plan.js";
 import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead } from "./stored-head.js";
 import { TurnProgress } from "./turn-progress.js";
-
-import { type AppendOptions, appendRequest, type Batch, endsBurst, type Pending, Unstored } from "./unstored.js";
+import {
+  type AppendOptions,
+  appendRequest,
+  type Batch,
+  endsBurst,
+  type Pending,
+  type SizeLimits,
+  Unstored,
+} from "./unstored.js";
 import { Waiters } from "./waiters.js";
 
 /** How often an append is tried again that meets a conflict although the store shows no new entry. */

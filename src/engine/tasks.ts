@@ -1,5 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { ListRequest, TaskScope, TaskStore } from "../store/task-store.js";

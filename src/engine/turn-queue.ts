@@ -1,4 +1,4 @@
-import type { TurnRequest } from "../agent/turn.js";
+import type { TurnRequest } from "../agent/turn-request.js";
 import { storedTurn } from "./stored-turn.js";
 import type { TaskLog } from "./task-log.js";
 

@@ -1,5 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { Limits } from "../core/limits.js";
 import type {
   AppendRequest,
   Fence,
@@ -11,7 +12,6 @@ import type {
 } from "../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
-import type { Conditions } from "./plan.js";
 
 /** Bytes of entries that one append has at most; an entry that is larger goes alone. */
 const maxAppendBytes = 512 * 1024;
@@ -199,3 +199,18 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
     ...(send === undefined ? {} : { send: { ...send, taskId, position: expected + 1 } }),
   };
 }
+
+/** The conditions on which an entry is accepted; all are checked again when another process wrote first. */
+export interface Conditions {
+  /** The task is at this generation, and no message was accepted since. */
+  readonly ifGeneration?: number | undefined;
+  /** Fewer messages than this wait for their turn. */
+  readonly maxWaiting?: number;
+  /** No message waits for its turn. */
+  readonly ifNoneWaits?: boolean;
+  /** The task stays within these sizes. Without them it always fits: the end of a task has to. */
+  readonly sizes?: SizeLimits;
+}
+
+/** How large a task and an artifact may become. */
+export type SizeLimits = Pick<Limits, "maxTaskBytes" | "maxArtifactBytes">;

@@ -5,7 +5,7 @@ import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
 import { inRoundOfItsOwn, nextRound } from "../core/rounds.js";
 import { excessOfJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
-import type { HttpRequest } from "./request.js";
+import type { BodySize, HttpRequest } from "./request.js";
 
 /** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
@@ -43,14 +43,6 @@ export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): Json
   } catch {
     return "malformed";
   }
-}
-
-/** How large a body may be, in bytes. */
-export interface BodySize {
-  /** The largest request. */
-  readonly max: number;
-  /** Extra bytes for the framing around it. */
-  readonly framing: number;
 }
 
 const ignore = (): void => {};

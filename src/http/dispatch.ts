@@ -17,3 +17,6 @@ export function tellRefusals({ refused }: Dispatch, request: HttpRequest, respon
   for (const refusal of response.refusals ?? []) refused(request, refusal);
   response.laterRefusals?.((refusal) => refused(request, refusal));
 }
+
+/** Answers a path without a binding; undefined for other paths. An answer that takes time never rejects. */
+export type StaticRoute = (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined;

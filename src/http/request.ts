@@ -2,7 +2,6 @@ import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { Arrivals } from "./arrivals.js";
-import type { BodySize } from "./body.js";
 
 /** A request's target, parsed once for all HTTP bindings. */
 export interface RequestTarget {
@@ -124,4 +123,12 @@ class HttpCallStart extends HeaderCallStart {
   override header(name: string): string | undefined {
     return serviceParameter(this.request, name);
   }
+}
+
+/** How large a body may be, in bytes. */
+export interface BodySize {
+  /** The largest request. */
+  readonly max: number;
+  /** Extra bytes for the framing around it. */
+  readonly framing: number;
 }

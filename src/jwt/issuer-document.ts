@@ -1,12 +1,4 @@
-import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import { issuerJson, issuerUnavailable } from "./issuer.js";
-
-/** What documents of issuers are fetched with. */
-export interface IssuerParts {
-  readonly limits: Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs">;
-  readonly logger: Pick<Logger, "info" | "warn">;
-}
+import { type IssuerParts, issuerJson, issuerUnavailable } from "./issuer.js";
 
 /**
  * A document of an issuer that changes now and then: its keys, or its metadata. It is fetched when first needed and again when

@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
-import type { IssuerParts } from "./issuer-document.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
 
 /** An issuer answered with a status that is not 200. */
 export class IssuerStatus extends Error {
@@ -56,4 +57,10 @@ export function issuerUrlFaults(name: string, url: unknown): string[] {
   if (username !== "" || password !== "") return [`${name} has credentials in it`];
   const isLocal = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
   return protocol === "https:" || (protocol === "http:" && isLocal) ? [] : [`${name} is not https`];
+}
+
+/** What documents of issuers are fetched with. */
+export interface IssuerParts {
+  readonly limits: Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs">;
+  readonly logger: Pick<Logger, "info" | "warn">;
 }

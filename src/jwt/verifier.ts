@@ -1,5 +1,6 @@
 import type * as Jose from "jose";
-import { IssuerDocument, type IssuerParts } from "./issuer-document.js";
+import type { IssuerParts } from "./issuer.js";
+import { IssuerDocument } from "./issuer-document.js";
 
 /** A set of public keys (RFC 7517, 5). */
 export interface JsonWebKeySet {

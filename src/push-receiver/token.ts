@@ -1,6 +1,6 @@
 import { fromBase64 } from "../core/bytes.js";
 import { A2AError } from "../core/error.js";
-import type { IssuerParts } from "../jwt/issuer-document.js";
+import type { IssuerParts } from "../jwt/issuer.js";
 import { createVerifier, type JsonWebKeySet, TokenFault, type Verified } from "../jwt/verifier.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { PUSH_JWT_TYPE } from "../wire/webhook.js";

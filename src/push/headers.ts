@@ -1,5 +1,5 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { PushDialect } from "../version/push.js";
+import type { PushDialect } from "../version/version.js";
 
 /** Says whether the receiver wants posts to be signed in place of credentials. */
 export function asksForSignature(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): boolean {

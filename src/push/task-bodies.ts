@@ -5,7 +5,8 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
-import type { PushDialect, PushDialectOf } from "../version/push.js";
+import type { PushDialectOf } from "../version/push.js";
+import type { PushDialect } from "../version/version.js";
 import type { PastFolds } from "./past-folds.js";
 
 /** What tasks for notifications are found with. */

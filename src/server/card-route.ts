@@ -5,6 +5,7 @@ import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/signer.js";
 import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/well-known.js";
 import type { Logger } from "../core/log.js";
+import type { StaticRoute } from "../http/dispatch.js";
 import { addressHeaders } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { RequestOrigin } from "../http/request-origin.js";
@@ -13,7 +14,6 @@ import { type CardShape, cardShapesOf, type ShapesAt } from "../version/card-sha
 import { decodeSegment } from "../wire/path-template.js";
 import { parseVersion, VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import { JWKS_PATH } from "../wire/webhook.js";
-import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 import type { PublicKeySource } from "./public-keys.js";

@@ -1,14 +1,14 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { optionsIn, optionsOf, type ServiceBindingOptions } from "../binding/binding.js";
+import { type AnyServiceOptions, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { createLazyGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/lazy.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
 import type { GrpcServerOptions } from "../binding/grpc/server.js";
-import { type AnyServiceOptions, isLazyService } from "../binding/lazy-service.js";
+import { isLazyService } from "../binding/lazy-service.js";
 import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
 import { latePart } from "../core/late-part.js";

@@ -9,7 +9,8 @@ import type { PushControl } from "../push/control.js";
 import type { Invoke } from "../service/invoke.js";
 import { composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";
-import { type A2AOptions, resolveOptions } from "./options.js";
+import type { A2AOptions } from "./options.js";
+import { resolveOptions } from "./resolve-options.js";
 
 /** How to close. */
 export interface CloseOptions {

@@ -5,7 +5,8 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
 import { healthRoute, type Readiness } from "./health.js";
-import { type A2AOptions, resolveOptions } from "./options.js";
+import type { A2AOptions } from "./options.js";
+import { resolveOptions } from "./resolve-options.js";
 
 /** Agents behind one function of the Fetch API, for runtimes that have no ports of Node.js. */
 export interface FetchA2A {

@@ -14,8 +14,9 @@ import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
-import { resolveOptions, type ServerOptions, type Settings } from "./options.js";
+import type { ServerOptions, Settings } from "./options.js";
 import { authority } from "./public-address.js";
+import { resolveOptions } from "./resolve-options.js";
 import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
 /** Agents on ports of their own. */

@@ -1,14 +1,11 @@
 import type { HttpBinding } from "../binding/binding.js";
 import type { A2AError } from "../core/error.js";
 import type { Cors } from "../http/cors.js";
-import type { Dispatch } from "../http/dispatch.js";
+import type { Dispatch, StaticRoute } from "../http/dispatch.js";
 import type { HostCheck } from "../http/hosts.js";
 import type { HttpRequest, RequestTarget } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import { RESOURCE_METADATA_PATH } from "./resource-route.js";
-
-/** Answers a path without a binding; undefined for other paths. An answer that takes time never rejects. */
-export type StaticRoute = (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined;
 
 /** Answers requests that no route or binding matches. */
 export interface Fallback {

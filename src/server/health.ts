@@ -1,5 +1,5 @@
+import type { StaticRoute } from "../http/dispatch.js";
 import type { HttpResponse } from "../http/response.js";
-import type { StaticRoute } from "./dispatch.js";
 
 /**
  * Whether calls are served: not before recovery after a crash has begun (`starting`), not while the server ends

@@ -1,10 +1,10 @@
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
+import type { StaticRoute } from "../http/dispatch.js";
 import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
 import { plainOf } from "../page/plain.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { cardAt, originOf } from "./card-route.js";
-import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 

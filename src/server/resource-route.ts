@@ -1,7 +1,7 @@
 import { requirementsOf } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
+import type { StaticRoute } from "../http/dispatch.js";
 import { originOf } from "./card-route.js";
-import type { StaticRoute } from "./dispatch.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 

@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Reason, StatusCode } from "../core/error.js";
-import type { Serve } from "./version.js";
+import type { Serve } from "./serve.js";
 
 /** A method of a service that is not loaded yet, by what bindings need before its first call. */
 export interface LazyMethod {

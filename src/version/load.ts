@@ -1,4 +1,5 @@
-import type { Dialects, ProtocolVersion, Serve } from "./version.js";
+import type { Serve } from "./serve.js";
+import type { Dialects, ProtocolVersion } from "./version.js";
 
 /** What is loaded already, of every server in the process. */
 const loaded = new WeakMap<ProtocolVersion, Dialects>();

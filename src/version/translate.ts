@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { generationOf, markGeneration } from "../wire/generation.js";
 import { markWeight, weightOf } from "../wire/weight.js";
-import type { Asked, Serve } from "./version.js";
+import type { Asked, Serve } from "./serve.js";
 
 /** One more call of the service for the same call of a client, which may have a stream open: it is counted by itself. */
 export async function again(service: Serve, asked: Asked): Promise<Awaited<ReturnType<Serve>>> {

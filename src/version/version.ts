@@ -1,19 +1,9 @@
-import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
-import type { Call } from "../core/call.js";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { LazyService } from "./lazy-service.js";
-import type { PushDialect } from "./push.js";
 import type { RestDialect } from "./rest.js";
-
-/** One call, as a version of the protocol has it: a method of a descriptor and its request. */
-export interface Asked {
-  readonly method: DescMethod;
-  readonly request: Message;
-  readonly call: Call;
-}
-
-/** Answers calls: a message, or, where the descriptor says server streaming, messages. An `Invoke` is one. */
-export type Serve = (asked: Asked) => Promise<Message | AsyncIterable<Message>>;
+import type { Serve } from "./serve.js";
 
 /** How a version is spoken: codecs and behaviour. Of versions beside the service's own it is loaded with the first call of one. */
 export interface Dialects {
@@ -77,4 +67,16 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly name: string;
   readonly grpc: DescService;
   readonly connect: DescService;
+}
+
+/**
+ * What the notifications of another version of the protocol look like: its task as of the event, where the service's own version
+ * sends the event.
+ */
+export interface PushDialect {
+  readonly mediaType: string;
+  /** The body. */
+  readonly write: (task: Task) => string;
+  /** Says whether a configuration asks for signed posts: these have the signature as their bearer token, in place of credentials. */
+  readonly isSigned?: (config: TaskPushNotificationConfig) => boolean;
 }

@@ -3,7 +3,6 @@ import { fromBase64 } from "../core/bytes.js";
 import { unwrapped } from "./field-rules.js";
 import type { EnumForm } from "./json-form.js";
 import { parseTimestamp } from "./json-time.js";
-import type { JsonForm } from "./make-form.js";
 
 /** Reads values that are one JSON string, number or boolean. */
 export interface Leaf {
@@ -24,8 +23,8 @@ export function leafOf(field: DescField): Leaf | undefined {
   return scalar === undefined ? undefined : scalarLeaf(scalar);
 }
 
-/** The same with the words that a form has for enums, and with timestamps as earlier versions wrote them: without a zone they are UTC. */
-export function formLeafOf(field: DescField, { enums }: JsonForm): Leaf | undefined {
+/** The same with the words of a form for its enums, and with timestamps as earlier versions wrote them: without a zone they are UTC. */
+export function formLeafOf(field: DescField, enums: Readonly<Record<string, EnumForm>>): Leaf | undefined {
   const form = field.enum === undefined ? undefined : enums[field.enum.typeName];
   if (form !== undefined) return wordLeaf(form);
   const leaf = leafOf(field);

@@ -199,7 +199,7 @@ function fieldReader(field: DescField, form: JsonForm | undefined): Read {
 
 /** Reader of a singular field, of an item of a list or of a value of a map. */
 function itemReader(field: DescField, form: JsonForm | undefined): Read {
-  const leaf = form === undefined ? leafOf(field) : formLeafOf(field, form);
+  const leaf = form === undefined ? leafOf(field) : formLeafOf(field, form.enums);
   if (leaf !== undefined) return leafReader(leaf);
   if (holdsJsonObject(field)) return readJsonObject;
   return readerOf(field.message as DescMessage, form);

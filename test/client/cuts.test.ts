@@ -1,7 +1,7 @@
 import { clone } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ClientCore } from "../../src/client/client.js";
+import type { ClientCore } from "../../src/client/core.js";
 import { follow, stream } from "../../src/client/stream.js";
 import type { Update } from "../../src/client/update.js";
 import { type Agent, artifact, completed, createServer, type Server, working } from "../../src/index.js";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Agent, AgentError, type Turn } from "../../src/agent/agent.js";
+import type { Agent, Turn } from "../../src/agent/agent.js";
+import { AgentError } from "../../src/agent/errors.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { uncaughtFaults } from "../support/faults.js";
 import { Bench, quick, story } from "./support.js";

@@ -2,7 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../../src/agent/abort.js";
-import { AgentError, type Turn } from "../../src/agent/agent.js";
+import type { Turn } from "../../src/agent/agent.js";
+import { AgentError } from "../../src/agent/errors.js";
 import {
   type AgentEvent,
   artifact,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Agent, AgentError } from "../../src/agent/agent.js";
+import type { Agent } from "../../src/agent/agent.js";
+import { AgentError } from "../../src/agent/errors.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { A2AError } from "../../src/core/error.js";
 import { isSlow, openStore } from "./stores.js";

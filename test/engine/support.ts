@@ -9,7 +9,7 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
-import type { TurnRequest } from "../../src/agent/turn.js";
+import type { TurnRequest } from "../../src/agent/turn-request.js";
 import type { AgentRegistration } from "../../src/card/agents.js";
 import { buildCard } from "../../src/card/build.js";
 import { anonymous } from "../../src/core/caller.js";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { LazyAbortController } from "../../src/agent/abort.js";
 import { type Turn, turnWith } from "../../src/agent/agent.js";
-import { makeTurn, type TurnRequest } from "../../src/agent/turn.js";
+import { makeTurn } from "../../src/agent/turn.js";
+import type { TurnRequest } from "../../src/agent/turn-request.js";
 import { anonymous } from "../../src/core/caller.js";
 
 const part = (value: string) => ({ content: { case: "text", value } as const });

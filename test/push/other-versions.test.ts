@@ -8,7 +8,7 @@ import { encryptStored } from "../../src/push/rotation.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { PushDialect } from "../../src/version/push.js";
+import type { PushDialect } from "../../src/version/version.js";
 import { keyPair } from "../card/signing/keys.js";
 import { Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
-import { resolveOptions, type ServerOptions } from "../../src/server/options.js";
+import type { ServerOptions } from "../../src/server/options.js";
+import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testTls } from "./tls.js";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type A2AOptions, apiKey, createA2A, type Logger, type ServerOptions } from "../../src/index.js";
-import { resolveOptions } from "../../src/server/options.js";
+import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { testTls } from "./tls.js";

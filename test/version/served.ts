@@ -1,6 +1,7 @@
 import type { Agent } from "../../src/agent/agent.js";
 import { composeNode, type NodeComponents } from "../../src/server/compose-node.js";
-import { type A2AOptions, resolveOptions } from "../../src/server/options.js";
+import type { A2AOptions } from "../../src/server/options.js";
+import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { execute } from "./cases/agent.js";
 

@@ -25,8 +25,9 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
+import type { Asked, Serve } from "../../src/version/serve.js";
 import { carryMarks } from "../../src/version/translate.js";
-import type { Asked, Dialects, ProtocolVersion, Serve } from "../../src/version/version.js";
+import type { Dialects, ProtocolVersion } from "../../src/version/version.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
 
 /**

@@ -22,10 +22,17 @@ import type { HttpResponse } from "../../http/response.js";
 import { parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import { weightOf } from "../../wire/weight.js";
-import { type BindingOptions, type HttpBinding, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding.js";
+import {
+  type AnyServiceOptions,
+  type BindingOptions,
+  type HttpBinding,
+  optionsIn,
+  optionsOf,
+  type ServiceBindingOptions,
+} from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
-import { type AnyServiceOptions, isLazyService } from "../lazy-service.js";
+import { isLazyService } from "../lazy-service.js";
 import { switchedOff } from "../switched-off.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";

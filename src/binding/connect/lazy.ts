@@ -3,8 +3,8 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
 import type { LazyMethod } from "../../version/lazy-service.js";
 import { isSideEffectFree } from "../../wire/side-effects.js";
-import type { ServiceBindingOptions } from "../binding.js";
-import { type LazyServiceOptions, OnFirstCall } from "../lazy-service.js";
+import type { LazyServiceOptions, ServiceBindingOptions } from "../binding.js";
+import { OnFirstCall } from "../lazy-service.js";
 import { OrdinaryUnary } from "./unary.js";
 
 /** Registers all methods of a service that is there. */

@@ -9,7 +9,7 @@ import { unknownArrival } from "../cut.js";
 import { type MessageInput, messageOf } from "../message-input.js";
 import { answerOf } from "../resumed.js";
 import type { Update } from "../update.js";
-import { loadConversation, type StoredTurn, saveConversation } from "./storage.js";
+import { loadConversation, type StoredTurn, saveConversation, type TurnPhase } from "./storage.js";
 import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";
 
@@ -41,9 +41,6 @@ export interface Turn {
   readonly phase: TurnPhase;
   readonly error: A2AError | undefined;
 }
-
-/** How far a turn is: on its way, answered, stopped by the user, or ended by an error. */
-export type TurnPhase = "streaming" | "done" | "stopped" | "failed";
 
 /** A conversation as a page shows it. */
 export interface ConversationView {

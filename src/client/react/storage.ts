@@ -3,7 +3,6 @@ import { type Message, MessageSchema, type TaskState } from "../../../gen/lf/a2a
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { ConversationStorage } from "../conversation-storage.js";
-import type { TurnPhase } from "./conversation-store.js";
 import type { TextBefore } from "./turn-text.js";
 
 /** A turn as it is kept. One that was under way has no text: its task is read again. */
@@ -60,3 +59,6 @@ export function saveConversation(
     // A page without room for it goes on; only a reload loses it.
   }
 }
+
+/** How far a turn is: on its way, answered, stopped by the user, or ended by an error. */
+export type TurnPhase = "streaming" | "done" | "stopped" | "failed";

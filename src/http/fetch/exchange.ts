@@ -1,9 +1,9 @@
 import type { Peer } from "../../core/call.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
-import { BodyCollector, type BodySize } from "../body.js";
+import { BodyCollector } from "../body.js";
 import { Exchange } from "../exchange.js";
-import type { HttpRequest } from "../request.js";
+import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
 

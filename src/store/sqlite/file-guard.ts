@@ -1,7 +1,7 @@
 import { fstatSync, type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { FileIdentity, OpenFile } from "./file-identity.js";
-import { type FileCounts, type LogIndex, readCounts, readLogIndex, readSalt } from "./log-index.js";
+import type { FileIdentity, FileState } from "./file-identity.js";
+import { type LogIndex, type OpenFile, readCounts, readLogIndex, readSalt } from "./log-index.js";
 
 /** A change of a store's files by somebody else while the store had them open. */
 export interface FileFault {
@@ -13,15 +13,6 @@ export interface FileFault {
   readonly lasting: boolean;
   /** True if the log does not belong to the file that now has its name, or is cut before what the file already has. */
   readonly logIsForeign: boolean;
-}
-
-/** The file and its log as they were seen last. */
-export interface FileState {
-  readonly index: LogIndex | undefined;
-  /** When the file was written, in milliseconds since the epoch. */
-  readonly modified: number;
-  readonly size: number;
-  readonly counts: FileCounts;
 }
 
 /**

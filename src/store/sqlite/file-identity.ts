@@ -1,13 +1,13 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
-import type { FileState } from "./file-guard.js";
-import { closeBeside, openBeside, readCounts, readLogIndex } from "./log-index.js";
-
-/** One of a store's files, and what tells it from another: an inode is not used again while it is open. */
-export interface OpenFile {
-  readonly name: string;
-  readonly dev: number;
-  readonly ino: number;
-}
+import {
+  closeBeside,
+  type FileCounts,
+  type LogIndex,
+  type OpenFile,
+  openBeside,
+  readCounts,
+  readLogIndex,
+} from "./log-index.js";
 
 /** The files that a store has open. It crosses to the writer's thread. */
 export interface FileIdentity {
@@ -46,4 +46,13 @@ export function closeFiles({ file, log, index }: FileIdentity): void {
   closeSync(log);
   closeBeside(file);
   closeBeside(index);
+}
+
+/** The file and its log as they were seen last. */
+export interface FileState {
+  readonly index: LogIndex | undefined;
+  /** When the file was written, in milliseconds since the epoch. */
+  readonly modified: number;
+  readonly size: number;
+  readonly counts: FileCounts;
 }

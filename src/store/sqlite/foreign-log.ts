@@ -4,9 +4,9 @@ import { READ_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import type { FileFault } from "./file-guard.js";
-import type { FileIdentity, OpenFile } from "./file-identity.js";
+import type { FileIdentity } from "./file-identity.js";
 import { lockFile } from "./lock.js";
-import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES } from "./log-index.js";
+import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES, type OpenFile } from "./log-index.js";
 
 /** Offset of the count of schema changes in the first page (https://www.sqlite.org/fileformat.html, section 1.3). */
 const COOKIE_AT = 40;

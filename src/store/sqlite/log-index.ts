@@ -1,5 +1,4 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import type { OpenFile } from "./file-identity.js";
 
 /**
  * The index of SQLite's log (`-shm`), which all connections share: how long the log is, and how much of it is in the file
@@ -96,4 +95,11 @@ export function closeBeside(fd: number): void {
     opened.delete(key);
     closeSync(fd);
   }
+}
+
+/** One of a store's files, and what tells it from another: an inode is not used again while it is open. */
+export interface OpenFile {
+  readonly name: string;
+  readonly dev: number;
+  readonly ino: number;
 }

@@ -19,9 +19,9 @@ import {
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/extension-names.js";
+import type { Asked, Serve } from "../serve.js";
 import { again, carryMarks } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
-import type { Asked, Serve } from "../version.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./shown.js";
 

@@ -1,6 +1,6 @@
 import { type TaskPushNotificationConfig, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import type { PushDialect } from "../push.js";
+import type { PushDialect } from "../version.js";
 import { v01Form } from "./json-form.js";
 import { shownTask, withoutHistory } from "./shown.js";
 

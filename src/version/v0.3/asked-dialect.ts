@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import { sharedCopy } from "../../wire/serialization-cache.js";
+import type { Asked, Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
-import type { Asked, Dialects, Serve } from "../version.js";
+import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;
 

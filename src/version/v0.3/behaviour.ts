@@ -16,8 +16,8 @@ import type { Call } from "../../core/call.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { resumeParameters } from "../../wire/extension-names.js";
 import { EndedEvents } from "../ended-events.js";
+import type { Asked, Serve } from "../serve.js";
 import { again } from "../translate.js";
-import type { Asked, Serve } from "../version.js";
 
 /**
  * What a server of A2A 0.3, and of 0.2, does otherwise than one of 1.0, on messages of 1.0: whatever binding a call comes over, its

@@ -11,8 +11,8 @@ import type {
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
 import type { Call } from "../../core/call.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
+import type { Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
-import type { Serve } from "../version.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**

@@ -12,7 +12,7 @@ import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { versionOf } from "../../wire/task-version.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
-import type { Asked, Serve } from "../version.js";
+import type { Asked, Serve } from "../serve.js";
 import { behave } from "./behaviour.js";
 
 const { method } = A2AService;

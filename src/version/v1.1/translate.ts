@@ -6,8 +6,8 @@ import { resumeParameters } from "../../wire/extension-names.js";
 import { generationOf } from "../../wire/generation.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { weightOf } from "../../wire/weight.js";
+import type { Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
-import type { Serve } from "../version.js";
 import { service as contract, fieldThatSays } from "./contract.js";
 import type { Meaning } from "./fields.js";
 

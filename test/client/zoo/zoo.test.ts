@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Agent, AgentError } from "../../../src/agent/agent.js";
+import type { Agent } from "../../../src/agent/agent.js";
+import { AgentError } from "../../../src/agent/errors.js";
 import { completed, inputRequired } from "../../../src/agent/event.js";
 import { A2AError } from "../../../src/core/error.js";
 import { agentOf, Servers } from "../../delegation/servers.js";

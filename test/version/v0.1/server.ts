@@ -1,7 +1,8 @@
 import { afterEach } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { composeNode, type NodeComponents } from "../../../src/server/compose-node.js";
-import { type A2AOptions, resolveOptions } from "../../../src/server/options.js";
+import type { A2AOptions } from "../../../src/server/options.js";
+import { resolveOptions } from "../../../src/server/resolve-options.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { servedVersions } from "../../../src/version/versions.js";
 

@@ -15,7 +15,8 @@ import { artifact, completed, inputRequired, working } from "../../../src/agent/
 import { httpBearer } from "../../../src/auth/http-bearer.js";
 import { composeNode } from "../../../src/server/compose-node.js";
 import { openServer, type Server } from "../../../src/server/create-server.js";
-import { resolveOptions, type ServerOptions } from "../../../src/server/options.js";
+import type { ServerOptions } from "../../../src/server/options.js";
+import { resolveOptions } from "../../../src/server/resolve-options.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { grpcService } from "../../../src/version/v0.3/grpc.js";
 import { v03 } from "../../../src/version/v0.3/index.js";

@@ -12,7 +12,8 @@ import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../../src/agent/event.js";
 import { composeNode } from "../../../src/server/compose-node.js";
 import { createServer, type Server } from "../../../src/server/create-server.js";
-import { resolveOptions, type ServerOptions } from "../../../src/server/options.js";
+import type { ServerOptions } from "../../../src/server/options.js";
+import { resolveOptions } from "../../../src/server/resolve-options.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { service } from "../../../src/version/v1.1/contract.js";
 

@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import { parseVersion, VERSION_PARAMETER } from "../../../wire/service-params.js";
+import type { LazyServiceOptions } from "../../binding.js";
 import { failureOf } from "../../failure.js";
-import { type LazyServiceOptions, OnFirstCall } from "../../lazy-service.js";
+import { OnFirstCall } from "../../lazy-service.js";
 import { statusOf } from "../error.js";
 import { createGrpcBinding, type GrpcBinding } from "./binding.js";
 import { type StreamCall, statusFor, type UnaryCall } from "./call.js";

@@ -1,0 +1,27 @@
+import type { A2AError } from "../core/error.js";
+
+/** An error whose text is meant for the client. */
+export class AgentError extends Error {
+  override name = "AgentError";
+}
+
+/**
+ * Thrown by `turn.delegate` where an agent goes on behind another agent's question: the turn is over with it. Mostly nobody sees it, since
+ * the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does not. The answer comes as a turn
+ * of its own, in which the same `turn.delegate` hands it on.
+ */
+export class TurnPaused extends Error {
+  override name = "TurnPaused";
+  constructor() {
+    super("The turn is over: another agent waits for its user.");
+  }
+}
+
+/** Another agent could not be asked, or did not do its part; `cause` is the A2AError that says why. Its text may be shown. */
+export class DelegationError extends AgentError {
+  override name = "DelegationError";
+  constructor(agent: string, cause: A2AError) {
+    super(`The agent ${agent} could not do its part: ${cause.reason}.`);
+    this.cause = cause;
+  }
+}

@@ -1,0 +1,203 @@
+import proxyAddr from "proxy-addr";
+import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
+import { ConfigurationError } from "../card/faults.js";
+import { AuditRecorder, auditChannel } from "../core/audit.js";
+import { defaultLimitsOf, type Limits } from "../core/limits.js";
+import { guardedLogger, silentLogger } from "../core/log.js";
+import { unknownNames } from "../core/unknown-names.js";
+import { type HostRules, isLoopback } from "../http/hosts.js";
+import type { Trust } from "../http/request-origin.js";
+import type { PushOptions } from "../push/options.js";
+import { idempotencyExtension } from "../service/idempotency.js";
+import { resumeExtension } from "../service/resume.js";
+import { previews, servedVersions, type Versions } from "../version/versions.js";
+import { heapLimit } from "./heap-limit.js";
+import { defaultOptions, optionTable } from "./option-table.js";
+import { risksOf, warningsOf } from "./option-warnings.js";
+import type { Settings, UncheckedOptions } from "./options.js";
+import { readTls } from "./tls-reload.js";
+
+/**
+ * Fills in the defaults and checks everything. What is allowed but probably a mistake is logged as a warning.
+ *
+ * @param listens whether ports are opened; options of ports are unknown otherwise.
+ * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
+ */
+export function resolveOptions(options: UncheckedOptions, listens = true): Settings {
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError("Invalid options", ["there are none: at least an agent and a store are needed"]);
+  }
+  const all = { ...defaultOptions, ...given(options) };
+  const faults = [...nameFaults(options, listens), ...valueFaults(all), ...signingFaults(all, listens)];
+  const { agents, faults: agentFaults } = agentsOf(all);
+  if (agents === undefined || faults.length > 0) {
+    throw new ConfigurationError(faults.length > 0 ? "Invalid options" : "Invalid agent", [...faults, ...agentFaults]);
+  }
+  const settings = settingsOf(all, agents, listens);
+  for (const warning of warningsOf(settings, listens)) settings.logger.warn({}, warning);
+  // Whoever gives no logger hears of nothing else.
+  if (options.logger === undefined)
+    for (const risk of risksOf(settings, listens)) globalThis.process?.emitWarning?.(risk, "ParleyWarning");
+  return settings;
+}
+
+/** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
+function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
+  const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
+  const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
+  const [versions, push] = [versionsOf(all), pushOf(all.push)];
+  return {
+    engine: {
+      maxReopens,
+      maxRestarts,
+      leaseMs,
+      logsEnds: all.accessLog,
+      ...(retentionMs !== undefined && { retentionMs }),
+    },
+    service: {
+      strictVersion,
+      idempotentMessageIds,
+      ...given({ authenticator: all.authenticator, interceptors: all.interceptors, ownerOf: all.ownerOf }),
+    },
+    agents,
+    versions,
+    store: all.store,
+    limits,
+    logger: guardedLogger(all.logger ?? silentLogger),
+    audit: auditOf(all, limits),
+    accessLog: all.accessLog,
+    streamErrorsAsEvents: all.streamErrorsAsEvents,
+    trust: trustOf(all.trustProxy),
+    proxyHeaders: all.proxyHeaders,
+    allowedHosts: hostsOf(all, listens),
+    cors: corsOf(all.cors),
+    publicUrl: all.publicUrl && new URL(all.publicUrl).href.replace(/\/+$/, ""),
+    grpcPublicUrl: all.grpcPublicUrl,
+    cardGrpc: all.cardGrpc,
+    cardMaxAgeSeconds: all.cardMaxAgeSeconds,
+    cardSigning: all.cardSigning,
+    push,
+    // Where a server is mounted the path of the keys may be the host's, unless the option says otherwise.
+    makesPushKey:
+      push !== undefined &&
+      versions.others.some(({ signsPush }) => signsPush) &&
+      (push.signing?.jwks ?? (listens && all.cardSigning?.jwks !== false)),
+    remoteAgents: all.remoteAgents ?? {},
+    page: all.page ?? listens,
+    basePath: all.basePath,
+    host: all.host,
+    port: all.port,
+    grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
+    tls: all.tls && readTls(all.tls),
+    tlsPaths: all.tls !== undefined && "keyFile" in all.tls ? all.tls : undefined,
+    hstsMaxAgeSeconds: all.hstsMaxAgeSeconds,
+    reflection: all.reflection,
+  };
+}
+
+function auditOf({ audit, logger }: WithDefaults, limits: Limits): AuditRecorder | undefined {
+  if (typeof audit === "object") return new AuditRecorder(audit, limits);
+  if (!audit || logger === undefined || logger === silentLogger) return undefined;
+  return new AuditRecorder(auditChannel(logger), limits);
+}
+
+function versionsOf({ versions, preview }: WithDefaults): Versions {
+  const spoken = versions === undefined ? servedVersions : servedVersions.only(versions);
+  return preview === undefined ? spoken : spoken.with(previews[preview]());
+}
+
+type WithDefaults = Omit<UncheckedOptions, keyof typeof defaultOptions> & typeof defaultOptions;
+
+function nameFaults(options: UncheckedOptions, listens: boolean): string[] {
+  const known = Object.keys(optionTable);
+  const names = Object.keys(options).filter((name) => known.includes(name) || !agentFields.includes(name));
+  const ofAgents = Object.keys(options).filter((name) => !known.includes(name) && agentFields.includes(name));
+  const misplaced = names.filter((name) => !listens && isKnown(name) && optionTable[name].needsPorts === true);
+  return [
+    ...unknownNames("the option ", names, known),
+    ...ofAgents.map((name) => `${name} is not an option: it belongs on the agent`),
+    ...misplaced.map((name) => `the option ${name} belongs to createServer: createA2A opens no port`),
+  ];
+}
+
+const isKnown = (name: string): name is keyof typeof optionTable => Object.hasOwn(optionTable, name);
+
+function valueFaults(options: WithDefaults): readonly string[] {
+  // Only the store is required.
+  const faults = options.store === undefined ? [...optionTable.store.kind.faults("store", undefined)] : [];
+  for (const [name, value] of Object.entries(options)) {
+    if (isKnown(name)) faults.push(...optionTable[name].kind.faults(name, value));
+  }
+  if (options.port !== 0 && options.port === options.grpcPort) faults.push("port and grpcPort are the same");
+  const { cardGrpc, publicUrl = "" } = options;
+  const path = URL.canParse(publicUrl) ? new URL(publicUrl).pathname : "/";
+  if (cardGrpc === "url" && path !== "/") {
+    faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which there is no gRPC`);
+  }
+  return faults;
+}
+
+/**
+ * Where the caller's own words decide which addresses a card names, a signature would vouch for whatever address a caller
+ * thinks of.
+ */
+function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefaults, listens: boolean): string[] {
+  const trusts = Array.isArray(trustProxy) ? trustProxy.length > 0 : trustProxy !== false && trustProxy !== "";
+  if (publicUrl !== undefined || (listens && !trusts)) return [];
+  const faults: string[] = [];
+  if (cardSigning !== undefined) {
+    faults.push(
+      "cardSigning needs publicUrl: without it cards name the address that their reader names, and would be signed for it",
+    );
+  }
+  if (pushOf(push)?.signing?.keys !== undefined) {
+    faults.push("push.signing.keys needs publicUrl: receivers know by it who notifies them");
+  }
+  return faults;
+}
+
+/** The options that were set. */
+function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function pushOf(push: UncheckedOptions["push"]): PushOptions | undefined {
+  return typeof push === "object" ? push : push === true ? {} : undefined;
+}
+
+function agentsOf(options: AgentsGiven & Pick<UncheckedOptions, "push">): {
+  agents?: AgentDirectory;
+  faults: readonly string[];
+} {
+  try {
+    const pushNotifications = pushOf(options.push) !== undefined;
+    return {
+      agents: registerAgents(options, { pushNotifications, extensions: [resumeExtension, idempotencyExtension] }),
+      faults: [],
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { faults: error.faults };
+  }
+}
+
+function trustOf(proxies: boolean | string | readonly string[]): Trust | undefined {
+  if (typeof proxies === "boolean") return proxies ? () => true : undefined;
+  if (proxies.length === 0) return undefined;
+  const trusts = proxyAddr.compile(typeof proxies === "string" ? proxies : [...proxies]);
+  return (address) => trusts(address, 0);
+}
+
+function hostsOf({ allowedHosts, host, publicUrl }: WithDefaults, listens: boolean): HostRules["allowed"] {
+  if (allowedHosts === undefined && !(listens && isLoopback(host))) return true;
+  const hosts = allowedHosts ?? [];
+  if (hosts === true || hosts.includes("*")) return true;
+  return publicUrl === undefined ? hosts : [...hosts, new URL(publicUrl).hostname];
+}
+
+function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
+  if (typeof origins === "boolean") return origins || undefined;
+  if (origins.includes("*")) return true;
+  return origins.length === 0 ? undefined : origins;
+}
