@@ -17,6 +17,7 @@ function llms(): string {
   const [, ...sections] = pageText(INDEX).split(/^(?=## )/m);
   const lists = sections.map((section) =>
     section
+      .replace(/\n +/g, " ")
       .replace(/\]\(([^):]+)\)/g, (_, path: string) => `](${join("docs", path)})`)
       .split("\n")
       .filter((line) => /^(## |- )/.test(line))
