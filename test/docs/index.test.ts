@@ -15,15 +15,17 @@ function llms(): string {
   const [, sentence = ""] = /^# Parley\n\n([\s\S]*?)\n\n/.exec(pageText("README.md")) ?? [];
   const summary = sentence.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("\n", " ");
   const [, ...sections] = pageText(INDEX).split(/^(?=## )/m);
-  const lists = sections.map((section) =>
-    section
-      .replace(/\n +/g, " ")
-      .replace(/\]\(([^):]+)\)/g, (_, path: string) => `](${join("docs", path)})`)
-      .split("\n")
-      .filter((line) => /^(## |- )/.test(line))
-      .join("\n")
-      .replace("\n", "\n\n"),
-  );
+  const lists = sections
+    .filter((section) => /^- /m.test(section))
+    .map((section) =>
+      section
+        .replace(/\n +/g, " ")
+        .replace(/\]\(([^):]+)\)/g, (_, path: string) => `](${join("docs", path)})`)
+        .split("\n")
+        .filter((line) => /^(## |- )/.test(line))
+        .join("\n")
+        .replace("\n", "\n\n"),
+    );
   return `# Parley\n\n> ${summary}\n\n${lists.join("\n\n")}\n`;
 }
 
