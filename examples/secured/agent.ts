@@ -4,7 +4,7 @@ import { type Agent, apiKey, artifact, completed, jwt } from "parley-a2a";
 export const books = (issuer: string, nightlyKey: string): Agent => ({
   card: {
     name: "Books",
-    description: "Keeps the books of whoever asks.",
+    description: "Keeps its callers' books.",
     version: "1.0.0",
     skills: [{ id: "whose", name: "Whose", description: "Names their owner.", tags: ["text"] }],
   },
