@@ -1,5 +1,5 @@
-// What every runtime has of Parley: for those who write agents, and what a server of any kind takes. `index.ts` and `fetch.ts`
-// give it with what each of them serves by.
+// Exports of every runtime: for authors of agents, and for servers of any kind. `index.ts` and
+// `fetch.ts` add what each of them serves with.
 
 export { AbortReason } from "./agent/abort.js";
 export {

@@ -1,5 +1,5 @@
-// `parley-a2a/extend`: the parts that other libraries need to write bindings and servers of their own. Authors of agents, and those
-// who embed them, need `parley-a2a` only.
+// Parts for libraries that implement bindings or servers of their own. Authors of agents do not need
+// them.
 
 export type { BindingOptions, HttpBinding } from "./binding/binding.js";
 export type { GrpcBinding } from "./binding/grpc/embedded/binding.js";

@@ -1,9 +1,9 @@
-// `parley-a2a/fastify`: agents beside the routes of a Fastify app. It imports nothing of Fastify but its types.
+// Serves agents beside the routes of a Fastify app. Imports only types of Fastify.
 
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import type { A2A } from "./server/create-a2a.js";
 
-/** What the plugin is registered with, beside Fastify's own `prefix`. */
+/** Options of the plugin, besides Fastify's `prefix`. */
 export interface ParleyFastifyOptions {
   readonly a2a: Pick<A2A, "handler">;
 }

@@ -1,6 +1,7 @@
-// `parley-a2a/fetch`: agents in a runtime other than Node.js, such as Cloudflare's workerd. It has everything of `parley-a2a`
-// except ports, handlers for Node's requests and gRPC, and imports only modules of Node.js that such runtimes offer. Tasks are
-// kept in `parley-a2a/store/memory` there.
+// Serves agents through the Fetch API, on any runtime: everything of `parley-a2a` except ports,
+// handlers for Node.js requests, and gRPC. It imports only modules of Node.js that runtimes such as
+// Cloudflare's workerd provide. Use it with `parley-a2a/store/memory` there.
+
 export * from "./authors.js";
 export { createA2A, type FetchA2A } from "./server/create-fetch-a2a.js";
 export type { Readiness } from "./server/health.js";

@@ -1,5 +1,5 @@
-// For those who write agents, serve them and embed them. Beside it: `parley-a2a/fetch` and `parley-a2a/fastify` for other
-// runtimes and frameworks, `parley-a2a/testing`, the stores, and for other libraries `parley-a2a/extend` and `parley-a2a/store`.
+// Write agents, and serve them on ports of their own or embedded in another Node.js server.
+
 export * from "./authors.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/tls.js";

@@ -5,7 +5,7 @@
  */
 export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "ended";
 
-/** Why a turn's signal fired. */
+/** Reason for which a turn's signal fired. */
 export class AbortReason extends Error {
   override name = "AbortReason";
   override readonly cause: AbortCause;

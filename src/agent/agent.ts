@@ -6,10 +6,10 @@ import type { AgentCardInput } from "./card-input.js";
 import type { CallOptions, DelegatedContent, DelegateOptions, RemoteAgent, SubTask } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 
-/** What a crash or a shutdown means for an execution that was in progress. */
+/** Treatment of an execution that a crash or shutdown interrupted. */
 export type Recovery = "fail" | "restart";
 
-/** An agent: its identity, and what it does with a message. */
+/** An agent: its card and a function that answers messages. */
 export interface Agent {
   readonly card: AgentCardInput;
   /**
@@ -55,14 +55,14 @@ export interface Agent {
 }
 
 /**
- * A message that an agent may still refuse, as the client sent it: its `taskId` and `contextId` are empty unless the
- * client named them. `task` is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
+ * A message that an agent may still refuse. Its `taskId` and `contextId` are empty unless the client set them. `task`
+ * is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
  */
 export type AcceptRequest = Omit<Turn, "attempt" | "call" | "caller" | "contextId" | "delegate" | "taskId">;
 
 /**
- * One message to an agent and everything around it. Read-only; nothing in it is shared with another turn. Much of it is
- * made when it is asked for, so a spread would leave it out: `turnWith` changes a turn for another agent.
+ * One message to an agent with everything that belongs to it. Read-only; nothing in it is shared with another turn.
+ * Much of it is made when it is asked for, so a spread would leave it out: `turnWith` changes a turn for another agent.
  */
 export interface Turn {
   /** The message to answer, with `taskId` (unless the answer may be a direct message) and `contextId` filled. */
@@ -120,10 +120,10 @@ export interface Turn {
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
 }
 
-/** The same turn with other values, to hand it on to another agent. */
+/** Returns the turn with other values, to pass it to another agent. */
 export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
   return Object.create(turn, Object.getOwnPropertyDescriptors(changes)) as Turn;
 }
 
-/** What a function gives for the extended card of one caller. */
+/** Result of a function that returns the extended card for a caller. */
 export type ExtendedCard = AgentCardInput | undefined;

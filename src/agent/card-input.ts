@@ -3,9 +3,9 @@ import type { AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 
 /**
- * What an author writes of the card; the server adds `supportedInterfaces` and the capabilities that are wired.
- * `defaultInputModes` and `defaultOutputModes` are `["text/plain"]` unless given. Security schemes are written as in the
- * specification's JSON, or as protobuf's objects have them. Specification 4.4.1.
+ * Fields of a card that an author sets; the server adds `supportedInterfaces` and its capabilities. `defaultInputModes`
+ * and `defaultOutputModes` are `["text/plain"]` unless given. Security schemes are written as in the specification's
+ * JSON, or as protobuf's objects have them. Specification 4.4.1.
  */
 export type AgentCardInput = AgentCard | CardFields;
 

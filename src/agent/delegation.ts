@@ -13,13 +13,13 @@ import type { PartInput } from "../task/part-input.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
-/** How calls of `turn.call` are made. */
+/** Options of `turn.call`. */
 export interface CallOptions {
   /** The longest that one call with one answer may take, in milliseconds. Default `limits.remoteTimeoutMs`. */
   readonly timeoutMs?: number;
 }
 
-/** What is said to another agent: a text, parts, or a message with all that may be said about it (specification 4.1.4). */
+/** Message for another agent: a text, parts, or a message with more fields (specification 4.1.4). */
 export type RemoteMessage =
   | string
   | readonly PartInput[]
@@ -34,7 +34,7 @@ export type RemoteMessage =
       readonly messageId?: string;
     };
 
-/** What one call of another agent may say itself. */
+/** Options of one call of another agent. */
 export interface RemoteOptions {
   /** Ends the call, as the turn's own signal does. */
   readonly signal?: AbortSignal;
@@ -43,7 +43,7 @@ export interface RemoteOptions {
   readonly headers?: Headers | Readonly<Record<string, string>>;
 }
 
-/** What another agent answered: a task, or a message. */
+/** Answer of another agent: a task or a message. */
 export interface RemoteAnswer {
   readonly task: Task | undefined;
   readonly message: Message | undefined;
@@ -69,10 +69,10 @@ export interface RemoteUpdate {
 }
 
 /**
- * A client of another agent for one turn: all methods of the protocol, and the three that `parley-a2a/client` has beside them. Its calls
- * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's signal fires, and
- * streams with the turn. Those of a turn that answers directly have the deadline of its caller.
- * Every method rejects with an A2AError.
+ * A client of another agent for one turn, with all methods of the protocol and `send`, `stream` and `follow`. Its calls
+ * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's
+ * signal fires, and streams with the turn. Those of a turn that answers directly have the deadline of its caller. Every
+ * method rejects with an A2AError.
  */
 export interface RemoteAgent extends Client<typeof A2AService> {
   readonly card: AgentCard;
@@ -84,10 +84,10 @@ export interface RemoteAgent extends Client<typeof A2AService> {
   follow(taskId: string, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
 }
 
-/** What is said to another agent: content of the author's own, or a message as it came. */
+/** Message for another agent: the author's content, or a received message. */
 export type DelegatedContent = Content | Message;
 
-/** How a sub-task is handed to another agent. */
+/** Options of `turn.delegate`. */
 export interface DelegateOptions {
   /**
    * Tells the delegations of a turn apart, also after a crash. Default: their number, in the order of the calls, which has to be
@@ -103,7 +103,7 @@ export interface DelegateOptions {
   readonly answer?: DelegatedContent;
 }
 
-/** What became of a sub-task. */
+/** Result of a sub-task. */
 export interface SubTask {
   /** The other agent, as it was named. */
   readonly agent: string;

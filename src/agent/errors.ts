@@ -1,14 +1,14 @@
 import type { A2AError } from "../core/error.js";
 
-/** An error whose text is meant for the client. */
+/** An error whose text the client may see. */
 export class AgentError extends Error {
   override name = "AgentError";
 }
 
 /**
- * Thrown by `turn.delegate` where an agent goes on behind another agent's question: the turn is over with it. Mostly nobody sees it, since
- * the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does not. The answer comes as a turn
- * of its own, in which the same `turn.delegate` hands it on.
+ * Thrown by `turn.delegate` if an agent yields after another agent's question: that question has ended the turn. Mostly
+ * nobody sees it, since the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does
+ * not. The answer comes as a turn of its own, in which the same `turn.delegate` hands it on.
  */
 export class TurnPaused extends Error {
   override name = "TurnPaused";
@@ -17,7 +17,7 @@ export class TurnPaused extends Error {
   }
 }
 
-/** Another agent could not be asked, or did not do its part; `cause` is the A2AError that says why. Its text may be shown. */
+/** Another agent could not be reached or failed; `cause` is the A2AError with the reason. Its text may be shown. */
 export class DelegationError extends AgentError {
   override name = "DelegationError";
   constructor(agent: string, cause: A2AError) {

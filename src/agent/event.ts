@@ -4,10 +4,10 @@ import type { PartInput } from "../task/part-input.js";
 
 export type { PartInput } from "../task/part-input.js";
 
-/** Content of a message: its text alone, its parts, or parts with more around them. */
+/** Content of a message: a text, parts, or parts with more fields. */
 export type Content = string | readonly PartInput[] | MessageContent;
 
-/** Content of a message with all that an agent may say about it. */
+/** Content of a message with all fields that an agent may set. */
 export interface MessageContent {
   readonly parts: readonly PartInput[];
   readonly metadata?: JsonObject;
@@ -15,28 +15,28 @@ export interface MessageContent {
   readonly extensions?: readonly string[];
 }
 
-/** A new status of the task (specification 4.1.2), as `working()` and its kind make it. */
+/** Event with a new status of the task (specification 4.1.2), as `working()` and similar functions create it. */
 export interface StatusEvent {
   readonly kind: "status";
   readonly state: TaskState;
   readonly content: Content | undefined;
 }
 
-/** An artifact or a piece of one, as `artifact()` makes it. */
+/** Event with an artifact or a chunk of one, as `artifact()` creates it. */
 export interface ArtifactEvent extends ArtifactInput {
   readonly kind: "artifact";
 }
 
-/** The one answer of an agent that makes no task (specification 3.1.1), as `reply()` makes it. */
+/** Event with a direct answer (specification 3.1.1), as `reply()` creates it. */
 export interface ReplyEvent {
   readonly kind: "reply";
   readonly content: Content;
 }
 
-/** What an agent may yield. */
+/** An event that an agent may yield. */
 export type AgentEvent = StatusEvent | ArtifactEvent | ReplyEvent;
 
-/** An artifact or a piece of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data` or `parts`. */
+/** An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data` or `parts`. */
 export interface ArtifactInput {
   /**
    * Id within the task. Left out: with `append`, the newest artifact of the same name; else a new one.
@@ -59,30 +59,31 @@ const status =
   (state: TaskState) =>
   (content?: Content): StatusEvent => ({ kind: "status", state, content });
 
-/** The task is being worked on; the content tells how far it is. */
+/** Event: the agent works on the task; the content reports progress. */
 export const working: (content?: Content) => StatusEvent = status(TaskState.WORKING);
 /**
- * The agent needs more from the client: a message to the task goes on with it, in a turn of its own (specification 3.4.3). Return
- * after it: what is yielded behind it goes on without the answer.
+ * Event: the agent asks the client a question. The client's next message to the task starts the next turn
+ * (specification 3.4.3). The client's next message to the task starts the next turn (specification 3.4.3). Return after
+ * it: what is yielded behind it goes on without the answer.
  */
 export const inputRequired: (content?: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
-/** The agent needs more authorization: the content explains which (specification 7.6.1). */
+/** Event: the agent needs authorization, which the content explains (specification 7.6.1). */
 export const authRequired: (content?: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);
-/** The task is done. Results belong into artifacts (specification 3.7). */
+/** Event: the task is completed. Results belong into artifacts (specification 3.7). */
 export const completed: (content?: Content) => StatusEvent = status(TaskState.COMPLETED);
-/** The task failed; the content tells the client why. */
+/** Event: the task failed, for the reason that the content explains to the client. */
 export const failed: (content?: Content) => StatusEvent = status(TaskState.FAILED);
-/** The agent declines the task; the content tells why. */
+/** Event: the agent declines the task, for the reason in the content. */
 export const rejected: (content?: Content) => StatusEvent = status(TaskState.REJECTED);
-/** The task was canceled: for an agent that stops by itself when its signal fires. */
+/** Event: the task was canceled, for an agent that stops when its signal fires. */
 export const canceled: (content?: Content) => StatusEvent = status(TaskState.CANCELED);
 
-/** A result, or a piece of one. */
+/** Event: a result of the task, or a chunk of one. */
 export function artifact(input: ArtifactInput): ArtifactEvent {
   return { kind: "artifact", ...input };
 }
 
-/** The direct answer of an agent that needs no task. */
+/** Event: the direct answer of an agent, without a task. */
 export function reply(content: Content): ReplyEvent {
   return { kind: "reply", content };
 }

@@ -3,14 +3,14 @@ import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 
 /**
- * The output of a language model, piece by piece, as an async iterable or as a web stream. A piece is a string, an event of the
- * AI SDK (`textStream`, `fullStream`), of OpenAI's chat completions and responses or of Anthropic's messages, a message or an
- * event of LangChain (`stream`, `streamEvents`, LangGraph's mode `messages`), or a chunk of Genkit (`generateStream`) or of
- * Gemini (`@google/genai`, `@google/generative-ai`).
+ * Output of a language model, an async iterable or a web stream of pieces. A piece is a string, an event of the AI SDK
+ * (`textStream`, `fullStream`), of OpenAI's chat completions and responses or of Anthropic's messages, a message or an
+ * event of LangChain (`stream`, `streamEvents`, LangGraph's mode `messages`), or a chunk of Genkit (`generateStream`)
+ * or of Gemini (`@google/genai`, `@google/generative-ai`).
  */
 export type TextStream = AsyncIterable<unknown> | ReadableStream<unknown>;
 
-/** How a model's text becomes an artifact. */
+/** Options of `text`, which turns a model's text into an artifact. */
 export interface TextOptions {
   /** Id of the artifact within the task. Default: the newest of the same name, or a new one. */
   readonly id?: string;
@@ -32,9 +32,9 @@ export interface TextOptions {
 }
 
 /**
- * Turns a model's stream into events of one artifact, to be handed on with `yield*`, which gives the whole text in the end.
- * Small pieces are joined, so that not every token is an event of its own; the last one is marked where it is known to
- * be the last. What came before an error of the stream is handed on before that is thrown.
+ * Turns a model's stream into events of one artifact, for `yield*`, which returns the whole text. Small pieces are
+ * joined, so that not every token is an event of its own; the last one is marked where it is known to be the last. What
+ * came before an error of the stream is handed on before that is thrown.
  *
  * @throws the error that the stream carries or ends with; the signal's reason when that fires; a TypeError at the end of a
  *   stream that had pieces of which none is of a known kind

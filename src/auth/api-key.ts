@@ -25,8 +25,8 @@ export interface ApiKeyOptions {
 }
 
 /**
- * A key that the client sends with every call, in a header, the query or a cookie (specification 4.5.2). Known keys are
- * kept and compared as keyed digests. `WWW-Authenticate` names it as `ApiKey`, which is no registered scheme.
+ * Security scheme: a key in a header, the query or a cookie (specification 4.5.2). Known keys are kept and compared as
+ * keyed digests. `WWW-Authenticate` names it as `ApiKey`, which is no registered scheme.
  */
 export function apiKey(options: ApiKeyOptions): SecurityScheme {
   const { in: location, name, keys, check, description } = options;

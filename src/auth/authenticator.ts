@@ -2,10 +2,10 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 
 /**
- * Finds the caller, from the headers (`call.header`) and the connection (`call.peer`), once per call and before
- * anything else looks at it (specification 7.4). Returning undefined refuses the call as unauthenticated; returning
- * `anonymous` lets it in without an identity. Throwing an A2AError refuses it with that error; anything else that
- * is thrown is an internal error. Credentials never reach agents, stores or logs.
+ * Identifies the caller from the headers (`call.header`) and the connection (`call.peer`), once per call and before any
+ * other code (specification 7.4). Returning undefined refuses the call as unauthenticated; returning `anonymous` lets
+ * it in without an identity. Throwing an A2AError refuses it with that error; anything else that is thrown is an
+ * internal error. Credentials never reach agents, stores or logs.
  */
 export interface Authenticator {
   /** The caller; undefined when its credentials are not accepted. */

@@ -17,7 +17,7 @@ export interface CustomOptions {
   readonly authenticate: (call: Call) => Finding | Promise<Finding>;
 }
 
-/** A scheme of your own: one function. */
+/** Security scheme that one function of yours checks. */
 export function custom({ card, challenge, authenticate }: CustomOptions): SecurityScheme {
   return {
     card,

@@ -28,7 +28,7 @@ export interface BasicOptions {
   readonly description?: string;
 }
 
-/** Name and password with every call (RFC 7617, in UTF-8; specification 4.5.3). Use it over TLS alone. */
+/** Security scheme: name and password (RFC 7617, in UTF-8; specification 4.5.3). Use it over TLS alone. */
 export function httpBasic(options: BasicOptions): SecurityScheme {
   const { check, realm, description } = options;
   return {

@@ -23,7 +23,9 @@ export interface BearerOptions {
   readonly description?: string;
 }
 
-/** Tokens without a form of their own in `Authorization: Bearer` (RFC 6750, 2.1; specification 4.5.3). For JWT see `jwt`. */
+/**
+ * Security scheme: opaque tokens in `Authorization: Bearer` (RFC 6750, 2.1; specification 4.5.3). For JWT see `jwt`.
+ */
 export function httpBearer(options: BearerOptions): SecurityScheme {
   const { tokens, check, bearerFormat, realm, description } = options;
   return {

@@ -4,7 +4,7 @@ import type { Verified } from "../jwt/verifier.js";
 import { IssuerRest } from "./issuer-rest.js";
 import { Refusal, type SchemeParts } from "./scheme.js";
 
-/** Where an authorization server says what a token is (RFC 7662). */
+/** Endpoint at which an authorization server describes a token (RFC 7662). */
 export interface Introspection {
   /** The introspection endpoint: https, except on this machine. */
   readonly url: string;

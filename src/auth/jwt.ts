@@ -26,10 +26,10 @@ export interface JwtOptions extends VerifierOptions {
 }
 
 /**
- * JSON Web Tokens in `Authorization: Bearer` (RFC 6750, RFC 7519, RFC 8725; specification 4.5.3). Signature, issuer, audience
- * and time are checked; a token without an end (`exp`) is refused. A verified token is remembered for
- * `limits.credentialMemoryMs`, never beyond its end. Keys that rotate are found without a restart. While the
- * issuer's keys cannot be had, calls are answered with UNAVAILABLE.
+ * Security scheme: JSON Web Tokens in `Authorization: Bearer` (RFC 6750, RFC 7519, RFC 8725; specification 4.5.3).
+ * Signature, issuer, audience and time are checked; a token without an end (`exp`) is refused. A verified token is
+ * remembered for `limits.credentialMemoryMs`, never beyond its end. Keys that rotate are found without a restart. While
+ * the issuer's keys cannot be had, calls are answered with UNAVAILABLE.
  */
 export function jwt(options: JwtOptions): SecurityScheme {
   const { issuer, realm, description, owner } = options;

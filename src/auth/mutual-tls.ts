@@ -20,9 +20,9 @@ const subjects: CallerNames = {
 };
 
 /**
- * TLS in which the client shows a certificate of an authority of the server's (`tls.ca`), on both ports (specification 4.5.6).
- * The caller's `claims.certificate` has subject, names and fingerprint. Behind a trusted proxy no certificate is the client's. There
- * is no registered challenge for it: `WWW-Authenticate` names it as `MutualTLS`.
+ * Security scheme: a client certificate of one of the server's authorities (`tls.ca`), on both ports (specification
+ * 4.5.6). The caller's `claims.certificate` has subject, names and fingerprint. Behind a trusted proxy no certificate
+ * is the client's. There is no registered challenge for it: `WWW-Authenticate` names it as `MutualTLS`.
  */
 export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {}): SecurityScheme {
   return {

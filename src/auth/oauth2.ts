@@ -6,7 +6,7 @@ import type { SecurityScheme } from "./scheme.js";
 import type { OAuth2SecurityScheme } from "./scheme-card.js";
 import { tokenVerifier } from "./verifier.js";
 
-/** Options of `oauth2`: those of `jwt`, where nothing else is said. */
+/** Options of `oauth2`, which include those of `jwt`. */
 export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
   /** How clients get a token, for the card: exactly one flow. Specification 4.5.7. */
   readonly flows: OAuth2SecurityScheme["flows"];
@@ -19,9 +19,9 @@ export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
 }
 
 /**
- * Access tokens of an OAuth 2.0 authorization server (specification 4.5.4): JWTs (RFC 9068), whose keys are found through the
- * issuer's metadata (RFC 8414), or opaque ones by introspection (RFC 7662). `WWW-Authenticate` names the metadata of the
- * protected resource, which the server serves (RFC 9728).
+ * Security scheme: access tokens of an OAuth 2.0 server (specification 4.5.4), verified as JWTs (RFC 9068) with the
+ * keys of the issuer (RFC 8414), or by introspection (RFC 7662). `WWW-Authenticate` names the metadata of the protected
+ * resource, which the server serves (RFC 9728).
  */
 export function oauth2(options: OAuth2Options): SecurityScheme {
   const { issuer, flows, typ = "at+jwt", jwks, introspection, description, realm, owner } = options;
@@ -54,15 +54,15 @@ export function oauth2(options: OAuth2Options): SecurityScheme {
   };
 }
 
-/** Options of `openIdConnect`: those of `jwt`, where nothing else is said. */
+/** Options of `openIdConnect`, which include those of `jwt`. */
 export interface OpenIdConnectOptions extends Omit<JwtOptions, "jwks"> {
   /** The issuer; its discovery document is at `/.well-known/openid-configuration` below it. */
   readonly issuer: string;
 }
 
 /**
- * Tokens of an OpenID Connect provider (specification 4.5.5), whose keys are found through its discovery document. Give the
- * audience of access tokens for this agent: an ID token is for its client, and is refused for it.
+ * Security scheme: tokens of an OpenID Connect provider (specification 4.5.5), verified with the keys of its discovery
+ * document. Give the audience of access tokens for this agent: an ID token is for its client, and is refused for it.
  */
 export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
   const { issuer, description, realm, owner } = options;

@@ -18,14 +18,14 @@ type OneOf<T> = {
 type NoneOf<T> = { readonly [K in keyof T]?: never };
 
 /**
- * One way to authenticate, as the specification's JSON has it, `{ httpAuthSecurityScheme: { scheme: "Bearer" } }`, or as
- * protobuf's objects do, `{ scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } }`.
+ * Card form of a security scheme, as the specification's JSON has it, `{ httpAuthSecurityScheme: { scheme: "Bearer" }
+ * }`, or as a protobuf object.
  */
 export type SecuritySchemeInput =
   | OneOf<SecuritySchemes>
   | (MessageInitShape<typeof SecuritySchemeSchema> & NoneOf<SecuritySchemes>);
 
-/** The kinds of security schemes, by their names in the specification's JSON. Specification 4.5.1. */
+/** Kinds of security schemes by their names in the JSON of the specification. Specification 4.5.1. */
 export interface SecuritySchemes {
   apiKeySecurityScheme: ApiKeySecurityScheme;
   httpAuthSecurityScheme: HttpAuthSecurityScheme;
@@ -39,7 +39,7 @@ interface Described {
   readonly description?: string;
 }
 
-/** A key that the client sends with every request. Specification 4.5.2. */
+/** Card form of a key that the client sends with every request. Specification 4.5.2. */
 export interface ApiKeySecurityScheme extends Described {
   /** Where the key goes. */
   readonly location: "header" | "query" | "cookie";
@@ -65,7 +65,7 @@ export interface OAuth2SecurityScheme extends Described {
 
 type OAuthFlowsMessage = NonNullable<MessageInitShape<typeof OAuth2SecuritySchemeSchema>["flows"]>;
 
-/** The flows of OAuth 2.0, by their names in the specification's JSON. Specification 4.5.7. */
+/** OAuth 2.0 flows by their names in the JSON of the specification. Specification 4.5.7. */
 export interface OAuthFlows {
   /** A user signs in with a browser. */
   authorizationCode: MessageInitShape<typeof AuthorizationCodeOAuthFlowSchema>;
@@ -85,5 +85,5 @@ export interface OpenIdConnectSecurityScheme extends Described {
   readonly openIdConnectUrl: string;
 }
 
-/** TLS in which the client shows a certificate as well. Specification 4.5.6. */
+/** Card form of TLS with a client certificate. Specification 4.5.6. */
 export interface MutualTlsSecurityScheme extends Described {}

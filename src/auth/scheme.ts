@@ -8,8 +8,8 @@ import type { ChecksUnderWay } from "./checks-under-way.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
- * One way to authenticate, as a value: what the card says of it, and how it is checked. `jwt`, `oauth2`, `openIdConnect`,
- * `mutualTls`, `apiKey`, `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
+ * A security scheme: its card form and its check. `jwt`, `oauth2`, `openIdConnect`, `mutualTls`, `apiKey`,
+ * `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
  */
 export interface SecurityScheme {
   /** What cards say of it, as in the specification's JSON. */
@@ -36,7 +36,7 @@ export interface CallerNames {
   readonly listed?: readonly string[];
 }
 
-/** What a check gets of its server. */
+/** Parts of the server that a security scheme may use. */
 export interface SchemeParts {
   readonly limits: Limits;
   readonly logger: Logger;
@@ -44,7 +44,7 @@ export interface SchemeParts {
   readonly underWay?: ChecksUnderWay;
 }
 
-/** What was found in a call: its caller; credentials that are not accepted; undefined without any of this scheme. */
+/** Result of a security scheme: a caller, refused credentials, or undefined if the call has none of this scheme. */
 export type Finding = CallerInput | Refusal | undefined;
 
 /** Looks for the credentials of one scheme in calls. */
@@ -67,7 +67,7 @@ export interface SchemeCheck {
 
 type FoundCaller = CallerInput | undefined;
 
-/** Credentials that are not accepted. The text goes to the client: it names what is wrong, and never the credentials. */
+/** Credentials that are refused. The text goes to the client: it names what is wrong, and never the credentials. */
 export class Refusal {
   readonly description: string;
 

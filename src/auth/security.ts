@@ -4,12 +4,12 @@ import type { SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
- * What one call has to meet: schemes by their names, each with the scopes that its caller needs. All of them have to be
- * met; `"bearer"` stands for `{ bearer: [] }`. `{}` lets callers in who send no credentials at all. Specification 4.5.
+ * A security requirement: schemes by name, each with the required scopes. All of them have to be met; `"bearer"` stands
+ * for `{ bearer: [] }`. `{}` lets callers in who send no credentials at all. Specification 4.5.
  */
 export type RequirementInput = string | Readonly<Record<string, readonly string[]>>;
 
-/** Who may call an agent. Specification 4.5, 7.4. */
+/** Security schemes and requirements of an agent. Specification 4.5, 7.4. */
 export interface AgentSecurity {
   /** Ways to authenticate, by the names that cards and requirements use. */
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
@@ -30,7 +30,7 @@ export interface AgentSecurity {
   readonly skillOf?: (message: Message) => string | undefined;
 }
 
-/** Who may use a skill. */
+/** Security requirements of a skill. */
 export interface SkillSecurity {
   /** A message has to meet one of these, besides what the agent requires. */
   readonly require: readonly RequirementInput[];

@@ -14,9 +14,9 @@ import type { ProtocolVersion } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
 
 /**
- * A binding turns what arrives in its wire format into a call of `invoke`, and the answer back. It takes its
- * methods, routes and codecs from the registered versions, which derive them from a descriptor, and names none of them: a
- * new rpc in the proto, or another version of the protocol, is served by every binding without a change here.
+ * Options of a binding, which translates its wire format into calls of `invoke` and back. It takes its methods, routes
+ * and codecs from the registered versions, which derive them from a descriptor, and names none of them: a new rpc in
+ * the proto, or another version of the protocol, is served by every binding without a change here.
  */
 export interface BindingOptions {
   readonly versions: Versions;
@@ -36,7 +36,7 @@ export interface BindingOptions {
 }
 
 /**
- * A binding that lives on the HTTP port, beside others.
+ * A binding on the HTTP port, beside others.
  *
  * @typeParam M what is known of a request whose verb and path are for this binding, such as its route.
  */

@@ -43,17 +43,14 @@ export type AgentsInput = AgentsGiven &
 
 /** `AgentsInput` before the check that `agent` or `agents` is there. */
 export interface AgentsGiven {
-  /** The agent, where there is one. */
+  /** The agent that the server serves. */
   readonly agent?: Agent;
   /**
-   * Several agents behind one endpoint, by the tenant that requests carry. The first is shown at the root. Callers of versions without
-   * tenants find each at `/{tenant}`.
+   * Several agents behind one endpoint, by tenant. The root shows the first one. Callers of versions without tenants
+   * find each at `/{tenant}`.
    */
   readonly agents?: Readonly<Record<string, Agent>>;
-  /**
-   * With `agent`: the tenants it serves beside requests without one, each a separate namespace of tasks. Default:
-   * any tenant value.
-   */
+  /** With `agent`: the tenants it serves besides the empty one, each with its own tasks. Default: any tenant. */
   readonly tenants?: readonly string[];
 }
 
@@ -61,7 +58,7 @@ export interface AgentsGiven {
 export type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
 
 /**
- * The agents of a server with their cards, checked.
+ * Checks the agents of a server and their cards.
  *
  * @throws ConfigurationError that names every fault of every agent, card and tenant.
  */

@@ -13,7 +13,7 @@ import { readInput } from "./input.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
 
-/** Which optional parts of the protocol the server around an agent has. */
+/** Optional parts of the protocol that the server supports. */
 export interface ServerCapabilities {
   readonly pushNotifications: boolean;
   /** The agent has an extended card. */
@@ -30,9 +30,9 @@ export interface CheckedCard {
 }
 
 /**
- * The card of an agent: what its author wrote, with default modes and the capabilities that are wired. An author may
- * switch a capability off, but cannot claim one that is not there (specification 4.4.3, 3.3.4). The author's own
- * `supportedInterfaces` stay in it; `withInterfaces` puts the server's before them.
+ * Returns the card of an agent with default modes and the capabilities of the server. An author may switch a capability
+ * off, but cannot claim one that is not there (specification 4.4.3, 3.3.4). The author's own `supportedInterfaces` stay
+ * in it; `withInterfaces` puts the server's before them.
  *
  * @throws ConfigurationError that names every fault.
  */

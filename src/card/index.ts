@@ -1,4 +1,5 @@
-// `parley-a2a/card`: signs the cards of agents and verifies their signatures (specification 8.4), for programs that are no servers.
+// Signs agent cards and verifies their signatures (specification 8.4), without a server.
+
 import { clone } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type CardKey, importCardKeys, publicKeySet } from "./signing/card-keys.js";
@@ -19,7 +20,7 @@ export {
 } from "./signing/verify.js";
 
 /**
- * The card with a signature for each key behind those that it has; the card that was given is not changed.
+ * Returns a copy of the card with one more signature for each key.
  *
  * @throws ConfigurationError for keys that cannot be used; CardFormError for what is no card.
  */
@@ -30,7 +31,7 @@ export async function signCard(card: AgentCard, keys: readonly CardKey[], option
 }
 
 /**
- * The public keys of private ones, as a JWKS to be served (RFC 7517, 5).
+ * Returns the public keys of private ones as a JWKS (RFC 7517, 5).
  *
  * @throws ConfigurationError for keys that cannot be used.
  */

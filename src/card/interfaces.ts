@@ -16,7 +16,7 @@ const httpBindings: readonly (readonly [string, SpokenOver])[] = [
   [CONNECT_BINDING, "connect"],
 ];
 
-/** Where a server is reached. */
+/** Addresses of a server. */
 export interface Endpoints {
   /** Absolute URL of the HTTP port, without a slash at the end; undefined when there is none. */
   readonly url: string | undefined;
@@ -27,9 +27,9 @@ export interface Endpoints {
 }
 
 /**
- * The interfaces of an agent, in order of preference (specification 4.4.6, 5.2, 8.3.1): one for each version and each
- * binding that speaks it, the service's own version first. gRPC that is named by a URL comes last of its version: most libraries of
- * gRPC cannot use one, and clients that take the first interface that they know would fail.
+ * Returns the interfaces of an agent in order of preference (specification 4.4.6, 5.2, 8.3.1). gRPC that is named by a
+ * URL comes last of its version: most libraries of gRPC cannot use one, and clients that take the first interface that
+ * they know would fail.
  */
 export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVersions): AgentInterface[] {
   return [
@@ -79,7 +79,7 @@ function interfacesByPath({ name, interfaces, hasCardBeside }: Declared, { url, 
   );
 }
 
-/** The card as it is served: the server's interfaces first, those its author added after them. */
+/** Returns the card with the server's interfaces first and those of its author after them. */
 export function withInterfaces(card: AgentCard, interfaces: readonly AgentInterface[]): AgentCard {
   const complete = clone(AgentCardSchema, card);
   complete.supportedInterfaces = [...interfaces, ...complete.supportedInterfaces];

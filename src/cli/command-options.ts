@@ -4,61 +4,62 @@ import type { DriverName } from "../store/sqlite/driver/driver.js";
 
 /** Options of `parley serve` only; a program that embeds Parley does the same in code. */
 export interface CommandOptions {
-  /** SQLite file for the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
+  /** SQLite file of the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
   readonly store: string;
-  /** Where SQLite comes from. Default: Node.js itself, from 22.13 on, otherwise the package `better-sqlite3`. */
+  /**
+   * Driver of SQLite: `node:sqlite` or `better-sqlite3`. Default: Node.js itself from 22.13 on, otherwise the package
+   * `better-sqlite3`.
+   */
   readonly sqliteDriver: DriverName;
-  /** Lets other servers use the file at the same time, all of them with this option. Default: off. */
+  /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
   readonly shared: boolean;
   /**
-   * File of the certificate chain, as PEM: TLS on both ports, with `tlsKey`. All of these files are read again when they change, and at
-   * SIGHUP. Default: cleartext.
+   * File of the certificate chain (PEM) for TLS on both ports, with `tlsKey`. TLS files are read again when they
+   * change, and at SIGHUP. Default: cleartext.
    */
   readonly tlsCert: string;
-  /** File of the certificate's private key, as PEM, without a passphrase. */
+  /** File of the private key of the certificate (PEM), without a passphrase. */
   readonly tlsKey: string;
-  /** File of the authorities of client certificates, as PEM: clients are asked for one. Default: they are not. */
+  /** File of the authorities of client certificates (PEM). Default: clients are not asked for a certificate. */
   readonly tlsCa: string;
-  /**
-   * Files of the private keys that sign cards (PKCS #8 in PEM, or JWK), instead of those that the module has. See `cardSigning`.
-   */
+  /** Files of the private keys that sign cards (PKCS #8 in PEM, or JWK), instead of the module's. See `cardSigning`. */
   readonly cardKey: readonly string[];
-  /** URL of the JWKS that signatures of cards name. Default: that of this server, where its URL is `https`. */
+  /** URL of the JWKS that card signatures name. Default: that of this server, if its URL is `https`. */
   readonly cardJku: string;
-  /** Lets push notifications go to `http` URLs. This flag and those below need `push`, and stand before what the module says. */
+  /** Allows `http` webhooks. This flag and the other `push…` flags need `push`, and override the module. */
   readonly pushAllowHttp: boolean;
-  /** Ports that push notifications may go to. Default 443, and with `pushAllowHttp` 80. */
+  /** Ports of webhooks; with `pushAllowHttp` also 80 unless they are set. Default 443. */
   readonly pushPorts: readonly string[];
   /**
-   * Hosts that push notifications may go to wherever they are: names, `*.example.com`, addresses, networks. Default: none, so that
-   * nothing but public addresses is reached.
+   * Hosts of webhooks that are allowed although they are not public: names, `*.example.com`, addresses, networks.
+   * Default: none.
    */
   readonly pushAllow: readonly string[];
-  /** Hosts that push notifications never go to. Default: none. */
+  /** Hosts to which push notifications are never sent. Default: none. */
   readonly pushDeny: readonly string[];
-  /** Which events are sent: `task`, `status`, `artifact`, `last-chunk`, and states such as `completed`. Default: all. */
+  /** Events to send: `task`, `status`, `artifact`, `last-chunk`, and states such as `completed`. Default: all. */
   readonly pushEvents: readonly string[];
   /**
-   * Keys that encrypt stored secrets of push notifications, 32 bytes as base64 or hexadecimal text: files, or variables as `env:NAME`.
-   * The first one is for what is new. Default: secrets are stored as they are.
+   * Keys that encrypt stored secrets of push notifications, 32 bytes as base64 or hexadecimal text: files, or variables
+   * as `env:NAME`. The first one encrypts new secrets. Default: secrets are stored in clear text.
    */
   readonly pushEncryptionKey: readonly string[];
   /** Files of the private keys that sign push notifications by JWT (PEM or JWK). Default: no JWT. */
   readonly pushSigningKey: readonly string[];
-  /** Secrets of the Standard Webhooks headers: files, or variables as `env:NAME`. Default: no signature of that form. */
+  /** Secrets of Standard Webhooks signatures: files, or variables as `env:NAME`. Default: no such signature. */
   readonly pushWebhookSecret: readonly string[];
-  /** File of the authorities of receivers, as PEM. Default: those of the system. */
+  /** File of the authorities of webhooks (PEM). Default: those of the system. */
   readonly pushTlsCa: string;
-  /** File of the certificate that receivers are shown, as PEM, with `pushTlsKey`. Default: none. */
+  /** File of the client certificate for webhooks (PEM), with `pushTlsKey`. Default: none. */
   readonly pushTlsCert: string;
-  /** File of its private key, as PEM, without a passphrase. */
+  /** File of the private key of that certificate (PEM), without a passphrase. */
   readonly pushTlsKey: string;
   /**
-   * File of the audit log, one JSON object per line; `stderr` for the process's own, `off` for none. At SIGHUP it is opened again.
-   * Default: in the log, but for a log on a terminal.
+   * File of the audit log, one JSON object per line; `stderr`, or `off` for none. At SIGHUP it is opened again.
+   * Default: in the log, unless that is on a terminal.
    */
   readonly audit: string;
-  /** The lowest level that is logged to stderr. Default `info`. */
+  /** Lowest level that is logged to stderr. Default `info`. */
   readonly logLevel: LogLevel;
   /** Format of the log: `pretty` for people, `json` for programs. Default: `pretty` on a terminal, otherwise `json`. */
   readonly logFormat: LogFormat;

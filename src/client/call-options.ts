@@ -1,7 +1,7 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
-/** What every call may say. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call; what it has brought about at the agent goes on. */
   readonly signal?: AbortSignal;
@@ -16,7 +16,7 @@ export interface CallOptions {
   readonly skill?: string;
 }
 
-/** What a send may say (specification 3.2.2). */
+/** Options of a send (specification 3.2.2). */
 export interface SendOptions extends CallOptions {
   /** Media types that are accepted in the answer. Default: any. */
   readonly acceptedOutputModes?: readonly string[];
@@ -33,7 +33,7 @@ export interface SendOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
-/** What following a task may say. */
+/** Options of `follow`. */
 export interface FollowOptions extends CallOptions {
   /**
    * A connection on which no event has come for so long counts as cut, in milliseconds, and another one is made. Signs of life below
@@ -50,13 +50,13 @@ export interface FollowOptions extends CallOptions {
   readonly maxTaskBytes?: number;
 }
 
-/** What a send whose answer is streamed may say. */
+/** Options of `stream`. */
 export interface StreamOptions extends SendOptions, FollowOptions {}
 
 /** The default of `maxTaskBytes`. */
 export const MAX_FOLDED_BYTES: number = 256 * 1024 * 1024;
 
-/** What a send that is answered at once may say. */
+/** Options of a send with one answer. */
 export interface SendOnceOptions extends SendOptions {
   /** Answer as soon as there is a task, instead of when it is over or waits for its client. */
   readonly returnImmediately?: boolean;

@@ -12,7 +12,7 @@ export interface KeptCard {
 }
 
 /**
- * Cards that were fetched, in memory, for several calls of `connect`. It holds what servers allow to be kept, and they are asked
+ * In-memory cache of cards for several calls of `connect`. It holds what servers allow to be kept, and they are asked
  * whether it is still so when its time is over (RFC 9111, 4.2, 4.3; specification 8.6).
  */
 export class CardCache {

@@ -7,7 +7,7 @@ import type { NotifiedTasks } from "./notified.js";
 import type { Answer } from "./send.js";
 import type { Update } from "./update.js";
 
-/** Calls one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */
+/** A client of one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */
 export interface A2AClient extends Client<typeof A2AService> {
   /** The card that was found; after `extendedCard` the one that it gave. */
   readonly card: AgentCard;

@@ -1,4 +1,5 @@
-// What the client has everywhere: in `index.ts` for Node.js, and in `web.ts` for all other runtimes.
+// Exports of the client on every runtime: `index.ts` for Node.js and `web.ts` for all others.
+
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
 export { generationOf } from "../wire/generation.js";
 export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./call-options.js";

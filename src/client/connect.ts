@@ -23,7 +23,7 @@ import { send } from "./send.js";
 import { follow, stream } from "./stream.js";
 
 /**
- * Finds an agent's card and gives a client for it. No interface is called before the first call.
+ * Type of `connect`. No interface is called before the first call.
  *
  * @param agent the URL of the agent or of its card, the card, or its JSON
  * @throws A2AError as `findCard` and `candidatesOf` say

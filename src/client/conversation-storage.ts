@@ -1,4 +1,4 @@
-/** Keeps a conversation over reloads: `sessionStorage`, `localStorage`, or anything like them. */
+/** Storage of a conversation over reloads: `sessionStorage`, `localStorage`, or a similar object. */
 export interface ConversationStorage {
   /** Returns the text that is kept under a name, or null. */
   getItem(key: string): string | null;

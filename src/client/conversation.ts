@@ -10,7 +10,7 @@ import { type Answer, send } from "./send.js";
 import { stream } from "./stream.js";
 import type { Update } from "./update.js";
 
-/** Where a conversation stands, to be kept and gone on with later: plain JSON. */
+/** State of a conversation as plain JSON, to restore it later. */
 export interface ConversationState {
   readonly contextId?: string | undefined;
   /** The task that waits for the next message. */
@@ -18,9 +18,9 @@ export interface ConversationState {
 }
 
 /**
- * Messages that belong together: each goes to the task that waits for one, and else begins a new one in the same context. Messages that
- * are sent before there is an answer to the first one wait until it names the context. Of several tasks that wait, the one that asked
- * first gets the next message, until it waits no more; answers of other tasks change nothing about that.
+ * Messages in one context: each goes to the task that waits for input, or begins a new task. Messages that are sent
+ * before there is an answer to the first one wait until it names the context. Of several tasks that wait, the one that
+ * asked first gets the next message, until it waits no more; answers of other tasks change nothing about that.
  */
 export interface Conversation {
   /** Undefined until the agent has answered, unless it was given. */

@@ -1,14 +1,14 @@
 import type { AgentCard, SecurityScheme } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { HttpClient } from "./platform.js";
 
-/** Where a credential puts what it has to show. */
+/** Place where a credential puts its value. */
 export interface CredentialTarget {
   readonly header: Headers;
   /** Adds a parameter to the URL: API keys with `in: query` (bindings over HTTP alone, not gRPC). */
   addQuery(name: string, value: string): void;
 }
 
-/** What a credential may look at and use: one object for each scheme and call, which its second try has as well. */
+/** Context in which a credential is applied, one object for each scheme and call. */
 export interface CredentialContext {
   readonly card: AgentCard;
   /** The name of the scheme in the card, and the scheme. */
@@ -22,10 +22,7 @@ export interface CredentialContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * What a caller shows for one security scheme of a card (specification 4.5, 7.3): made by `apiKey`, `bearer`, `basic`,
- * `clientCertificate`, and by the flows of `parley-a2a/client/oauth`.
- */
+/** A credential for one security scheme of a card (specification 4.5, 7.3), such as `bearer` returns. */
 export interface Credential {
   /** Whether it can satisfy a scheme of this kind. */
   fits(scheme: SecurityScheme): boolean;
@@ -43,5 +40,5 @@ export interface Credential {
   insufficient?(context: CredentialContext, scopes: readonly string[]): boolean | Promise<boolean>;
 }
 
-/** One credential, several of which the first that fits is taken, or one for each scheme by its name in the card. */
+/** One credential, a list of which the first that fits is used, or one for each scheme by its name in the card. */
 export type Credentials = Credential | readonly Credential[] | Readonly<Record<string, Credential>>;

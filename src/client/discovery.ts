@@ -13,10 +13,10 @@ import type { ClientLimits } from "./limits.js";
 import type { HttpAnswer, HttpClient } from "./platform.js";
 import { givenUp, isPassing, orAborted, pause, waitMs } from "./retry.js";
 
-/** Where a card comes from: a URL, the card, its JSON, or the text of that. */
+/** An agent to connect to: a URL, a card, its JSON, or JSON text. */
 export type CardSource = string | URL | AgentCard | object;
 
-/** What became of a card's signatures; `verifyCard` of `parley-a2a/card` gives it. */
+/** Result of verifying a card's signatures, as `verifyCard` of `parley-a2a/card` returns it. */
 export interface VerifiedCard {
   /** Whether at least one signature is valid. */
   readonly verified: boolean;
@@ -31,7 +31,7 @@ export interface VerifiedCard {
 /** Headers, by their names. */
 export type HeaderFields = Headers | Readonly<Record<string, string>>;
 
-/** How a card is found. */
+/** Options for finding a card. */
 export interface CardOptions {
   /** Sent with the request for the card alone, and not to another origin that it is redirected to. */
   readonly headers?: HeaderFields;

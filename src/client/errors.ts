@@ -6,9 +6,9 @@ import { detailsOf } from "../wire/error-details.js";
 import { errorOf, type Facts, reasonOfHttp, reasonOfStatus } from "./error-facts.js";
 
 /**
- * Anything that a call threw, over whatever binding, as the one error of the protocol: with its reason, its metadata, the violations
- * that it names and the time after which trying again makes sense. Of servers that leave out details the codes decide, those of
- * release 1.0.0 included. Never throws; an A2AError is returned as it is.
+ * Converts anything that a call threw, over any binding, to an A2AError with reason, metadata, violations and retry
+ * delay. Of servers that leave out details the codes decide, those of release 1.0.0 included. Never throws; an A2AError
+ * is returned as it is.
  */
 export function clientError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return toA2AError(thrown);
@@ -21,8 +21,8 @@ export function clientError(thrown: unknown): A2AError {
 }
 
 /**
- * Whether an error says that nobody has begun with its call: there never was a connection, or the server said that it did not take it
- * (REFUSED_STREAM and GOAWAY of HTTP/2; RFC 9113, 8.7). False also where that is not known, as in browsers, which do not tell.
+ * Reports whether an error proves that the server has not processed the call: no connection, or REFUSED_STREAM or
+ * GOAWAY of HTTP/2 (RFC 9113, 8.7). False also where that is not known, as in browsers, which do not tell.
  */
 export function neverArrived(error: unknown): boolean {
   // An earlier attempt of the same call may have.

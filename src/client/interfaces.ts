@@ -7,7 +7,10 @@ import { parseVersion } from "../wire/service-params.js";
 import { versionNotSupported } from "./card-reader.js";
 import { isLoopback } from "./hosts.js";
 
-/** A way to call an agent. The first three are named as cards name them; gRPC-Web is served beside Connect, under the same URL. */
+/**
+ * Name of a binding. The first three are named as cards name them; gRPC-Web is served beside Connect, under the same
+ * URL.
+ */
 export type Binding = "GRPC" | "JSONRPC" | "HTTP+JSON" | "CONNECT" | "GRPC-WEB";
 
 /** All of them. */

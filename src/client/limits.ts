@@ -2,62 +2,62 @@ import { invalid, type Violation } from "../core/error.js";
 import { unknownNames } from "../core/unknown-names.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
 
-/** What bounds a client: sizes, counts and times of what comes from outside. All are whole numbers. */
+/** Limits of a client: sizes, counts and times that servers determine. All are whole numbers. */
 export interface ClientLimits {
-  /** A card, in bytes. Default 1 MiB. */
+  /** Size of a card, in bytes. Default 1 MiB. */
   readonly maxCardBytes: number;
-  /** Redirects that are followed to a card, one after the other. Default 3. */
+  /** Consecutive redirects to a card. Default 3. */
   readonly maxCardRedirects: number;
-  /** How long finding a card may take, in milliseconds: redirects, further attempts and its verification included. Default 15 seconds. */
+  /** Time to find a card, in milliseconds, with redirects, retries and verification. Default 15 seconds. */
   readonly cardTimeoutMs: number;
-  /** For how long a card is used without asking again, in milliseconds, however long its server allows. Default 1 hour. */
+  /**
+   * Time for which a card is used without revalidation, in milliseconds, even if its server allows more. Default 1
+   * hour.
+   */
   readonly maxCardAgeMs: number;
-  /** Cards in a cache; the oldest are forgotten first. Default 256. */
+  /** Cards in a cache; the oldest is evicted first. Default 256. */
   readonly maxCards: number;
-  /** Interfaces of one card that are looked at. Default 64. */
+  /** Interfaces of a card that are considered. Default 64. */
   readonly maxInterfaces: number;
-  /** One answer, or one event of a stream, in bytes. Default 64 MiB. */
+  /** Size of an answer, or of an event of a stream, in bytes. Default 64 MiB. */
   readonly maxAnswerBytes: number;
-  /** Values in it (fields, elements of lists, members of JSON), whatever their size. Default 500,000. */
+  /** Values in an answer or event: fields, list elements, members of JSON. Default 500,000. */
   readonly maxAnswerValues: number;
   /**
-   * How long a call may take that has one answer, in milliseconds, further attempts included. Sends that wait for their answer have
-   * `sendTimeoutMs`, streams have no such end. A call may say otherwise (`timeoutMs`; 0 is no end). Default 60 seconds.
+   * Time for a call with one answer, in milliseconds, with retries. Blocking sends have `sendTimeoutMs`, streams have
+   * no timeout. The option `timeoutMs` of a call overrides it; 0 disables the timeout. Default 60 seconds.
    */
   readonly timeoutMs: number;
-  /** The same for sends, which wait until their task is over or pauses, in milliseconds. Default 10 minutes. */
+  /** Time for a blocking send, which waits until its task has ended or pauses, in milliseconds. Default 10 minutes. */
   readonly sendTimeoutMs: number;
   /**
-   * How long it may take to have a connection, in milliseconds: look-up, TCP and TLS, and with gRPC the server's first word.
-   * Node.js alone. Default 10 seconds.
+   * Time to connect, in milliseconds: look-up, TCP and TLS, and with gRPC the server's first frame. Node.js only.
+   * Default 10 seconds.
    */
   readonly connectTimeoutMs: number;
-  /** How often a call is attempted that may be repeated, all together; 1 is no repetition. Default 4. */
+  /** Attempts of a call that may be repeated; 1 disables retries. Default 4. */
   readonly maxAttempts: number;
-  /** Before the second attempt a call waits at most so long, in milliseconds; then twice as long each time. Default 250. */
+  /** Maximum delay before the second attempt, in milliseconds; it doubles with each further attempt. Default 250. */
   readonly retryMs: number;
-  /** Between two attempts a call waits at most so long by itself, in milliseconds. Default 10 seconds. */
+  /** Maximum delay between two attempts, in milliseconds. Default 10 seconds. */
   readonly maxRetryMs: number;
   /**
-   * Where a server asks for more time (`Retry-After`), it gets at most so long, in milliseconds; one that asks for more has refused the
-   * call. Default 30 seconds.
+   * Longest `Retry-After` that is honored, in milliseconds; the call fails if the server asks for more. Default 30
+   * seconds.
    */
   readonly maxRetryAfterMs: number;
-  /**
-   * For how long a stream that was cut off is taken up again, in milliseconds from the cut to the next event, before it fails.
-   * Default 5 minutes.
-   */
+  /** Time from a disconnect to the next event in which a stream reconnects, in milliseconds. Default 5 minutes. */
   readonly maxResumeMs: number;
-  /** Tasks that are kept of those a webhook hears of; the oldest is forgotten for one more, and read anew then. Default 1,000. */
+  /** Tasks kept in memory for push notifications; the oldest is evicted and read again when needed. Default 1,000. */
   readonly maxNotifiedTasks: number;
   /**
-   * An interface that could not be reached is tried again after so long, in milliseconds, while others can; then twice as long each
-   * time, up to 32 times. Default 10 seconds.
+   * Delay before an unreachable interface is tried again while others work, in milliseconds; it doubles each time, up
+   * to 32 times. Default 10 seconds.
    */
   readonly interfaceRestMs: number;
 }
 
-/** The stated defaults. */
+/** Defaults of the client limits. */
 export const defaultClientLimits: ClientLimits = {
   maxCardBytes: 1024 * 1024,
   maxCardRedirects: 3,

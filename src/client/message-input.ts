@@ -18,10 +18,10 @@ import { checkRequest } from "./check-request.js";
 
 const readData = jsonReader(ValueSchema);
 
-/** What a caller says: a text, parts, parts with more around them, or a message that is made already. */
+/** A message: a text, parts, parts with more fields, or a protobuf message. */
 export type MessageInput = string | readonly PartInput[] | MessageFields | Message;
 
-/** A message with all that a caller may say about it (specification 4.1.4). */
+/** A message with all fields that a caller may set (specification 4.1.4). */
 export interface MessageFields {
   readonly parts: string | readonly PartInput[];
   /** Conversation that it belongs to. Left out: that of the task, or a new one. */

@@ -7,7 +7,7 @@ import type { ClientCore } from "./core.js";
 import { ClientFold } from "./fold.js";
 import type { Update } from "./update.js";
 
-/** What is needed of a notification: a `PushEvent` of `parley-a2a/push-receiver` is one. */
+/** The parts of a notification that the client needs, as `PushEvent` of `parley-a2a/push-receiver` has them. */
 export interface Notification {
   readonly response: StreamResponse;
   readonly taskId: string;
@@ -15,7 +15,7 @@ export interface Notification {
   readonly generation: number | undefined;
 }
 
-/** Tasks that a webhook hears of: notifications become what a stream would give. */
+/** Turns notifications of a webhook into updates like those of a stream. */
 export interface NotifiedTasks {
   /**
    * Takes a notification, those of one task one after the other. Where some are missing before it, because another process had them or

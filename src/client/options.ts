@@ -10,7 +10,7 @@ import { type Binding, bindings } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
 import type { PlatformOptions } from "./platform.js";
 
-/** What `connect` may be told. */
+/** Options of `connect`. */
 export interface ClientOptions extends PlatformOptions {
   /** What the agent's security schemes ask for. They are sent to its interfaces alone, and never with the request for the card. */
   readonly credentials?: Credentials;

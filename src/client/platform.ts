@@ -4,7 +4,7 @@ import type { OlderMessages, OlderVersion } from "../version/callable.js";
 import type { CallParameters } from "./parameters.js";
 import type { Stop } from "./stop.js";
 
-/** One HTTP request, as the transports over HTTP, the card and the tokens need it. */
+/** An HTTP request of the client. */
 export interface HttpAsk {
   readonly url: string;
   /** In upper case. */
@@ -16,7 +16,7 @@ export interface HttpAsk {
   readonly signal?: Stop;
 }
 
-/** Its answer. Exactly one of `text`, `chunks`, `read` and `cancel` is called. */
+/** An HTTP response. Exactly one of `text`, `chunks`, `read` and `cancel` is called. */
 export interface HttpAnswer {
   readonly status: number;
   /** The value of `Content-Type`, or empty. */
@@ -37,10 +37,10 @@ export interface HttpAnswer {
   field?(of: "headers" | "trailers", name: string): string | undefined;
 }
 
-/** Asks over HTTP. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */
+/** Sends HTTP requests. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */
 export type HttpClient = (ask: HttpAsk) => Promise<HttpAnswer>;
 
-/** What a transport is made of. */
+/** Settings of a transport. */
 export interface TransportSettings {
   /** The URL of the interface, as the card names it. */
   readonly url: string;
@@ -62,7 +62,7 @@ export interface MessageSettings extends TransportSettings {
   readonly methods?: ((method: DescMethod) => OlderMessages | undefined) | undefined;
 }
 
-/** What differs between Node.js and everywhere else. One for each client; it holds the connections. */
+/** Functions that differ between Node.js and other runtimes. One for each client; it holds the connections. */
 export interface Platform {
   /** What JSON-RPC, HTTP+JSON, Connect and gRPC-Web are made of (`transport/`). */
   readonly http: HttpClient;
@@ -76,7 +76,7 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-/** TLS of a client (Node.js alone): what `node:tls` takes, in PEM. */
+/** TLS of a client in PEM, as `node:tls` takes it (Node.js only). */
 export interface ClientTls {
   /** Certificates of those that are trusted, instead of the system's. */
   readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[];
@@ -85,7 +85,7 @@ export interface ClientTls {
   readonly key?: string | Uint8Array;
 }
 
-/** What a platform may be told. */
+/** Options of a platform. */
 export interface PlatformOptions {
   /** Everywhere but in Node.js: used instead of the global one. */
   readonly fetch?: typeof globalThis.fetch;

@@ -37,7 +37,7 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
   }
 }
 
-/** What a transport may be told. */
+/** Options of `createTransport`. */
 export interface RawTransportOptions extends PlatformOptions {
   /** The outermost first. */
   readonly interceptors?: readonly Interceptor[];
@@ -49,15 +49,15 @@ export interface RawTransportOptions extends PlatformOptions {
   readonly version?: string;
 }
 
-/** A transport with connections of its own. */
+/** A transport with its own connections. */
 export interface RawTransport extends Transport {
   /** Ends its calls, closes its connections and lets nothing new begin. */
   close(): Promise<void>;
 }
 
 /**
- * A transport of Connect for `createClient(A2AService, …)`: calls as the contract has them and no more. Nothing is resumed, retried or
- * authenticated, and errors are ConnectErrors, of which `clientError` makes A2AErrors.
+ * Type of `createTransport`. Nothing is resumed, retried or authenticated, and errors are ConnectErrors, of which
+ * `clientError` makes A2AErrors.
  *
  * @param url that of the interface; for gRPC also `host:port`
  * @throws A2AError with reason VERSION_NOT_SUPPORTED for a version that is not spoken here

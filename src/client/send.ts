@@ -19,7 +19,7 @@ import { type MessageInput, type MessagePlace, messageOf, requestOf } from "./me
 import { sendOnce } from "./send-once.js";
 import { messageText, taskText } from "./text.js";
 
-/** What an agent answered: a task or a message. */
+/** Answer of an agent: a task or a message. */
 export interface Answer {
   readonly task: Task | undefined;
   readonly message: Message | undefined;

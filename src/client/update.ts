@@ -1,6 +1,6 @@
 import type { Artifact, Message, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
-/** One step of a stream: what came, and the task as it stands with it. */
+/** One step of a stream: the event, and the task after it. */
 export interface Update {
   /**
    * `task`: the first sight of the task; `status` and `artifact`: an event; `message`: the direct answer of an agent that made no

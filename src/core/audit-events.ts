@@ -1,7 +1,7 @@
-/** How what is recorded ended. */
+/** Outcome of an audited action. */
 export type AuditOutcome = "success" | "denied" | "failure";
 
-/** What is known of one kind of event. */
+/** Description of one kind of audit event. */
 export interface AuditEventRow {
   readonly outcome: AuditOutcome;
   /** One sentence for the documentation. */
@@ -34,7 +34,7 @@ export type AuditEvent =
   | "server.stopped"
   | "audit.lost";
 
-/** Every event of the audit log: checks, documentation and tests are made from this table. */
+/** Table of every event of the audit log. */
 export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "authentication.failed": row("denied", "Credentials are missing, wrong or could not be checked."),
   "authentication.expired": row("denied", "A stream ended because its caller's credentials expired."),

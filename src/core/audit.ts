@@ -39,7 +39,7 @@ export interface AuditFacts {
   readonly count?: number | undefined;
 }
 
-/** One record of the audit log: the facts that are known, with the time. */
+/** A record of the audit log. */
 export interface AuditRecord extends Omit<AuditFacts, "outcome"> {
   /** When, in UTC to the millisecond (RFC 3339); of joined events, the first. */
   readonly at: string;
@@ -48,7 +48,7 @@ export interface AuditRecord extends Omit<AuditFacts, "outcome"> {
   readonly until?: string;
 }
 
-/** Where records go. */
+/** Receiver of audit records. */
 export interface AuditLog {
   /** Keeps one record. What it throws is caught: the call goes on. */
   write(record: AuditRecord): void;

@@ -4,7 +4,7 @@ import { type Cancellation, cancellationOf } from "./cancellation.js";
 import { newRequestId } from "./ids.js";
 import type { SharedHold } from "./shared-hold.js";
 
-/** Where a call came from. */
+/** The connection that a call came from. */
 export interface Peer {
   /** Address of the other end of the connection, or of the client behind a trusted proxy. */
   readonly address: string;
@@ -32,7 +32,7 @@ export interface ClientCertificate {
   readonly fingerprint: string;
 }
 
-/** What a binding knows about a call before the interceptors run. */
+/** Facts about a call that a binding knows before the interceptors run. */
 export interface CallStart {
   /** Name of the binding, for logs: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`. */
   readonly binding: string;
@@ -84,8 +84,8 @@ const noExtensions: ReadonlySet<string> = new Set();
 const noHeaders: ReadonlyMap<string, string> = new Map();
 
 /**
- * One call on its way through the interceptors to the method: the start, and what the interceptors found out.
- * Each later field names the interceptor that sets it.
+ * One call on its way through the interceptors to the method, with what the interceptors add to it. Each later field
+ * names the interceptor that sets it.
  */
 export class Call {
   readonly binding: string;

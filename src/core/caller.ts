@@ -2,7 +2,7 @@ import { notPromised } from "./bounded.js";
 import { A2AError } from "./error.js";
 import type { Limits } from "./limits.js";
 
-/** Who calls, as the authenticator found out. */
+/** The caller of an operation, as the authenticator identified it. */
 export interface Caller {
   /** Owner of what the caller creates; tasks of other owners do not exist for it. Empty for the anonymous caller. */
   readonly owner: string;
@@ -18,7 +18,7 @@ export interface Caller {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** What an authenticator has to say of a caller. Left out: `authenticated` true, no scopes, no claims. */
+/** Result of an authenticator that accepts a caller. Left out: `authenticated` true, no scopes, no claims. */
 export type CallerInput = Pick<Caller, "owner"> & Partial<Omit<Caller, "owner">>;
 
 /**
@@ -46,7 +46,7 @@ export const anonymous: Caller = Object.freeze({
 });
 
 /**
- * Says to whom belongs what a caller creates, such as an organisation whose members see each other's tasks; undefined refuses the
+ * Returns the owner of what a caller creates, such as an organisation whose members share tasks; undefined refuses the
  * caller. `owner` is the name that the authentication gave it.
  */
 export type OwnerOf = (caller: Caller) => string | undefined;

@@ -27,7 +27,7 @@ export type StatusName = keyof typeof StatusCode;
 /** One code of `google.rpc.Code`. */
 export type StatusCode = (typeof StatusCode)[StatusName];
 
-/** How one reason looks on every wire. */
+/** Codes of one reason on every wire. */
 export interface ReasonRow {
   /** Status of gRPC and Connect; REST repeats its name in `error.status`. */
   readonly code: StatusCode;
@@ -61,7 +61,7 @@ const own = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
   domain: PARLEY_DOMAIN,
 });
 
-/** Name of an error, as ErrorInfo carries it. */
+/** Name of an error, as ErrorInfo contains it. */
 export type Reason =
   | "TASK_NOT_FOUND"
   | "TASK_NOT_CANCELABLE"
@@ -131,13 +131,13 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   INTERNAL: own(StatusCode.INTERNAL, 500, -32603),
 };
 
-/** One thing wrong with a request: a path such as `message.parts[0].text` and what is wrong there. */
+/** A fault of a request: a path such as `message.parts[0].text` and a description. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
 }
 
-/** What may accompany an error. */
+/** Optional details of an error. */
 export interface A2AErrorOptions {
   /** Facts for the client, strings only. Never secrets, never whether somebody else's resource exists. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -163,8 +163,8 @@ function text(value: unknown): string {
 const brand: unique symbol = Symbol.for("parley-a2a/A2AError");
 
 /**
- * The one error of the protocol. Every binding writes it in its own form, with `google.rpc.ErrorInfo` (reason and
- * domain), and `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
+ * The error of every operation of the protocol. Every binding writes it in its own form, with `google.rpc.ErrorInfo`
+ * (reason and domain), and `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
  */
 export class A2AError extends Error {
   readonly reason: Reason;

@@ -1,334 +1,346 @@
-/** Every outside size, count and time has a limit; these are all of them, with their defaults. */
+/** Limits of sizes, counts and times that clients, agents and other servers determine. */
 export interface Limits {
-  /** One request, in bytes, on any binding. Default 8 MiB. */
+  /** Size of a request on any binding, in bytes. Default 8 MiB. */
   readonly maxRequestBytes: number;
   /**
-   * Requests that are still arriving, in bytes, over all connections; at least `maxRequestBytes`. An eighth is kept for
-   * small ones, and one address may have half. Default 256 MiB.
+   * Total size of the requests that are being received, in bytes; at least `maxRequestBytes`. One eighth is reserved
+   * for small requests, and one address may use half. Default 256 MiB.
    */
   readonly maxArrivingBytes: number;
-  /** Requests from one address that have begun and are still arriving. Trusted proxies may have any number. Default 4,096. */
+  /** Requests being received from one address. Trusted proxies have no such limit. Default 4,096. */
   readonly maxArrivingPerAddress: number;
   /**
-   * Memory of the large requests in progress, in bytes; each value of JSON counts as 100. A request counts until it is answered, a
-   * message until its execution has ended. One caller may have half. A larger request is served where nothing else is in progress.
-   * Default 1 GiB.
+   * Memory of large requests in progress, in bytes; each JSON value counts as 100. A request counts until it is
+   * answered, a message until its execution has ended. One caller may use half. A larger request is served if nothing
+   * else is in progress. Default 1 GiB.
    */
   readonly maxOpenRequestBytes: number;
-  /** Values in one request (fields, list elements, members of JSON), whatever their size. Default 50,000. */
+  /** Values in a request: fields, list elements, members of JSON. Default 50,000. */
   readonly maxRequestValues: number;
-  /** Bytes of the tasks on one page of a list, as stored; a page ends early there. Default 16 MiB. */
+  /** Size of the tasks on one page of a list, in bytes, as stored; a page ends early there. Default 16 MiB. */
   readonly maxPageBytes: number;
   /**
-   * One task, in bytes as JSON, the widest of its forms. What would make it larger is refused; an agent that does fails
-   * its task. Default 256 MiB; at most 448 MiB, since the longest text of V8 is little more.
+   * Size of a task as JSON in its widest form, in bytes; at most 448 MiB, because V8 limits the length of a string.
+   * Messages beyond it are refused; an agent that exceeds it fails its task. Default 256 MiB.
    */
   readonly maxTaskBytes: number;
-  /** One artifact, in bytes as JSON. Default 256 MiB. */
+  /** Size of an artifact as JSON, in bytes. Default 256 MiB. */
   readonly maxArtifactBytes: number;
-  /** One message of a client, in bytes as JSON, on whatever binding it came; on JSON the request's own limit is met first. Default 16 MiB. */
+  /**
+   * Size of a client's message as JSON, in bytes, on any binding. Over JSON `maxRequestBytes` is reached first. Default
+   * 16 MiB.
+   */
   readonly maxMessageBytes: number;
-  /** Characters of an id, a context id, a tenant, a file name, a media type or an idempotency key. Default 256. */
+  /** Characters of an id, context id, tenant, file name, media type or idempotency key. Default 256. */
   readonly maxIdLength: number;
-  /** The name of a caller, and of whom its tasks belong to, in characters; a longer one is refused as PERMISSION_DENIED. Default 1,024. */
+  /**
+   * Characters of the name of a caller or of its tasks' owner; a longer name is refused as PERMISSION_DENIED. Default
+   * 1,024.
+   */
   readonly maxOwnerLength: number;
-  /** Parts of one message of a client. Default 1,000. */
+  /** Parts of a client's message. Default 1,000. */
   readonly maxParts: number;
-  /** Parts of one event (status message, artifact or piece of one, reply) of an agent; more come in further events. Default 10,000. */
+  /** Parts of an agent's event (status message, artifact or chunk of one, reply). Default 10,000. */
   readonly maxEventParts: number;
-  /** Members and elements of JSON in such an event, and its extensions. Default 50,000. */
+  /** JSON members and elements in an agent's event, and its extensions. Default 50,000. */
   readonly maxEventValues: number;
-  /** Tasks one message may reference. Default 100. */
+  /** Tasks that a message may reference. Default 100. */
   readonly maxReferences: number;
-  /** Extensions one request may ask for. Default 32. */
+  /** Extensions that a request may name. Default 32. */
   readonly maxExtensions: number;
-  /** Cards whose signatures are kept, one for each content: extended cards may differ from caller to caller. Default 256. */
+  /** Cards whose signatures are cached; extended cards may differ by caller. Default 256. */
   readonly maxSignedCards: number;
-  /** Push notification configurations of one task that is not over, or has notifications to deliver. Default 16. */
+  /** Push configurations of a task that has not ended or has undelivered notifications. Default 16. */
   readonly maxPushConfigsPerTask: number;
-  /** The same of all tasks of one owner; of all tenants together where callers may name any. Default 10,000. */
+  /** Push configurations of all such tasks of an owner, across tenants if callers may name any. Default 10,000. */
   readonly maxPushConfigsPerOwner: number;
-  /** Characters of the URL of a push notification configuration. Default 2,048. */
+  /** Characters of the URL of a push configuration. Default 2,048. */
   readonly maxPushUrlLength: number;
-  /** Characters of its token, and of its credentials. Default 4,096. */
+  /** Characters of the token, and of the credentials, of a push configuration. Default 4,096. */
   readonly maxPushSecretLength: number;
-  /** Push notification configurations that are delivered to at once. Default 256. */
+  /** Push configurations delivered to at once. Default 256. */
   readonly maxDeliveries: number;
-  /** The same of one host (scheme, name and port of the URL). Default 16. */
+  /** Push configurations delivered to at once on one host (scheme, name and port of the URL). Default 16. */
   readonly maxDeliveriesPerHost: number;
-  /** Notifications that one host gets in a second, on average; a tenth of them may come at once. Default 100. */
+  /** Notifications to one host per second, on average; a tenth of them may be sent at once. Default 100. */
   readonly maxDeliveriesPerHostPerSecond: number;
-  /** How long a receiver may take for one notification, from the look-up of its name to the end of its answer, in milliseconds. Default 15 seconds. */
+  /**
+   * Time for one notification, in milliseconds, from the look-up of the name to the end of the webhook's answer.
+   * Default 15 seconds.
+   */
   readonly pushTimeoutMs: number;
-  /** The part of that in which there has to be a connection, in milliseconds: look-up, TCP and TLS. Default 5 seconds. */
+  /** Part of `pushTimeoutMs` for the connection (look-up, TCP and TLS), in milliseconds. Default 5 seconds. */
   readonly pushConnectTimeoutMs: number;
-  /** How long the look-up of the name of a receiver's host may take, in milliseconds. Default 4 seconds. */
+  /** Time to look up the name of a webhook's host, in milliseconds. Default 4 seconds. */
   readonly pushLookupTimeoutMs: number;
-  /** A connection to a receiver that nothing is sent on is closed after so long, in milliseconds. Default 4 seconds, which is less than most servers wait. */
+  /**
+   * Time after which an idle connection to a webhook is closed, in milliseconds; less than most servers wait. Default 4
+   * seconds.
+   */
   readonly pushIdleMs: number;
   /**
-   * A connection to a receiver is used for no new notification after so long, in milliseconds: the name of its host is looked up,
-   * and judged, anew. Default 300 seconds.
+   * Age at which a connection to a webhook is replaced, in milliseconds, so that the name is looked up and checked
+   * again. Default 300 seconds.
    */
   readonly maxPushConnectionMs: number;
-  /** What is read of a receiver's answer, in bytes; of one that has more the connection is closed. Default 64 KiB. */
+  /** Bytes read of a webhook's answer; the connection is closed if there are more. Default 64 KiB. */
   readonly maxPushAnswerBytes: number;
   /**
-   * After the first failure a notification is tried again within this time, in milliseconds, and after each further one within
-   * twice as long; the moment in it is drawn by lot. Default 1 second.
+   * Maximum delay before the first retry of a notification, in milliseconds; it doubles with each failure. The delay is
+   * random. Default 1 second.
    */
   readonly pushRetryMs: number;
-  /** The longest that such a time gets, in milliseconds, also where a receiver asks for more (`Retry-After`). Default 1 hour. */
-  readonly maxPushRetryMs: number;
   /**
-   * A configuration whose notifications have failed for so long, in milliseconds, is given up: it becomes a dead letter. Default
-   * 24 hours.
+   * Maximum delay between two attempts, in milliseconds, also if a webhook asks for more (`Retry-After`). Default 1
+   * hour.
    */
+  readonly maxPushRetryMs: number;
+  /** Time of failures after which a push configuration becomes a dead letter, in milliseconds. Default 24 hours. */
   readonly maxPushAgeMs: number;
-  /** Bytes of the notifications that are being sent at once, over all hosts; one that is larger goes alone. Default 64 MiB. */
+  /** Total size of the notifications being sent, in bytes; a larger one is sent alone. Default 64 MiB. */
   readonly maxOutgoingPushBytes: number;
   /**
-   * Bytes of a task, as JSON, that is sent whole to receivers of older versions of the protocol, which get the task with each event; of a larger one
-   * its artifacts are left out, and where it is too large even then its history. Default 4 MiB.
+   * Size as JSON up to which a task is sent whole to webhooks of earlier protocol versions, in bytes. They get the task
+   * with each event. Of a larger task the artifacts are omitted, and if necessary the history. Default 4 MiB.
    */
   readonly maxPushedTaskBytes: number;
-  /** So many failures in a row, of whatever configuration, and a host rests. Default 5. */
+  /** Consecutive failures after which deliveries to a host are paused. Default 5. */
   readonly maxHostFailures: number;
-  /** The longest rest of a host between two tries, in milliseconds; the first one is `pushRetryMs`, each is twice the one before. Default 60 seconds. */
+  /**
+   * Longest pause of a host between two attempts, in milliseconds; pauses start at `pushRetryMs` and double. Default 60
+   * seconds.
+   */
   readonly maxHostRestMs: number;
-  /** Calls in one JSON-RPC batch. Default 100. */
+  /** Calls in a JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
-  /** Bytes of the answers to one JSON-RPC batch; members beyond them are answered by an error. Default 64 MiB. */
+  /** Size of the answers to a JSON-RPC batch, in bytes; members beyond it are answered by an error. Default 64 MiB. */
   readonly maxBatchBytes: number;
   /**
-   * Bytes, as stored, of the large tasks and events that are held for readers who have not taken them yet, over all
-   * connections and bindings. What several of them read counts once. One that is larger is still served, alone.
-   * Default 256 MiB.
+   * Stored size of the large tasks and events held for readers that have not taken them yet, in bytes. Several readers
+   * of one task count once. A larger one is served alone. Default 256 MiB.
    */
   readonly maxOutgoingBytes: number;
-  /** The same for one caller: an authenticated owner, or else an address. Default 64 MiB. */
+  /** Share of `maxOutgoingBytes` of one caller (an owner, or an address), in bytes. Default 64 MiB. */
   readonly maxOutgoingBytesPerCaller: number;
-  /** The same for one connection, of a client or of a proxy that is not trusted. Default 32 MiB. */
+  /** Share of `maxOutgoingBytes` of one connection, in bytes, unless it is that of a trusted proxy. Default 32 MiB. */
   readonly maxOutgoingBytesPerConnection: number;
-  /** How long a large answer waits for room among the others before it is refused, in milliseconds. Default 10 seconds. */
+  /** Time that a large answer waits for memory before it is refused, in milliseconds. Default 10 seconds. */
   readonly outgoingWaitMs: number;
   /**
-   * A reader who does not get on with what waits for it is cut off after so long, in milliseconds: with a piece of a large
-   * answer, with the events of a stream that were written to it, with an answer that is complete here. A stream on
-   * which nothing waits is never cut off. Default 60 seconds.
+   * Time without progress after which a reader with waiting data is disconnected, in milliseconds. A stream without
+   * waiting data is never disconnected. Default 60 seconds.
    */
   readonly stalledReaderMs: number;
   /**
-   * What getting on means, in bytes: a reader has to take so many within `stalledReaderMs`, and a connection within
-   * `sendTimeoutMs`, of what waits for it at the beginning of that time, or all of it. Default 32 KiB.
+   * Progress that a reader has to make within `stalledReaderMs`, and a connection within `sendTimeoutMs`, in bytes, or
+   * all that was waiting. Default 32 KiB.
    */
   readonly minReaderBytes: number;
   /**
-   * Largest message that is sent over gRPC, in bytes; a larger one is refused with an error that says what to do, which
-   * is kinder than what a client says of it whose own limit is lower. Default 2 GiB, which is where clients end.
+   * Size of a gRPC answer, in bytes; a larger one fails with an error that explains the alternatives. Default 2 GiB,
+   * the limit of clients.
    */
   readonly maxGrpcAnswerBytes: number;
-  /** Streams open at once, over all bindings. Default 20,000. */
+  /** Streams open at once over all bindings. Default 20,000. */
   readonly maxStreams: number;
-  /** Unary calls in progress at once, over all bindings. Default 20,000. */
+  /** Unary calls in progress over all bindings. Default 20,000. */
   readonly maxCalls: number;
-  /** Unary calls in progress at once, of one caller: an authenticated owner, or else an address. Default 10,000. */
+  /** Unary calls in progress of one caller: an authenticated owner, or an address. Default 10,000. */
   readonly maxCallsPerCaller: number;
-  /** Streams open at once, of one such caller. Default 10,000. */
+  /** Streams open at once of one caller. Default 10,000. */
   readonly maxStreamsPerCaller: number;
-  /** Subscriptions open at once to one task, without the streams of sends. Default 10,000. */
+  /** Subscriptions to one task, without the streams of sends. Default 10,000. */
   readonly maxSubscriptionsPerTask: number;
-  /** The same of one caller. Default 1,000. */
+  /** Subscriptions of one caller to one task. Default 1,000. */
   readonly maxSubscriptionsPerTaskPerCaller: number;
   /**
-   * Calls a second from one address (of IPv6: from one network of 64 bits), the members of a JSON-RPC batch one by one. Default 0,
-   * which is no limit: what is right depends on what a call of the agent costs, and on the proxies in front.
+   * Calls per second from one address (of IPv6: from one network of 64 bits), or 0 for no limit. Members of a JSON-RPC
+   * batch count each. The right value depends on the agent and on proxies. Default 0.
    */
   readonly maxRequestsPerSecondPerAddress: number;
-  /** The same of one caller: an authenticated owner, or else an address. Default 0, which is no limit. */
+  /** Calls per second of one caller (an authenticated owner, or an address), or 0 for no limit. Default 0. */
   readonly maxRequestsPerSecondPerCaller: number;
-  /** How much of these rates may come at once after a pause, as time in milliseconds; at least one call. Default 1 second. */
+  /** Time whose allowed calls may come at once after a pause, in milliseconds; at least one call. Default 1 second. */
   readonly requestBurstMs: number;
-  /** Addresses, and callers, whose rates are remembered; those that were silent the longest are forgotten first. Default 100,000. */
+  /** Addresses and callers whose call rates are kept; the longest silent are evicted first. Default 100,000. */
   readonly maxRateKeys: number;
-  /** Calls and streams open at once on one connection of HTTP/2, on either port. Default 256. */
+  /** Calls and streams open at once on one HTTP/2 connection, on either port. Default 256. */
   readonly maxStreamsPerConnection: number;
-  /** Connections open at once, on both ports together. Default 40,000. */
+  /** Connections open at once on both ports together. Default 40,000. */
   readonly maxConnections: number;
   /**
-   * Connections open at once from one address (of IPv6: from one network of 64 bits). Trusted proxies may have any
-   * number. Default 20,000.
+   * Connections open at once from one address (of IPv6: from one network of 64 bits). Trusted proxies have no such
+   * limit. Default 20,000.
    */
   readonly maxConnectionsPerAddress: number;
-  /**
-   * Executions that run at once, with the agents that are about to answer directly. Later ones wait in a queue: an accepted task is
-   * SUBMITTED meanwhile, and a crash does not lose it. Default 10,000.
-   */
+  /** Executions that run at once. Later ones wait in a queue: their tasks are stored as SUBMITTED. Default 10,000. */
   readonly maxExecutions: number;
   /**
-   * The same for one owner of tasks, under all tenants together where callers may name any (`tenants` is not given); callers without
-   * authentication are one under each tenant. Default 5,000.
+   * Executions of one owner that run at once, across tenants if callers may name any. Anonymous callers are one owner
+   * in each tenant. Default 5,000.
    */
   readonly maxExecutionsPerOwner: number;
-  /** Executions that wait in that queue, in which owners take turns; beyond it messages are refused unstored. Default 10,000. */
+  /**
+   * Executions in the queue, in which owners take turns; further messages are refused without being stored. Default
+   * 10,000.
+   */
   readonly maxQueuedExecutions: number;
-  /** The same for one owner, counted likewise. Default 5,000. */
+  /** Executions of one owner in the queue. Default 5,000. */
   readonly maxQueuedExecutionsPerOwner: number;
-  /** Bytes of the messages that wait there, as JSON; one owner may have half. A small one more of each owner may wait. Default 256 MiB. */
+  /**
+   * Size of the messages in the queue as JSON, in bytes; one owner may use half. One more small message of each owner
+   * may wait. Default 256 MiB.
+   */
   readonly maxQueuedBytes: number;
   /**
-   * Tasks of one owner, counted likewise, that are not over (SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED), whether they are executed
-   * or not; processes that share a store may exceed it by a little together. Default 100,000.
+   * Tasks of one owner that have not ended, executing or not; processes that share a store may exceed it slightly.
+   * Default 100,000.
    */
   readonly maxOpenTasksPerOwner: number;
   /** Messages that wait for their turn on one task. Default 64. */
   readonly maxWaitingTurns: number;
-  /** Events of one task that wait to be stored before the agent is slowed down. Default 256. */
+  /** Events of one task waiting to be stored before the agent is slowed down. Default 256. */
   readonly maxUnstoredEvents: number;
-  /** Bytes of such events, as `maxTaskBytes` counts them, before the agent is slowed down. Default 4 MiB. */
+  /** Size of the events of one task waiting to be stored before the agent is slowed down, in bytes. Default 4 MiB. */
   readonly maxUnstoredBytes: number;
   /**
-   * How long a task may wait for its client (INPUT_REQUIRED, AUTH_REQUIRED) with nothing that executes it, in milliseconds,
-   * before it is canceled, to a tenth of that or a minute. Default 720 hours, which are 30 days.
+   * Time that an idle task may wait for its client (INPUT_REQUIRED, AUTH_REQUIRED) before it is canceled, in
+   * milliseconds. The precision is a tenth of it, or a minute. Default 720 hours, which are 30 days.
    */
   readonly maxInterruptedMs: number;
-  /** Executions of other processes, cut off there, that run here at once; later ones wait. Default 2,000. */
+  /** Interrupted executions of other processes that run here at once; later ones wait. Default 2,000. */
   readonly maxRecovered: number;
   /**
-   * How long an agent may block the event loop, in milliseconds, before the process counts as gone and others that
-   * share its store may take its tasks over. Default 60 seconds.
+   * Time that an agent may block the event loop before other processes may take over the tasks of this one, in
+   * milliseconds. Default 60 seconds.
    */
   readonly maxStallMs: number;
-  /** The longest a blocking call may wait, in milliseconds. Default 1 hour. */
+  /** Longest wait of a blocking call, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;
-  /** The longest a long poll may wait, in milliseconds. Default 60 seconds. */
+  /** Longest wait of a long poll, in milliseconds. Default 60 seconds. */
   readonly maxPollMs: number;
-  /** Between two pings of an HTTP/2 connection, in milliseconds. Default 15 seconds. */
+  /** Interval of pings on an HTTP/2 connection, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs: number;
   /**
-   * Between two comments on a silent SSE stream, in milliseconds. Default 4 seconds, because common clients give a
-   * connection up after five seconds of silence.
+   * Interval of comments on a silent SSE stream, in milliseconds; common clients give up after five seconds of silence.
+   * Default 4 seconds.
    */
   readonly heartbeatMs: number;
-  /** A request's headers, then its body, must be here within this time, in milliseconds. Default 60 seconds. */
+  /** Time to receive a request's headers, then its body, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
   /**
-   * What is sent on a connection has to get on within this time, in milliseconds; one that takes nothing, or less than
-   * `minReaderBytes`, is cut off. Default 60 seconds.
+   * Time without progress after which a connection with waiting data is closed, in milliseconds (see `minReaderBytes`).
+   * Default 60 seconds.
    */
   readonly sendTimeoutMs: number;
-  /** What an agent gets to stop after a cancel, in milliseconds. Default 5 seconds. */
+  /** Time for an agent to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
   /**
-   * What an agent gets to return after the last event of its task, in milliseconds; then its `signal` fires, and its execution
-   * ends without it. Default 30 seconds.
+   * Time for an agent to return after the last event of its task, in milliseconds; then its `signal` fires and the
+   * execution ends. Default 30 seconds.
    */
   readonly agentCleanupMs: number;
   /**
-   * For how long a store that only a restart helps may be out of order, in milliseconds, before the server gives up
-   * (`failure`; `parley serve` ends with code 75). Default 30 seconds.
+   * Time that a store may fail in a way that only a restart repairs before the server gives up, in milliseconds
+   * (`failure`; `parley serve` exits with code 75). Default 30 seconds.
    */
   readonly storeRecoveryMs: number;
-  /** One credential (token, key, name with password), in characters; a longer one is refused unread. Default 8,192. */
+  /** Characters of a credential (token, key, name with password). Default 8,192. */
   readonly maxCredentialLength: number;
   /**
-   * For how long a verified token is remembered, in milliseconds, so that it need not be verified for each call; never
-   * beyond its own end. A token that is revoked may be accepted for so long. Default 60 seconds.
+   * Time for which a verified token is cached, in milliseconds, never beyond its expiry. A revoked token may be
+   * accepted for that long. Default 60 seconds.
    */
   readonly credentialMemoryMs: number;
-  /** Verified tokens that are remembered, for each scheme; the oldest are forgotten first. Default 10,000. */
+  /** Verified tokens cached for each scheme; the oldest are evicted first. Default 10,000. */
   readonly maxRememberedCredentials: number;
-  /** One answer of an issuer (keys, metadata, introspection), in bytes. Default 256 KiB. */
+  /** Size of an answer of an issuer (keys, metadata, introspection), in bytes. Default 256 KiB. */
   readonly maxIssuerBytes: number;
-  /** How long an issuer may take for one answer, in milliseconds. Default 5 seconds. */
+  /** Time for an answer of an issuer, in milliseconds. Default 5 seconds. */
   readonly issuerTimeoutMs: number;
   /**
-   * For so long, in milliseconds, an issuer is not asked again: for keys, after a request that failed or did not have the key that a token
-   * names; by introspection, after a connection that failed, about a token that it had no answer for, and for an address with three of
-   * these. One that answers to several addresses in a row with failures is tried twenty times in it. Default 10 seconds.
+   * Time for which an issuer is not asked again after a failure, in milliseconds. It applies to key requests that
+   * failed or lacked the key, and to introspection after a failed connection, for a token without an answer, and for an
+   * address with three of these. An issuer that fails for several addresses in a row is tried twenty times in it.
+   * Default 10 seconds.
    */
   readonly issuerCooldownMs: number;
   /**
-   * After so long an issuer's keys are fetched again, in milliseconds; they are used for at most twice as long where that
+   * Age at which an issuer's keys are fetched again, in milliseconds; they are used for at most twice as long if that
    * fails. Default 600 seconds.
    */
   readonly issuerKeysMs: number;
   /**
-   * How long the JWT that signs an attempt to deliver a notification is good, in milliseconds: what clocks may be apart, and
-   * what it may be on its way. Default 300 seconds.
+   * Validity of the JWT that signs a notification, in milliseconds; it covers clock differences and transfer. Default
+   * 300 seconds.
    */
   readonly pushSignatureMs: number;
   /**
-   * How long finding out a caller may take, in milliseconds, whatever authenticator or scheme it is; the call is refused as
-   * UNAVAILABLE then. Longer than two answers of an issuer. Default 15 seconds.
+   * Time to authenticate a caller, in milliseconds; the call then fails as UNAVAILABLE. It should exceed two answers of
+   * an issuer. Default 15 seconds.
    */
   readonly authenticationTimeoutMs: number;
   /**
-   * How long `interceptors` may take, all together, before they pass a call on, and once more when it has come back, in
-   * milliseconds. Default 30 seconds.
+   * Time for all `interceptors` before they pass a call on, and again after it has returned, in milliseconds. Default
+   * 30 seconds.
    */
   readonly interceptorTimeoutMs: number;
-  /** How long an agent's `accept` may take for a message, in milliseconds; it is refused as UNAVAILABLE then. Default 30 seconds. */
+  /** Time for an agent's `accept`, in milliseconds; the message then fails as UNAVAILABLE. Default 30 seconds. */
   readonly acceptTimeoutMs: number;
-  /** How long an agent's function may take for the extended card of a caller, in milliseconds. Default 10 seconds. */
+  /** Time for an agent's function that returns the extended card, in milliseconds. Default 10 seconds. */
   readonly extendedCardTimeoutMs: number;
   /**
-   * How long a stream may go on after the end of the credentials that it began with, in milliseconds, where they say when they
-   * end. It is closed then, as UNAUTHENTICATED; its task goes on, and its caller may subscribe to it with new ones.
-   * Default 1 hour.
+   * Time for which a stream continues after its credentials have expired, in milliseconds. It then ends as
+   * UNAUTHENTICATED; the task continues, and the caller may subscribe with new credentials. Default 1 hour.
    */
   readonly expiredStreamGraceMs: number;
-  /** Failed attempts to authenticate from one address that are checked without delay. Default 20. */
+  /** Failed authentications from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
-  /** After these, one more attempt is checked each time so long, in milliseconds; others are refused. Default 1 second. */
+  /**
+   * Interval after these in which one more attempt is checked, in milliseconds; others are refused. Default 1 second.
+   */
   readonly failedAttemptMs: number;
-  /** Addresses whose failed attempts are counted; the oldest are forgotten first. Default 10,000. */
+  /** Addresses whose failed authentications are counted; the oldest are evicted first. Default 10,000. */
   readonly maxFailedAddresses: number;
   /**
-   * Credentials of one address (of IPv6: of one network of 64 bits) that are being checked at once, by an issuer or a function; a
-   * token counts once, however many calls bring it. Further ones wait for their turn, 32 times as many; beyond them calls are refused.
-   * Default 32.
+   * Credentials of one address (of IPv6: of one network of 64 bits) checked at once by an issuer or a function. Calls
+   * with the same token count once. 32 times as many wait; further calls are refused. Default 32.
    */
   readonly maxUnverifiedPerAddress: number;
-  /** Between two looks at the TLS files, where they are named (`tls.keyFile`), in milliseconds. Default 10 seconds. */
+  /** Interval at which named TLS files (`tls.keyFile`) are checked for changes, in milliseconds. Default 10 seconds. */
   readonly tlsPollMs: number;
   /**
-   * Records of one kind (event, reason and limit) from one address and owner that the audit log has at once in each
-   * `auditWindowMs`; more are joined to one with their count. Default 10.
+   * Audit records of one kind, address and owner within `auditWindowMs`; further ones are merged into one with their
+   * count. Default 10.
    */
   readonly maxAuditRecordsPerSource: number;
-  /** The same in total, except for what the server does itself. Default 500. */
+  /** Audit records within `auditWindowMs` in total, except for acts of the server itself. Default 500. */
   readonly maxAuditRecords: number;
-  /** For how long they are counted before the joined ones are written, in milliseconds. Default 10 seconds. */
+  /** Time after which merged audit records are written, in milliseconds. Default 10 seconds. */
   readonly auditWindowMs: number;
   /**
-   * Warnings in one minute about calls that name a version of the protocol that is not spoken here, or are made as another version has
-   * them; further ones are counted, and said with the next. Default 10.
+   * Warnings per minute about calls in an unsupported or wrong protocol version; further ones are counted. Default 10.
    */
   readonly maxVersionWarnings: number;
-  /**
-   * From how many agents to the next work may be handed on (`turn.call`, `turn.delegate`), so that agents that call each other in a
-   * circle come to an end. Default 8.
-   */
+  /** Depth of agents that call agents (`turn.call`, `turn.delegate`), which ends circles. Default 8. */
   readonly maxDelegationDepth: number;
-  /** Clients of other agents that are kept, besides those of `remoteAgents`; the oldest are closed first. Default 256. */
-  readonly maxRemoteAgents: number;
-  /** Calls of other agents that are under way at once, a delegation being one. Default 10,000. */
-  readonly maxRemoteCalls: number;
-  /** How long a call of another agent may take that has one answer, in milliseconds. Default 60 seconds. */
-  readonly remoteTimeoutMs: number;
   /**
-   * A stream of another agent on which no event came for so long is opened anew, in milliseconds: it may be one of those that nobody
-   * sends on any more. Default 120 seconds.
+   * Clients of other agents that are kept, besides those of `remoteAgents`; the oldest are closed first. Default 256.
    */
+  readonly maxRemoteAgents: number;
+  /** Calls of other agents in progress, with delegations. Default 10,000. */
+  readonly maxRemoteCalls: number;
+  /** Time for a call of another agent with one answer, in milliseconds. Default 60 seconds. */
+  readonly remoteTimeoutMs: number;
+  /** Time without an event after which a stream of another agent is reopened, in milliseconds. Default 120 seconds. */
   readonly remoteStallMs: number;
-  /** For how long an agent that cannot be reached is tried again, in milliseconds, before a delegation to it fails. Default 300 seconds. */
+  /** Time for which an unreachable agent is retried before a delegation fails, in milliseconds. Default 300 seconds. */
   readonly maxRemoteOutageMs: number;
-  /** What running work and open calls get to end at shutdown, in milliseconds. Default 10 seconds. */
+  /** Time for running work and open calls to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
   /**
-   * What the store gets beyond that grace to answer and to close, in milliseconds. What it has not answered then is left
-   * as it is, to be taken over at the next start, and `close` rejects. Default 5 seconds.
+   * Time for the store to answer and close after the shutdown grace, in milliseconds. Unanswered work is taken over at
+   * the next start, and `close` rejects. Default 5 seconds.
    */
   readonly closeTimeoutMs: number;
 }
@@ -359,7 +371,7 @@ export function defaultLimitsOf(heapBytes: number): Limits {
   return { ...defaultLimits, ...Object.fromEntries(parts) };
 }
 
-/** The stated defaults. */
+/** Defaults of the limits. */
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,

@@ -1,6 +1,6 @@
 import { notPromised } from "./bounded.js";
 
-/** One line of a log: facts first, then the sentence. Any pino logger fits. */
+/** A logger with the methods of pino: facts first, then the message. Any pino logger fits. */
 export interface Logger {
   /** What only somebody who looks for a fault wants to know. */
   debug(facts: object, message: string): void;
@@ -18,7 +18,7 @@ type Level = Exclude<keyof Logger, "child">;
 
 const ignore = (): void => {};
 
-/** The default of a library: it says nothing unless its host wants to hear it. */
+/** A logger that discards everything, the default of the library. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** The logger, except that it never throws: facts may hold anything, also what throws when it is looked at. */

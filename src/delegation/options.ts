@@ -1,7 +1,7 @@
 import type { Credentials } from "../client/credential.js";
 import type { ClientTls } from "../client/platform.js";
 
-/** Another agent that the agents of a server call. */
+/** Another agent that the agents of a server may call. */
 export interface RemoteAgentOptions {
   /** URL of its card, or the one below whose well-known path its card is. It is trusted: calls go to whatever interfaces its card names. */
   readonly url: string;
@@ -21,5 +21,5 @@ export interface RemoteAgentOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** The agents that the agents of a server call, by the names that they call them by; a text is a URL. */
+/** Agents that the agents of a server may call, by name; a string is a URL. */
 export type RemoteAgents = Readonly<Record<string, string | RemoteAgentOptions>>;

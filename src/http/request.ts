@@ -3,7 +3,7 @@ import type { Cancellation } from "../core/cancellation.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { Arrivals } from "./arrivals.js";
 
-/** A request's target, parsed once for all HTTP bindings. */
+/** Target of a request, parsed once for all HTTP bindings. */
 export interface RequestTarget {
   /** Path below the mount point, percent-encoded as it arrived, beginning with `/`. */
   readonly path: string;

@@ -1,6 +1,6 @@
 import type { A2AError, Reason, StatusName } from "../core/error.js";
 
-/** Header names and values; of several values for one name the last one wins. */
+/** Header names and values; the last of several values for a name applies. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
 
 /** A request, or a member of one, that was refused before it was a call of a method. */
@@ -20,7 +20,7 @@ export function refusalOf(binding: string, { reason, metadata }: A2AError, metho
   return limit === undefined ? { binding, method, reason } : { binding, method, reason, limit };
 }
 
-/** An HTTP answer as a value: bindings make it, and one adapter for each runtime writes it. */
+/** An HTTP response as a value, which one adapter per runtime writes. */
 export interface HttpResponse {
   readonly status: number;
   /** Media type of the body. It wins over a `content-type` in `headers`. */
@@ -37,7 +37,8 @@ export interface HttpResponse {
 }
 
 /**
- * A body that is made while it is written, at the pace of its reader. Exactly one of the two methods is called, once.
+ * A response body that is generated while it is written, at the pace of its reader. Exactly one of the two methods is
+ * called, once.
  */
 export interface BodySource {
   /**
@@ -51,7 +52,7 @@ export interface BodySource {
   cancel(): void;
 }
 
-/** Writes a body in one runtime. */
+/** Writes a body on one runtime. */
 export interface BodyWriter {
   /** Whether no more pieces are accepted. */
   readonly isOver: boolean;

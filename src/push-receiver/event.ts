@@ -7,7 +7,7 @@ import { isJsonObject } from "../wire/json-struct.js";
 import type { PushOrder } from "./memory.js";
 import { PushRefusal } from "./refusal.js";
 
-/** What vouches for a notification. */
+/** Kind of a verified signature. */
 export type PushSignature =
   | {
       readonly kind: "jwt";
@@ -17,7 +17,7 @@ export type PushSignature =
   /** Standard Webhooks, by a shared secret (`v1`) or by Ed25519 (`v1a`). */
   | { readonly kind: "v1" | "v1a" };
 
-/** A notification that was verified. */
+/** A verified notification. */
 export interface PushEvent {
   /**
    * What happened (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. In older versions it is

@@ -1,4 +1,4 @@
-// `parley-a2a/push-receiver`: for whoever has a webhook. It verifies notifications of A2A servers, and needs no server of its own.
+// Verifies push notifications of A2A servers in a webhook. It needs no server of its own.
 
 export type { StreamResponse } from "../../gen/lf/a2a/v1/a2a_pb.js";
 export type { Logger } from "../core/log.js";

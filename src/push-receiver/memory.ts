@@ -1,6 +1,6 @@
 import { makeRoom } from "../core/make-room.js";
 
-/** What is remembered of a notification. */
+/** Record of a handled notification. */
 export interface PushMark {
   /** Its event: the same each time that it is sent, in whatever form. */
   readonly id: string;
@@ -13,8 +13,8 @@ export interface PushMark {
 }
 
 /**
- * How a notification stands to those that were handled before: `new`; a `repeat` of one; or `older`, when a later one of its task
- * was handled and this one was not, as far as is remembered.
+ * Relation of a notification to those handled before: `new`, `repeat`, or `older` (a later one of its task was handled,
+ * this one was not).
  */
 export type PushOrder = "new" | "repeat" | "older";
 
@@ -27,7 +27,7 @@ export interface PushMemory {
 }
 
 /**
- * A memory of this process.
+ * Remembers handled notifications in this process.
  *
  * @param most events, and tasks, that are remembered; the oldest are forgotten first.
  */

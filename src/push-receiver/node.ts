@@ -1,7 +1,7 @@
 import type { Handling, PushAnswer, PushHandler } from "./handling.js";
 import { collect, type PushHeaders, type PushRequest } from "./request.js";
 
-/** A request of `node:http`, `node:http2` or Express, as far as it is needed. */
+/** The parts of a request of `node:http`, `node:http2` or Express that the receiver needs. */
 export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

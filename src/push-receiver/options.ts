@@ -15,7 +15,7 @@ export interface PushServer {
   readonly jwks?: string | URL | JsonWebKeySet;
 }
 
-/** A task that somebody notifies of. */
+/** The task of a notification. */
 export interface NotifiedTask {
   readonly taskId: string;
   /** Empty where the notification does not say it. */
@@ -37,7 +37,7 @@ export interface PushReceiverLimits
   readonly maxBodyValues: number;
 }
 
-/** What a receiver of notifications trusts. */
+/** Options of `createPushReceiver`. */
 export interface PushReceiverOptions {
   /**
    * Servers whose JWTs (`Parley-Signature`) are trusted: their public URLs, or more of them. Needs `audience`. A signature says

@@ -24,7 +24,7 @@ import { type IsKnown, lookup } from "./secrets.js";
 import { WebhookVerifier } from "./standard-webhook.js";
 import { TokenVerifier } from "./token.js";
 
-/** Receives notifications: verifies them, and tells new ones from repeats. */
+/** Receives, verifies and deduplicates notifications. */
 export interface PushReceiver {
   /**
    * Verifies one notification and says what it is. It is not remembered: call `handled` with what was done, or it is new again.
@@ -44,9 +44,9 @@ export interface PushReceiver {
 }
 
 /**
- * A webhook for push notifications of A2A servers (specification 4.3.3, 13.2). It verifies who sent a notification and when, that nobody
- * changed it, that it is for this webhook, and that it was not handled before. It needs WebCrypto with Ed25519, `fetch` for keys
- * that are elsewhere, and nothing of Node.js.
+ * Creates a webhook for push notifications of A2A servers (specification 4.3.3, 13.2). It verifies who sent a
+ * notification and when, that nobody changed it, that it is for this webhook, and that it was not handled before. It
+ * needs WebCrypto with Ed25519, `fetch` for keys that are elsewhere, and nothing of Node.js.
  *
  * @throws TypeError that names every wrong option.
  */

@@ -32,7 +32,7 @@ const statuses = {
   gone: 410,
 } as const;
 
-/** Why a notification is refused. */
+/** Reason for which a notification is refused. */
 export type PushRefusalCode = keyof typeof statuses;
 
 /** A notification that is refused. The message goes to the sender: it has neither secrets nor what was expected. */

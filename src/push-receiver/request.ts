@@ -3,12 +3,12 @@ import { Gathered } from "../core/gathered.js";
 import type { Bytes } from "./bytes.js";
 import { PushRefusal } from "./refusal.js";
 
-/** Headers as runtimes and frameworks have them. */
+/** Headers in the forms of runtimes and frameworks. */
 export type PushHeaders =
   | Pick<Headers, "get">
   | Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** A notification as it arrived: a `Request` of the Fetch API, or its parts. */
+/** A received notification: a `Request` of the Fetch API, or its parts. */
 export type PushRequest =
   | Request
   | {

@@ -3,8 +3,8 @@ import { PUSH_SECRET_BYTES, pushSecretInfo, webhookKeyBytes, webhookSecretFault 
 import { type Bytes, hmac, hmacKey, type WebKey } from "./bytes.js";
 
 /**
- * The secret of one token, which a server derives of its own (`push.signing.webhookSecrets`, with `secretPer: "token"`): for the
- * owner of the server, who hands it to the receiver that has this token. HKDF-SHA256 (RFC 5869).
+ * Derives the secret of one token from the server's secret (`push.signing.webhookSecrets`, with `secretPer: "token"`).
+ * HKDF-SHA256 (RFC 5869).
  *
  * @param secret the server's, `whsec_…`.
  * @param token that of the configuration; not empty.

@@ -8,7 +8,9 @@ import type { PushStatus } from "./dispatcher-options.js";
 const PAGE = 100;
 const MAX_PAGE = 1_000;
 
-/** A configuration whose notifications were given up, with what is undelivered. Times are milliseconds since the epoch. */
+/**
+ * A push configuration that was given up, with its undelivered notifications. Times are milliseconds since the epoch.
+ */
 export interface DeadLetter extends PushConfigKey {
   readonly tenant: string;
   /** Whom the task belongs to. */
@@ -24,7 +26,7 @@ export interface DeadLetter extends PushConfigKey {
   readonly givenUpAt: number;
 }
 
-/** Which dead letters are looked at. */
+/** Filter of dead letters. */
 export interface DeadLetterQuery {
   /** Of one tenant alone. */
   readonly tenant?: string;
@@ -36,7 +38,7 @@ export interface DeadLetterQuery {
   readonly limit?: number;
 }
 
-/** What a server does about push notifications, and what can be done about those that were given up. */
+/** Status of push notifications, and operations on dead letters. */
 export interface PushControl {
   /** Configurations that were given up, in the order of their tasks' ids. Fewer than the limit: that was the last page. */
   deadLetters(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;

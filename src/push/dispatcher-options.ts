@@ -36,7 +36,7 @@ export interface DispatcherOptions {
   readonly pollMs?: number;
 }
 
-/** What a process does about push notifications. */
+/** Push notifications that a process is delivering. */
 export interface PushStatus {
   /** Configurations that are delivered to now. */
   readonly working: number;

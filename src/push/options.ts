@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import type { CardKey } from "../card/signing/card-keys.js";
 
-/** Which addresses push notifications may go to, and how they are reached. */
+/** Addresses that push notifications may go to, and options of their connections. */
 export interface TargetOptions {
   /** Lets URLs be `http` too. What is sent there anybody on the way can read. Default false: `https` alone. */
   readonly allowHttp?: boolean;
@@ -25,10 +25,10 @@ export interface TargetOptions {
   readonly lookup?: TargetLookup | "dns";
 }
 
-/** Gives every address of a host; rejects, or gives none, where it has none. */
+/** Returns every address of a host, or none. */
 export type TargetLookup = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** What TLS connections to receivers use; each is PEM. */
+/** TLS of connections to webhooks, in PEM. */
 export interface TargetTls {
   /** Authorities of receivers, instead of those that Node.js trusts. */
   readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[];
@@ -39,9 +39,8 @@ export interface TargetTls {
 }
 
 /**
- * How push notifications are signed, so that receivers can tell what comes from this server. Without any of these keys they are not: a
- * key that the server made itself would be another one after each restart, and in each process, so that receivers could not tell
- * it from a forger's.
+ * Options for signing push notifications. Without any of these keys they are not: a key that the server made itself
+ * would be another one after each restart, and in each process, so that receivers could not tell it from a forger's.
  */
 export interface PushSigningOptions {
   /**
@@ -70,8 +69,8 @@ export interface PushSigningOptions {
 }
 
 /**
- * What a notification may be about: `task` is the task as it was created, `status` every status, `artifact` every artifact and every
- * piece of one, `last-chunk` the pieces that their agents mark as last, and the others a status with that state.
+ * Kind of event to send: `task` (created), `status`, `artifact` (with every chunk), `last-chunk`, or a status with one
+ * state.
  */
 export type PushEvent = (typeof pushEvents)[number];
 
@@ -91,7 +90,7 @@ export const pushEvents = [
   "rejected",
 ] as const;
 
-/** Push notifications (specification 3.5.3, 4.3.3, 13.2), for all agents of a server that make tasks. */
+/** Options of push notifications (specification 3.5.3, 4.3.3, 13.2). */
 export interface PushOptions extends TargetOptions {
   /** Which events are sent. Default: all. */
   readonly events?: readonly PushEvent[];

@@ -12,7 +12,7 @@ import type { Readiness } from "./health.js";
 import type { A2AOptions } from "./options.js";
 import { resolveOptions } from "./resolve-options.js";
 
-/** How to close. */
+/** Options of `close()`. */
 export interface CloseOptions {
   /** How long running work and open calls have to finish, in milliseconds. Default `limits.shutdownGraceMs`. */
   readonly graceMs?: number;

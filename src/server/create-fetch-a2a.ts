@@ -8,7 +8,7 @@ import { healthRoute, type Readiness } from "./health.js";
 import type { A2AOptions } from "./options.js";
 import { resolveOptions } from "./resolve-options.js";
 
-/** Agents behind one function of the Fetch API, for runtimes that have no ports of Node.js. */
+/** Agents behind one function of the Fetch API. */
 export interface FetchA2A {
   /** Every HTTP binding except gRPC, the card, `/healthz` and `/readyz`. Other requests are answered with 404. */
   readonly fetch: FetchHandler;
@@ -28,8 +28,8 @@ export interface FetchA2A {
 }
 
 /**
- * The same as in the main entry point, without what only Node.js has: no handler for its requests, no gRPC, no push
- * notifications, and no compression of calls of Connect and gRPC-Web.
+ * Serves agents by the Fetch API: as `createA2A` of `parley-a2a`, without the handler for Node.js requests, gRPC, push
+ * notifications, and compression of Connect and gRPC-Web.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */

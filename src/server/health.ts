@@ -2,8 +2,8 @@ import type { StaticRoute } from "../http/dispatch.js";
 import type { HttpResponse } from "../http/response.js";
 
 /**
- * Whether calls are served: not before recovery after a crash has begun (`starting`), not while the server ends
- * (`draining`), and only reads while the store cannot be written (`unavailable`).
+ * State of a server: `starting` before recovery has begun, `ready`, `draining` during shutdown, and `unavailable`
+ * (reads only) while the store cannot be written.
  */
 export type Readiness = "starting" | "ready" | "unavailable" | "draining";
 

@@ -197,7 +197,7 @@ export const limitTable: { readonly [K in keyof Limits]: OptionRow<number> } = O
   Object.keys(defaultLimits).map((name) => [name, limitRow(name)]),
 ) as { [K in keyof Limits]: OptionRow<number> };
 
-function limitRow(name: string): OptionRow<number> {
+export function limitRow(name: string): OptionRow<number> {
   if (name === "shutdownGraceMs") {
     return { kind: duration(0, maxTime), flag: "grace", help: "how long running work has to finish at a shutdown" };
   }

@@ -2,7 +2,7 @@ import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/p
 import type { AgentRegistration } from "../card/agents.js";
 import type { Call } from "../core/call.js";
 
-/** One request on its way to a method. */
+/** One request with its method and context. */
 export interface Invocation {
   readonly method: DescMethod;
   readonly request: Message;
@@ -11,34 +11,35 @@ export interface Invocation {
   readonly served?: AgentRegistration;
 }
 
-/** What a method answers: one message, or several where the descriptor says server streaming. */
+/** Answer of a method: one message, or a stream of them for server-streaming methods. */
 export type Answer = Message | AsyncIterable<Message>;
 
-/** The rest of the chain. */
+/** The rest of the chain of interceptors. */
 export type Next = (invocation: Invocation) => Promise<Answer>;
 
 /**
- * Runs once around every call of every binding. It may refuse the call with an A2AError, pass on another request, watch the
- * answer or replace it. `call` has the caller (`call.caller`), the address (`call.peer`) and the headers of the request, and
- * takes headers of the response. An interceptor that waits for nothing returns the promise as it is and refuses by throwing
- * synchronously; the outermost interceptor catches both.
+ * A function that runs once around every call of every binding. It may refuse the call with an A2AError, pass on
+ * another request, watch the answer or replace it. `call` has the caller (`call.caller`), the address (`call.peer`) and
+ * the headers of the request, and takes headers of the response. An interceptor that waits for nothing returns the
+ * promise as it is and refuses by throwing synchronously; the outermost interceptor catches both.
  */
 export type Interceptor = (next: Next) => Next;
 
 /**
- * The only way into the service. A binding passes the rpc's descriptor, the decoded request and the call, and
- * gets the answer or an A2AError. The iterable of a streaming method may throw an A2AError at any message.
+ * The function through which every binding calls the service. A binding passes the rpc's descriptor, the decoded
+ * request and the call, and gets the answer or an A2AError. The iterable of a streaming method may throw an A2AError at
+ * any message.
  */
 export type Invoke = Next;
 
-/** Puts interceptors around a method: the first one is the outermost. */
+/** Puts interceptors around a method, the first one outermost. */
 export function chain(interceptors: readonly Interceptor[], last: Next): Invoke {
   return interceptors.reduceRight((next, interceptor) => interceptor(next), last);
 }
 
 /**
- * Whether a call is of one method, such as `A2AService.method.sendMessage`. Its request then has that method's type, and
- * so has its answer, which is an iterable for a streaming method.
+ * Reports whether a call is of one method, such as `A2AService.method.sendMessage`. Its request then has that method's
+ * type, and so has its answer, which is an iterable for a streaming method.
  */
 export function isCallOf<I extends DescMessage, M extends DescMethod & { readonly input: I }>(
   invocation: Invocation,
@@ -47,7 +48,7 @@ export function isCallOf<I extends DescMessage, M extends DescMethod & { readonl
   return invocation.method === method;
 }
 
-/** Whether an answer is a stream. */
+/** Reports whether an answer is a stream. */
 export function isStream(answer: Answer): answer is AsyncIterable<Message> {
   return Symbol.asyncIterator in answer;
 }

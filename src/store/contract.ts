@@ -1,3 +1,5 @@
+// The tests that every store has to pass.
+
 import { appendContract } from "./contract/append.js";
 import { closeContract } from "./contract/close.js";
 import { deliveryContract } from "./contract/deliveries.js";
@@ -18,8 +20,8 @@ import type { StoreContract } from "./contract/setup.js";
 export type { StoreContract } from "./contract/setup.js";
 
 /**
- * The suite that every store passes, unchanged: what `task-store.ts` promises, as tests. It takes the test runner
- * and the library for properties from its caller, so that nothing of either is needed where stores are only used.
+ * Test suite that every store has to pass. It takes the test runner and the library for properties from its caller, so
+ * that nothing of either is needed where stores are only used.
  *
  * ```ts
  * import * as fc from "fast-check";

@@ -1,6 +1,6 @@
 import { callAll } from "../core/call-all.js";
 
-/** Whether what is written to a store now would be kept, as far as the store knows. */
+/** Whether writes succeed at present, as far as the store knows. */
 export type StoreStatus = HealthyStore | UnhealthyStore;
 
 /** Writes go through. */
@@ -20,7 +20,7 @@ export interface UnhealthyStore {
   readonly restartHelps: boolean;
 }
 
-/** How a store is, and when that changes. */
+/** Health of a store, with notification of changes. */
 export interface StoreHealth {
   readonly status: StoreStatus;
   /** Calls back at every change of the status. The result takes the wish back. */
@@ -29,7 +29,7 @@ export interface StoreHealth {
 
 const healthy: HealthyStore = { healthy: true };
 
-/** A store's own end of its health. */
+/** Reports the health of a store, used by its implementation. */
 export class HealthSource implements StoreHealth {
   readonly #listeners = new Set<(status: StoreStatus) => void>();
   #status: StoreStatus = healthy;
@@ -58,5 +58,5 @@ export class HealthSource implements StoreHealth {
   }
 }
 
-/** The health of a store that nothing can happen to. */
+/** Health of a store that cannot fail. */
 export const alwaysHealthy: StoreHealth = { status: healthy, onChange: () => () => {} };

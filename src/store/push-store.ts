@@ -1,6 +1,6 @@
 /**
- * The part of the store's seam that push notifications need (specification 3.1.7): configurations, how far their
- * deliveries are, and which process delivers.
+ * Part of the store interface for push notifications (specification 3.1.7): configurations, positions of deliveries,
+ * and the processes that deliver.
  *
  * A configuration is a cursor over the log of its task, with one position. It is `idle` while nothing is undelivered,
  * `due` when something is (with the time of the next try), and `dead` when deliveries were given up. An append to a task that has
@@ -84,13 +84,13 @@ export interface PushStore {
   redriveDeliveries(request: { readonly now: number; readonly keys?: readonly PushConfigKey[] }): Promise<number>;
 }
 
-/** What a push notification configuration is known by (specification 3.1.7). */
+/** Key of a push configuration (specification 3.1.7). */
 export interface PushConfigKey {
   readonly taskId: string;
   readonly configId: string;
 }
 
-/** A configuration that is to be stored. */
+/** A push configuration to store. */
 export interface NewPushConfig {
   readonly configId: string;
   /** What the caller makes of it: opaque here. */
@@ -105,31 +105,31 @@ export interface NewPushConfig {
   readonly ofAllTenants?: boolean;
 }
 
-/** A configuration of a task that is there. */
+/** A configuration of an existing task. */
 export interface PutPushConfig extends NewPushConfig {
   readonly taskId: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Other bytes for a configuration that is there. */
+/** New bytes of an existing configuration. */
 export interface RewritePushConfig extends PushConfigKey {
   /** What is stored, as far as the caller knows. */
   readonly from: Uint8Array;
   readonly to: Uint8Array;
 }
 
-/** What became of it. Nothing is stored unless it is `put`. */
+/** Result of storing a configuration. Nothing is stored unless it is `put`. */
 export type PutPushOutcome = "put" | "too-many-of-task" | "too-many-of-owner" | "no-task";
 
-/** A push notification configuration, and how far its deliveries are. */
+/** A push configuration with the position of its deliveries. */
 export interface StoredPushConfig {
   readonly bytes: Uint8Array;
   /** Entries up to here were delivered, or lie before the configuration. */
   readonly position: number;
 }
 
-/** A process asks for deliveries; `limit` is how many at the most. */
+/** Request of a process for up to `limit` deliveries. */
 export interface ClaimDeliveries {
   readonly holder: string;
   /** How long a holder has to show no life before it has lost what it holds, in milliseconds. */
@@ -149,13 +149,13 @@ export interface ClaimDeliveries {
   readonly again?: boolean;
 }
 
-/** Which deliveries are due too late. Times are milliseconds since the epoch. */
+/** Deliveries whose due time is too late. Times are milliseconds since the epoch. */
 export interface HastenDeliveries {
   readonly latest: number;
   readonly to: number;
 }
 
-/** What a holder delivers from. */
+/** A delivery that a process has claimed. */
 export interface ClaimedDelivery extends PushConfigKey, StoredPushConfig {
   readonly tenant: string;
   readonly owner: string;
@@ -170,7 +170,7 @@ export interface ClaimedDelivery extends PushConfigKey, StoredPushConfig {
   readonly claim: number;
 }
 
-/** How far a holder came with what it claimed. */
+/** Position that a holder has reached in a claimed delivery. */
 export interface DeliveryProgress {
   readonly key: PushConfigKey;
   readonly holder: string;
@@ -180,7 +180,7 @@ export interface DeliveryProgress {
   readonly position: number;
 }
 
-/** How a claim ends. Times are milliseconds since the epoch. */
+/** Outcome of a claimed delivery. Times are milliseconds since the epoch. */
 export type DeliveryOutcome =
   /** All that the holder knows of was delivered. */
   | { readonly kind: "done" }
@@ -191,7 +191,7 @@ export type DeliveryOutcome =
   /** Given up. It is kept with what is undelivered, for looking at it and for another try. */
   | { readonly kind: "dead"; readonly at: number; readonly failure: string };
 
-/** Which of those that were given up are listed. */
+/** Filter of deliveries that were given up. */
 export interface DeadDeliveryRequest {
   readonly tenant?: string;
   readonly owner?: string;
@@ -200,7 +200,7 @@ export interface DeadDeliveryRequest {
   readonly limit: number;
 }
 
-/** A configuration whose deliveries were given up. Times are milliseconds since the epoch. */
+/** A push configuration that was given up. Times are milliseconds since the epoch. */
 export interface DeadDelivery extends PushConfigKey, StoredPushConfig {
   readonly tenant: string;
   readonly owner: string;

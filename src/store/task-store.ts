@@ -4,7 +4,7 @@ import type { NewPushConfig, PushStore } from "./push-store.js";
 export type * from "./push-store.js";
 
 /**
- * The seam between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
+ * The interface between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
  * head row that can be listed. Every implementation passes the suite in `contract.ts`, unchanged.
  *
  * Three rules hold for all of them:
@@ -133,7 +133,7 @@ export interface TaskStore extends PushStore {
   close(): Promise<void>;
 }
 
-/** Whose tasks: those of one owner under one tenant. */
+/** Owner and tenant of tasks. */
 export interface TaskScope {
   readonly tenant: string;
   readonly owner: string;
@@ -149,7 +149,7 @@ export interface LoadRequest {
   readonly of?: TaskScope | undefined;
 }
 
-/** What an append says of its task, for lists and filters. Times are milliseconds since the epoch. */
+/** Properties of a task for lists and filters. Times are milliseconds since the epoch. */
 export interface TaskRow {
   readonly taskId: string;
   readonly tenant: string;
@@ -171,10 +171,10 @@ export interface TaskHead extends TaskRow {
   readonly lease: Lease | null;
 }
 
-/** The holder of a lease that is up for a claim. */
+/** Holder of a lease that may be claimed. */
 export const NO_HOLDER = "";
 
-/** What an execution relies on: nothing of it is stored once the lease is another one. */
+/** Lease that an execution relies on: nothing is stored for it after the lease has changed. */
 export interface Fence {
   /** Which process executes. */
   readonly holder: string;
@@ -182,7 +182,7 @@ export interface Fence {
   readonly attempt: number;
 }
 
-/** Right to execute a task, for as long as its holder shows signs of life, and no other process claimed it. */
+/** Right of one process to execute a task, until the process sends no heartbeats or another one claims it. */
 export interface Lease extends Fence {
   /** Position of the entry with the message whose turn is being executed. */
   readonly turn: number;
@@ -193,7 +193,7 @@ export interface HeldLease extends Lease {
   readonly taskId: string;
 }
 
-/** A lease of a task that an execution changes or gives up, without an entry. */
+/** A lease that an execution changes or releases without an entry. */
 export interface LeaseChange {
   readonly taskId: string;
   /** The lease that is to be changed. */
@@ -203,10 +203,10 @@ export interface LeaseChange {
   readonly expected?: number;
 }
 
-/** What became of a change: done, not done because the lease is another one, or because the log ends elsewhere. */
+/** Result of a change of a lease: done, or refused because the lease or the end of the log differs. */
 export type LeaseOutcome = "set" | "lost" | "moved";
 
-/** What is appended to one task in one transaction: entries, and all that has to become true with them. */
+/** Entries to append to one task in one transaction, with all changes that belong to them. */
 export interface AppendRequest {
   /** The row after this append; `position` is `expected` plus the number of entries. */
   readonly head: TaskRow;
@@ -234,7 +234,7 @@ export interface AppendRequest {
   readonly time?: number | undefined;
 }
 
-/** What an append found. */
+/** Result of an append. */
 export interface AppendResult {
   /** The lease that was there, and stays, when the request wants one. */
   readonly lease?: Lease;
@@ -242,7 +242,7 @@ export interface AppendResult {
   readonly pushed?: boolean;
 }
 
-/** A folded task up to a position, so that not all entries before it have to be read. */
+/** A folded task up to a position, so that earlier entries need not be read. */
 export interface StoredSnapshot {
   /** Position of the last entry that is folded in. */
   readonly position: number;
@@ -252,7 +252,7 @@ export interface StoredSnapshot {
   readonly pieces?: number;
 }
 
-/** What is saved of a snapshot in one go: at most some 100 KiB, so that other writes do not wait long for it. */
+/** A piece of a snapshot of at most about 100 KiB, so that other writes wait only briefly. */
 export interface SnapshotPiece {
   /** Position of the last entry that is folded in. */
   readonly position: number;
@@ -263,7 +263,7 @@ export interface SnapshotPiece {
   readonly last?: boolean;
 }
 
-/** What a store gives of a task in one read: a small one whole, of a large one the beginning. */
+/** A task as one read returns it: a small one whole, of a large one the beginning. */
 export interface LoadedTask {
   readonly head: TaskHead;
   readonly snapshot: StoredSnapshot | undefined;
@@ -274,7 +274,7 @@ export interface LoadedTask {
   readonly entries: readonly Uint8Array[];
 }
 
-/** Which tasks of one owner are listed, newest status first. `limit` is the largest number of rows of the page. */
+/** Filter of the tasks of one owner, newest status first. `limit` is the largest number of rows of the page. */
 export interface ListRequest {
   readonly tenant: string;
   readonly owner: string;
@@ -287,7 +287,7 @@ export interface ListRequest {
   readonly limit: number;
 }
 
-/** Which waiting tasks are looked for. */
+/** Filter of waiting tasks. */
 export interface InterruptedRequest {
   /** Only tasks whose status is of an earlier time, in milliseconds since the epoch. */
   readonly before: number;
@@ -303,14 +303,14 @@ export interface ListPage {
   readonly total: number;
 }
 
-/** What a remembered send is known by: the caller's own key, kept apart by tenant and owner. */
+/** Key of a remembered send: the caller's key within tenant and owner. */
 export interface IdempotencyKey {
   readonly tenant: string;
   readonly owner: string;
   readonly key: string;
 }
 
-/** What is kept of a send with an idempotency key, as long as its task. */
+/** Record of a send with an idempotency key, stored as long as its task. */
 export interface IdempotencyRecord {
   /** Hash of the request, to tell a retry from another request under the same key. */
   readonly fingerprint: string;
@@ -319,7 +319,7 @@ export interface IdempotencyRecord {
   readonly position: number;
 }
 
-/** A process says that it lives, for all leases that it holds. */
+/** Heartbeat of a process for all leases that it holds. */
 export interface BeatRequest {
   readonly holder: string;
   /** Other processes may take the holder's leases over when they see no sign of life for this time, in milliseconds. */
@@ -330,7 +330,7 @@ export interface BeatRequest {
   readonly maxStallMs: number;
 }
 
-/** A process asks for leases of others that show no life any more; `limit` is how many at the most. */
+/** Request of a process for up to `limit` expired leases of others. */
 export interface ClaimRequest {
   readonly holder: string;
   /** How long the holder of a lease has to show no life, in milliseconds. */
@@ -339,8 +339,9 @@ export interface ClaimRequest {
 }
 
 /**
- * Why a store refused. `conflict`, `finished`, `fenced`, `duplicate` and `too-many-push-configs` are answers; the rest are trouble: `failed`
- * with this one request, `unavailable` with the store as a whole, which its health reports.
+ * Reason for which a store refused. `conflict`, `finished`, `fenced`, `duplicate` and `too-many-push-configs` are
+ * answers; the rest are trouble: `failed` with this one request, `unavailable` with the store as a whole, which its
+ * health reports.
  */
 export type StoreErrorKind =
   | "conflict"
@@ -354,7 +355,7 @@ export type StoreErrorKind =
   | "damaged"
   | "newer-schema";
 
-/** The named error of every store. */
+/** The error of every store. */
 export class StoreError extends Error {
   override name = "StoreError";
   readonly kind: StoreErrorKind;

@@ -1,3 +1,5 @@
+// Tests agents in memory, without sockets and files.
+
 import { create } from "@bufbuild/protobuf";
 import {
   A2AService,
@@ -31,7 +33,7 @@ import { type CallOptions, SimulatedProcess } from "./process.js";
 
 export { textOf } from "./text-of.js";
 
-/** What surrounds the agent in a test. */
+/** Options of `testAgent`. */
 export interface AgentTestOptions {
   /** The time of everything that is stored: a fixed instant, or a clock. Default: the system's clock. */
   readonly now?: Date | (() => number);
@@ -53,7 +55,7 @@ export interface AgentTestOptions {
   readonly logger?: Logger;
 }
 
-/** How a message is sent. */
+/** Options of a message in a test. */
 export interface SendOptions extends CallOptions {
   /** The task that the message goes to, or its id. Default: a new task. */
   readonly task?: Task | string;
@@ -65,20 +67,20 @@ export interface SendOptions extends CallOptions {
   readonly returnImmediately?: boolean;
 }
 
-/** Ids with a counter: `id-1`, `id-2`, … */
+/** Generates ids with a counter: `id-1`, `id-2`, …. */
 export function sequentialIds(prefix = "id"): () => string {
   let count = 0;
   return () => `${prefix}-${++count}`;
 }
 
-/** Serves an agent to a test without sockets and files; everything else is as it is behind every binding. */
+/** Serves an agent to a test, without sockets and files. */
 export function testAgent(agent: Agent, options: AgentTestOptions = {}): AgentTest {
   return new AgentTest(agent, options);
 }
 
 /**
- * An agent as its clients see it. Its tasks are kept in memory and survive crashes of the simulated process. Every method
- * throws the A2AError that a client would get.
+ * An agent under test, as its clients see it. Its tasks are kept in memory and survive crashes of the simulated
+ * process. Every method throws the A2AError that a client would get.
  */
 export class AgentTest {
   readonly #agent: Agent;

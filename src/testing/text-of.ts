@@ -1,8 +1,8 @@
 import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
 /**
- * The text of a message, of an artifact, or of all artifacts of a task: the text parts joined without a separator, as they
- * were streamed. The artifacts of a task are separated by line feeds; those without text, such as files, are left out.
+ * Returns the text of a message, an artifact, or all artifacts of a task: its text parts, joined without a separator.
+ * The artifacts of a task are separated by line feeds; those without text, such as files, are left out.
  */
 export function textOf(of: Message | Artifact | Task): string {
   if ("parts" in of) return textOfParts(of.parts);

@@ -3,7 +3,7 @@ import { jsonRpcOf } from "./jsonrpc.js";
 import { restOf } from "./rest.js";
 import type { NativeVersion } from "./version.js";
 
-/** The version that the service speaks, and cards declare: major and minor, never a patch number (specification 3.6). */
+/** Version of the service and its cards: major and minor, without a patch number (specification 3.6). */
 export const PROTOCOL_VERSION = "1.0";
 
 /** A2A 1.0: all of it follows from the contract. Who only wants the name of the version gets no codecs with it. */

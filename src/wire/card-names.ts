@@ -5,7 +5,7 @@ export const WELL_KNOWN_PATH = "/.well-known/agent-card.json";
 export const EARLIER_WELL_KNOWN_PATH = "/.well-known/agent.json";
 
 /**
- * Identity of the Connect binding in a card. The specification names three bindings; any other is a URI, and a
+ * Identifier of the Connect binding in a card. The specification names three bindings; any other is a URI, and a
  * breaking change of it gets a new one (specification 5.8, 12.7).
  */
 export const CONNECT_BINDING = "urn:parley:binding:connect:v1";

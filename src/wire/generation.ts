@@ -15,7 +15,7 @@ export function markGeneration<M extends Message>(message: M, generation: number
   return message;
 }
 
-/** The generation that was noted, or undefined. */
+/** Returns the generation in the metadata of a task or event, or undefined. */
 export function generationOf(message: Message): number | undefined {
   return (message as Marked)[generationKey];
 }

@@ -3,7 +3,7 @@ import { flags } from "../../src/cli/flags.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { parseDuration, parseSize } from "../../src/core/units.js";
 import { defaultOptions } from "../../src/server/option-table.js";
-import { docstrings, optionsPage } from "./options-page.js";
+import { docstrings, limitsPage, optionsPage } from "./options-page.js";
 
 /** A default as a docstring says it: `8 MiB`, `10 seconds`, `4,096`, `15,000`, `127.0.0.1`. */
 function valueSaid(said: string): unknown {
@@ -28,9 +28,10 @@ const saidIn = (docstring: string): unknown => {
   return said === undefined ? undefined : valueSaid(said);
 };
 
-describe("docs/options.md", () => {
-  it("is what the tables and docstrings say", async () => {
+describe("the pages of options and limits", () => {
+  it("are what the tables and docstrings say", async () => {
     await expect(optionsPage()).toMatchFileSnapshot("../../docs/options.md");
+    await expect(limitsPage()).toMatchFileSnapshot("../../docs/limit-list.md");
   });
 });
 

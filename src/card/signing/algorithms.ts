@@ -3,7 +3,7 @@ import type { JWK } from "jose";
 /** Algorithms that cards are signed by (RFC 7518, RFC 8037). */
 export const signingAlgorithms = ["ES256", "RS256", "EdDSA"] as const;
 
-/** An algorithm that cards are signed by: ECDSA on P-256, RSA of 2,048 bits or more (PKCS #1 v1.5), or Ed25519. */
+/** Signature algorithm of cards: ECDSA on P-256, RSA of at least 2,048 bits (PKCS #1 v1.5), or Ed25519. */
 export type CardAlgorithm = (typeof signingAlgorithms)[number];
 
 /** Keys that an algorithm takes. */

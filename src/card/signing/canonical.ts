@@ -18,10 +18,10 @@ export interface CardMembers {
 }
 
 /**
- * The canonical form of a card, which is what a signature signs: the members that are present by the rules of specification
- * 8.4.1, without `signatures`, as RFC 8785 writes them. However the same card was written (order of members, white space,
- * names in the contract's own spelling, defaults given or left out), the result is the same text. Members that the contract
- * does not know are left out.
+ * Returns the canonical form of a card that a signature covers: the members that are present by specification 8.4.1,
+ * without `signatures`, in the form of RFC 8785. However the same card was written (order of members, white space,
+ * names in the contract's own spelling, defaults given or left out), the result is the same text. Members that the
+ * contract does not know are left out.
  *
  * @throws CardFormError for what is no card.
  */

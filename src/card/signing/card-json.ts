@@ -3,12 +3,12 @@ import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.j
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 
-/** A text or value that is no agent card, or one that readers may understand differently. It never quotes the text. */
+/** A text or value that is not an agent card, or that readers may understand differently. It never quotes the text. */
 export class CardFormError extends Error {
   override name = "CardFormError";
 }
 
-/** A card as it may be given: protobuf's object, the JSON that was received, or its text. */
+/** A card: a protobuf object, received JSON, or its text. */
 export type CardInput = AgentCard | object | string | Uint8Array;
 
 /**

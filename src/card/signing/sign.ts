@@ -6,7 +6,7 @@ import { canonicalText, membersOfCard, withoutEmpty } from "./canonical.js";
 import type { CardInput } from "./card-json.js";
 import type { SigningKey } from "./card-keys.js";
 
-/** How cards are signed, beside the keys. */
+/** Options of `signCard`. */
 export interface SignOptions {
   /** URL of the JWKS with the public keys, for the protected header (RFC 7515, 4.1.2). Default: none is named. */
   readonly jku?: string | undefined;

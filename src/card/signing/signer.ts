@@ -7,7 +7,7 @@ import { membersOfCard } from "./canonical.js";
 import { type CardKey, importCardKeys, publicKeySet, type SigningKey } from "./card-keys.js";
 import { hasEmptyValues, signaturesOver } from "./sign.js";
 
-/** How a server signs the cards of all its agents (specification 8.4). */
+/** Options for signing the cards of all agents of a server (specification 8.4). */
 export interface CardSigning {
   /**
    * Private keys, each of which adds a signature; at most 8. To change a key, serve with the new and the old one until every

@@ -4,10 +4,10 @@ import { takes } from "./algorithms.js";
 import { parseJson } from "./card-json.js";
 import { isPem, jwkOfPem, publicPemFault } from "./pem.js";
 
-/** A public key that is trusted: PEM (`-----BEGIN PUBLIC KEY-----`), or a JWK as object or as JSON. */
+/** A trusted public key: PEM (`-----BEGIN PUBLIC KEY-----`), or a JWK as object or JSON text. */
 export type PublicCardKey = string | object;
 
-/** A public key that cannot be used; it says which, and what is wrong. */
+/** A public key that cannot be used; the error names it and the fault. */
 export class CardKeyError extends Error {
   override name = "CardKeyError";
 }

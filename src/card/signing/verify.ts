@@ -18,7 +18,7 @@ import {
   verifyingKey,
 } from "./trusted-keys.js";
 
-/** Whom the receiver of a card trusts. Nothing is trusted that is not named here. */
+/** Keys that the receiver of a card trusts. Nothing is trusted that is not named here. */
 export interface CardTrust {
   /** Public keys. One without a `kid` is tried for every signature of its kind. */
   readonly keys?: readonly PublicCardKey[];
@@ -42,7 +42,7 @@ export interface CardTrust {
   readonly acceptWithoutEmpty?: boolean;
 }
 
-/** Why a signature says nothing. */
+/** Reason for which a signature is invalid. */
 export type SignatureFault =
   /** It is not of the form of section 8.4.2. */
   | "malformed"
@@ -61,7 +61,7 @@ export type SignatureFault =
   /** It does not fit the card: the card was changed, or another key made it. */
   | "mismatch";
 
-/** What became of one signature. */
+/** Result of verifying one signature. */
 export interface SignatureResult {
   /** Its place among the signatures of the card, from 0. */
   readonly index: number;
@@ -77,7 +77,7 @@ export interface SignatureResult {
   readonly why: string;
 }
 
-/** What became of a card. */
+/** Result of verifying a card. */
 export interface CardVerification {
   /** Whether at least one signature is valid (specification 8.4.3). */
   readonly verified: boolean;

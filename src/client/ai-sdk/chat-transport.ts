@@ -11,7 +11,7 @@ import { Chats } from "./chats.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
 import { untilStopped } from "./stopped.js";
 
-/** What the transport needs of a client. */
+/** The methods of a client that the transport needs. */
 export interface ChatClient {
   /** As of `A2AClient`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
@@ -21,7 +21,7 @@ export interface ChatClient {
   cancelTask(request: { id: string }): Promise<unknown>;
 }
 
-/** A message of the AI SDK, as far as an agent is told of it. */
+/** The parts of an AI SDK message that the transport reads. */
 export interface UIMessageLike {
   readonly id: string;
   readonly role: string;
@@ -29,7 +29,7 @@ export interface UIMessageLike {
   readonly parts: readonly { readonly type: string }[];
 }
 
-/** What sends the messages of a chat: `transport` of `useChat`. */
+/** Sends the messages of a chat, as the `transport` of `useChat`. */
 export interface AgentChatTransport {
   /** A stream that is gone on with begins anew. */
   readonly resumeStreamIsReplay: true;
@@ -39,20 +39,20 @@ export interface AgentChatTransport {
   reconnectToStream(options: ReconnectToStream): Promise<ReadableStream<UIChunk> | null>;
 }
 
-/** A chat whose last message is to be sent. */
+/** Arguments to send the last message of a chat. */
 export interface SendMessages {
   readonly chatId: string;
   readonly messages: readonly UIMessageLike[];
   readonly abortSignal: AbortSignal | undefined;
 }
 
-/** A chat whose answer is to be shown further. */
+/** Arguments to resume the answer of a chat. */
 export interface ReconnectToStream {
   readonly chatId: string;
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** Storage of chats. */
+/** Options of `chatTransport`. */
 export interface ChatTransportOptions {
   /**
    * Keeps the task that a chat waits for, so that a page resumes its answer after a reload (`resume: true` of `useChat`):
@@ -62,8 +62,8 @@ export interface ChatTransportOptions {
 }
 
 /**
- * The transport of the AI SDK's `useChat` that calls an agent: the last message goes to the agent, which keeps the conversation. Where a
- * conversation stands is in the metadata of its messages, so that it goes on when they are loaded again.
+ * Creates a transport of the AI SDK's `useChat` that sends the last message to an agent, which keeps the conversation.
+ * Where a conversation stands is in the metadata of its messages, so that it goes on when they are loaded again.
  */
 export function chatTransport(client: ChatClient, { storage }: ChatTransportOptions = {}): AgentChatTransport {
   const chats = new Chats(storage);

@@ -18,7 +18,7 @@ import type { Update } from "../update.js";
 
 const writeValue = jsonWriter(ValueSchema);
 
-/** What the metadata of a message of the AI SDK says of its task. */
+/** Task state in the metadata of an AI SDK message. */
 export interface A2AMetadata {
   readonly a2a: {
     readonly contextId: string;
@@ -28,7 +28,7 @@ export interface A2AMetadata {
   };
 }
 
-/** Chunks of the AI SDK's UI message stream, as far as agents have something for them. */
+/** Chunks of the AI SDK's UI message stream that agents use. */
 export type UIChunk =
   | { type: "start"; messageMetadata?: A2AMetadata }
   | { type: "text-start"; id: string }
@@ -42,18 +42,18 @@ export type UIChunk =
   | { type: "abort" }
   | { type: "finish"; messageMetadata?: A2AMetadata };
 
-/** Structured data that was added to an artifact. */
+/** Structured data of an artifact. */
 export interface ArtifactData {
   readonly name: string;
   readonly values: JsonValue[];
 }
 
-/** Structured data that the agent says in a message, such as a form with its question. */
+/** Structured data of a message, such as a form with a question. */
 export interface MessageData {
   readonly values: JsonValue[];
 }
 
-/** What the agent says of its progress. */
+/** Progress that the agent reports. */
 export interface StatusData {
   readonly state: string;
   readonly text: string;
@@ -61,9 +61,9 @@ export interface StatusData {
 }
 
 /**
- * What becomes of a message as a UI message stream of the AI SDK: text of artifacts as text that grows, files as files, data as parts of
- * the type `data-artifact` or, in a message, `data-message`, progress as transient parts of the type `data-status`. It reads the updates
- * as fast as it is read, and ends their call when it is cancelled.
+ * Converts updates to a UI message stream of the AI SDK: text, files, data parts (`data-artifact`, `data-message`) and
+ * transient progress (`data-status`). It reads the updates as fast as it is read, and ends their call when it is
+ * cancelled.
  */
 export function uiMessageStream(updates: AsyncIterable<Update>): ReadableStream<UIChunk> {
   return agentMessageStream(updates, undefined);

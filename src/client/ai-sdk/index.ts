@@ -1,3 +1,5 @@
+// Connects agents to the components of the AI SDK.
+
 export type { ConversationStorage } from "../conversation-storage.js";
 export {
   type AgentChatTransport,

@@ -19,8 +19,8 @@ const keyForm = /^\P{Cc}+$/u;
 const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * A key, sent where the card says: in a header, the query or a cookie (specification 4.5.2). Browsers send no cookies that a page
- * sets by hand, and gRPC has no query.
+ * Credential: a key, sent in the header, query or cookie that the card names (specification 4.5.2). Browsers send no
+ * cookies that a page sets by hand, and gRPC has no query.
  *
  * @throws TypeError for a key that cannot be sent.
  */

@@ -3,7 +3,7 @@ import type { Credential } from "../credential.js";
 import { checkEncrypted, type SentOptions } from "./secret.js";
 
 /**
- * A name and a password (RFC 7617, in UTF-8), for HTTP authentication with `Basic` (specification 4.5.3).
+ * Credential: name and password for HTTP `Basic` (RFC 7617, in UTF-8; specification 4.5.3).
  *
  * @throws TypeError for a name with a colon, and for control characters, which cannot be sent.
  */

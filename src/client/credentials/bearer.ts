@@ -11,8 +11,8 @@ import {
 } from "./secret.js";
 
 /**
- * A bearer token (RFC 6750), for agents that take one: HTTP authentication with `Bearer`, OAuth 2.0 and OpenID Connect
- * (specification 4.5.3 to 4.5.5). A function is asked for each call, and once more where the server refuses what it gave.
+ * Credential: a bearer token (RFC 6750) for HTTP `Bearer`, OAuth 2.0 and OpenID Connect (specification 4.5.3 to 4.5.5).
+ * A function is asked for each call, and once more where the server refuses what it gave.
  *
  * @throws TypeError for a token that cannot be sent.
  */

@@ -13,7 +13,7 @@ export interface ChosenScheme {
   readonly credential: Credential;
 }
 
-/** What calls of an agent show. */
+/** Credentials that calls of an agent carry. */
 export interface Choice {
   /** All schemes of one requirement; none where calls go without credentials. */
   readonly schemes: readonly ChosenScheme[];
@@ -21,7 +21,7 @@ export interface Choice {
   readonly unmet: string | undefined;
 }
 
-/** What a choice depends on besides the card and the credentials. */
+/** Options of `chooseCredentials`. */
 export interface ChooseOptions {
   /** Id of the skill that messages are for; its requirements have to be met besides the agent's (specification 4.4.5). */
   readonly skill?: string;
@@ -41,9 +41,9 @@ const MAX_TOLD = 4;
 type Scopes = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Finds the first requirement of a card that can be met (specification 4.4.1, 4.5, 7.3): one of the list is enough, and of that
- * one all schemes. `{}` lets callers in without credentials, and is taken when nothing else can be met. A card that
- * names schemes and requires none gets what fits first.
+ * Finds the first security requirement of a card that can be met with all its schemes (specification 4.4.1, 4.5, 7.3).
+ * `{}` lets callers in without credentials, and is taken when nothing else can be met. A card that names schemes and
+ * requires none gets what fits first.
  */
 export function chooseCredentials(
   card: AgentCard,

@@ -2,10 +2,10 @@ import { A2AError } from "../../core/error.js";
 import type { CredentialContext } from "../credential.js";
 import { isLoopback } from "../hosts.js";
 
-/** A secret, or what gives the one that is good at the moment. It is called for each call: remember what takes long. */
+/** A secret, or a function that returns the present one. It is called for each call: remember what takes long. */
 export type Secret = string | ((ask: SecretAsk) => string | Promise<string>);
 
-/** What is known where a secret is asked for. */
+/** Arguments of a function that returns a secret. */
 export interface SecretAsk {
   /** Scopes that the agent asks for. */
   readonly scopes: readonly string[];
@@ -16,7 +16,7 @@ export interface SecretAsk {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What all credentials that are sent along have in common. */
+/** Options of all credentials that are sent. */
 export interface SentOptions {
   /**
    * Sends it unencrypted too, where the URL of an agent begins with `http:`. Default: to this machine alone

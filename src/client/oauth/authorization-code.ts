@@ -30,13 +30,13 @@ export interface AuthorizationCodeOptions extends OAuthOptions {
   readonly authorizationParameters?: Readonly<Record<string, string>>;
 }
 
-/** An agent to sign in for: a client of it, for example. */
+/** The agent to sign in for, such as a client of it. */
 export interface SignInAgent {
   readonly card: AgentCard;
   readonly interface: { readonly url: string };
 }
 
-/** How one sign-in differs. */
+/** Options of one sign-in. */
 export interface SignInOptions {
   /** Scopes besides those that the agent and the options ask for. */
   readonly scopes?: readonly string[];
@@ -45,7 +45,7 @@ export interface SignInOptions {
   readonly skill?: string;
 }
 
-/** A credential that a user signs in for. */
+/** A credential that needs a user to sign in. */
 export interface AuthorizationCodeCredential extends Credential {
   /**
    * The first step: gives the issuer's page, to which the user is sent.
@@ -63,8 +63,8 @@ export interface AuthorizationCodeCredential extends Credential {
 }
 
 /**
- * OAuth 2.0 for a user who signs in with a browser (authorization code with PKCE, RFC 7636; specification 4.5.8), in two steps. Until
- * they are done calls fail as UNAUTHENTICATED, with `signIn: "required"` in the error's metadata.
+ * OAuth 2.0 for a user who signs in with a browser, in two steps (authorization code with PKCE, RFC 7636; specification
+ * 4.5.8). Until they are done calls fail as UNAUTHENTICATED, with `signIn: "required"` in the error's metadata.
  *
  * @throws TypeError for options that cannot work.
  */

@@ -4,12 +4,13 @@ import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";
 
-/** Options of `clientCredentials`: a secret or a private key, and what all flows have. */
+/** Options of `clientCredentials`: a secret or a private key, and the options of all flows. */
 export interface ClientCredentialsOptions extends OAuthOptions {}
 
 /**
- * OAuth 2.0 for a client that acts for itself (RFC 6749, 4.4; specification 4.5.9). It fits agents whose card names that
- * flow, and OpenID Connect. The token is fetched with the first call, renewed ahead of its end, and once where an agent refuses it.
+ * OAuth 2.0 for a program that acts for itself (RFC 6749, 4.4; specification 4.5.9). It fits agents whose card names
+ * that flow, and OpenID Connect. The token is fetched with the first call, renewed ahead of its end, and once where an
+ * agent refuses it.
  *
  * @throws TypeError for options that cannot work.
  */

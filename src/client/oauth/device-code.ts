@@ -5,7 +5,7 @@ import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";
 
-/** What the user has to be shown. */
+/** Values to show to the user. */
 export interface DevicePrompt {
   /** The code to type in. */
   readonly userCode: string;
@@ -27,9 +27,9 @@ export interface DeviceCodeOptions extends OAuthOptions {
 const MAX_SECONDS = 3_600;
 
 /**
- * OAuth 2.0 for a user who agrees on another device (RFC 8628; specification 4.5.10), for a command line or a television. Calls that
- * need a token wait for the user; where all of them are given up nothing is asked any more. Ask for `offline_access` in
- * `scopes`, as most issuers call it, to get a refresh token.
+ * OAuth 2.0 for a user who confirms on another device, such as for a command line (RFC 8628; specification 4.5.10).
+ * Calls that need a token wait for the user; where all of them are given up nothing is asked any more. Ask for
+ * `offline_access` in `scopes`, as most issuers call it, to get a refresh token.
  *
  * @throws TypeError for options that cannot work.
  */

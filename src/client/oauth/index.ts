@@ -1,5 +1,5 @@
-// For clients that get tokens by OAuth 2.0 and OpenID Connect. It runs wherever there is WebCrypto and fetch, and brings `openid-client`
-// along, which is why it is an entry of its own.
+// Gets tokens for the client by OAuth 2.0 and OpenID Connect, wherever WebCrypto and fetch exist. A
+// separate entry point, because it needs `openid-client`.
 
 export {
   type AuthorizationCodeCredential,

@@ -3,7 +3,7 @@ import type { SentOptions } from "../credentials/secret.js";
 import { isHost } from "../hosts.js";
 import type { OAuthStorage } from "./storage.js";
 
-/** What an issuer may take, and how tokens are kept fresh. */
+/** Limits of requests to an issuer, and renewal of tokens. */
 export interface OAuthLimits {
   /** How long an issuer may take for one answer, in milliseconds. Default 10 seconds. */
   readonly issuerTimeoutMs: number;
@@ -28,7 +28,7 @@ export interface OAuthLimits {
   readonly maxAgents: number;
 }
 
-/** The stated defaults. */
+/** Defaults of the OAuth limits. */
 export const defaultOAuthLimits: OAuthLimits = {
   issuerTimeoutMs: 10_000,
   maxIssuerBytes: 256 * 1024,
@@ -41,7 +41,7 @@ export const defaultOAuthLimits: OAuthLimits = {
   maxAgents: 1_000,
 };
 
-/** What all flows have in common. */
+/** Options of all flows. */
 export interface OAuthOptions extends SentOptions {
   readonly clientId: string;
   /** The client's secret, for confidential clients. Never in a browser. */

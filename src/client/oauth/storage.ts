@@ -1,7 +1,4 @@
-/**
- * Where tokens, or what a sign-in has to remember until its user comes back, are kept. What is in it is secret. A `Map` is one; so are
- * most key-value stores.
- */
+/** Storage of tokens and of pending sign-ins. What is in it is secret. A `Map` is one; so are most key-value stores. */
 export interface OAuthStorage {
   /** What is kept under a key; null or undefined where nothing is. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
@@ -35,7 +32,7 @@ export async function locked<T>(storage: OAuthStorage | undefined, key: string, 
   }
 }
 
-/** A page's `sessionStorage` or `localStorage`, whose tabs take turns. Every script of the page can read it. */
+/** Storage in a page's `sessionStorage` or `localStorage`, locked across tabs. Every script of the page can read it. */
 export function webStorage(storage: WebStorage, prefix = "parley-a2a "): OAuthStorage {
   return {
     get: (key) => storage.getItem(prefix + key),
@@ -48,7 +45,7 @@ export function webStorage(storage: WebStorage, prefix = "parley-a2a "): OAuthSt
   };
 }
 
-/** What is used of the storage of a page. */
+/** The methods of page storage that are used. */
 export interface WebStorage {
   /** What is kept under a name, or null. */
   getItem(key: string): string | null;

@@ -13,7 +13,7 @@ import { loadConversation, type StoredTurn, saveConversation, type TurnPhase } f
 import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";
 
-/** What the hooks need of a client. */
+/** The methods of a client that the hooks need. */
 export interface ConversationClient {
   readonly card?: AgentCard;
   /** As of `A2AClient`. */
@@ -24,7 +24,7 @@ export interface ConversationClient {
   cancelTask(request: { id: string }): Promise<unknown>;
 }
 
-/** One message and what the agent answers. A new object whenever something in it is another. */
+/** One message and the answer to it. A new object whenever something in it is another. */
 export interface Turn {
   /** The id of the message. */
   readonly id: string;

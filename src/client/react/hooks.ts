@@ -3,7 +3,7 @@ import type { ConversationStorage } from "../conversation-storage.js";
 import { type ConversationClient, ConversationStore, type ConversationView, EMPTY } from "./conversation-store.js";
 import { NO_TASK, TaskStore, type TaskView } from "./task-store.js";
 
-/** How a conversation is kept. */
+/** Options of `useConversation`. */
 export interface UseConversationOptions {
   /**
    * Where the conversation is kept, so that it goes on after a reload: `sessionStorage` for this tab, `localStorage` for all. It has what was
@@ -14,7 +14,7 @@ export interface UseConversationOptions {
   readonly name?: string;
 }
 
-/** A conversation and what can be done with it. */
+/** Result of `useConversation`: the conversation and its operations. */
 export interface UsedConversation extends ConversationView {
   /** Sends a message, to the task that waits for one or to a new one. False while a turn is under way, and without a client. */
   readonly send: ConversationStore["send"];
@@ -25,7 +25,8 @@ export interface UsedConversation extends ConversationView {
 }
 
 /**
- * A conversation with an agent. Streams go on after cuts; with a storage also after a reload.
+ * Hook for a conversation with an agent. Streams go on after cuts; with a storage also after a reload.
+ *
  * @param client undefined until it is connected
  */
 export function useConversation(
@@ -39,7 +40,8 @@ export function useConversation(
 }
 
 /**
- * A task as it goes on, from its present state.
+ * Hook for one task, from its present state on.
+ *
  * @param client undefined until it is connected
  * @param taskId undefined until there is one
  */

@@ -1,3 +1,5 @@
+// Shows agents in React components.
+
 export type { ConversationStorage } from "../conversation-storage.js";
 export type { ConversationClient, ConversationView, Turn } from "./conversation-store.js";
 export { type UseConversationOptions, type UsedConversation, useConversation, useTask } from "./hooks.js";

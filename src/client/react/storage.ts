@@ -60,5 +60,5 @@ export function saveConversation(
   }
 }
 
-/** How far a turn is: on its way, answered, stopped by the user, or ended by an error. */
+/** State of a turn: running, answered, stopped by the user, or failed. */
 export type TurnPhase = "streaming" | "done" | "stopped" | "failed";

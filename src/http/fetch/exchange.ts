@@ -7,7 +7,7 @@ import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
 
-/** What a runtime knows about a request besides the request itself. */
+/** Facts about a request that the runtime knows, such as the remote address. */
 export interface FetchOrigin {
   /** Address of the other end of the connection, where the runtime knows it. Otherwise calls have no address. */
   readonly remoteAddress?: string | undefined;

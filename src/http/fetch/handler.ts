@@ -3,8 +3,8 @@ import { type Dispatch, tellRefusals } from "../dispatch.js";
 import { FetchExchange, type FetchOrigin } from "./exchange.js";
 
 /**
- * Answers requests of the Fetch API. It never rejects. Aborting the request's signal or canceling the response's body ends
- * the call. Both bodies are read and written at the pace of the other side.
+ * A handler of requests of the Fetch API. It never rejects. Aborting the request's signal or canceling the response's
+ * body ends the call. Both bodies are read and written at the pace of the other side.
  *
  * @param origin where the request came from, if the runtime knows it.
  */

@@ -8,7 +8,7 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 /** Called for a request that no route or binding matches, as in Express. */
 export type NextHandler = (error?: unknown) => void;
 
-/** A request handler for node:http, node:http2, and frameworks on top of them. */
+/** A request handler for node:http, node:http2 and frameworks on top of them. */
 export type NodeHandler = (request: NodeServerRequest, response: NodeServerResponse, next?: NextHandler) => void;
 
 /** Writes the answers of a dispatch to Node's responses. */

@@ -2,7 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import type { AppendRequest, Lease, ListRequest, PutPushConfig, TaskHead, TaskRow, TaskStore } from "../task-store.js";
 
-/** What the suite needs from the tests that run it. */
+/** Functions that the suite needs from the tests of a store. */
 export interface StoreContract {
   /** Name of the store in the report. */
   readonly name: string;

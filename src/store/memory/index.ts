@@ -1,3 +1,5 @@
+// Keeps tasks in memory, for tests and for runtimes without files.
+
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { checkRequest, holds, isOf, refusal, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
@@ -40,7 +42,7 @@ import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 
-/** How a store in memory may be used. */
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** True when several engines have it, each of which may be gone while the rest goes on. Default false. */
   readonly shared?: boolean;
@@ -48,7 +50,7 @@ export interface MemoryStoreOptions {
   readonly clock?: () => number;
 }
 
-/** Keeps tasks in this process alone, for tests and for measuring what a durable store costs. */
+/** Keeps tasks in this process, for tests and for comparison with durable stores. */
 export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
   return new MemoryStore(options);
 }

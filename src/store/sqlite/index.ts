@@ -1,3 +1,5 @@
+// Stores tasks in an SQLite file.
+
 import type { Worker } from "node:worker_threads";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { unknownNames } from "../../core/unknown-names.js";
@@ -19,7 +21,7 @@ import { watchFiles, watchSchema } from "./watch.js";
 import type { WriteRequest } from "./write.js";
 import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
-/** Where the tasks are kept, and how carefully. */
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
   /** The file. It is created when it is not there; its directory is not. */
   readonly path: string;
@@ -46,7 +48,7 @@ export interface SqliteStoreOptions {
   readonly logger?: Logger;
 }
 
-/** The store, with what an operator may want to know. */
+/** An SQLite store, with operations for its operator. */
 export interface SqliteStore extends TaskStore {
   /** How many writes shared how many commits. */
   readonly statistics: WriterStatistics;
@@ -59,8 +61,9 @@ const REMOVAL_STEP = 64;
 const SHRINKING_STEPS = 64;
 
 /**
- * Keeps tasks in one file of SQLite. A thread writes, with all that arrives together in one transaction; this thread
- * reads, on a connection of its own.
+ * Keeps tasks in an SQLite file. A thread writes, with all that arrives together in one transaction; this thread reads,
+ * on a connection of its own.
+ *
  * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used;
  * after two seconds `failed` when another store has it open.
  */

@@ -1,0 +1,15 @@
+/** The first sentence of a docstring, without a remark on the default. */
+export function firstSentence(text: string): string {
+  const [first = ""] = text.split(/(?<=\w\w\.|[)`"]\.)\s+/);
+  return first.replace(/\.$/, "");
+}
+
+/** A table with aligned columns, as the formatter writes it. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((_, i) => Math.max(3, ...cells.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  const [first = [], ...others] = cells;
+  return [first, widths.map((width) => "-".repeat(width)), ...others].map(line).join("\n");
+}
