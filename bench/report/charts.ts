@@ -1,4 +1,4 @@
-/** The charts of docs/benchmarks.md, each made of what a run found. */
+/** The charts of docs/benchmarks/, generated from the results of a run. */
 import type { GoalName } from "../goals.js";
 import type { Results } from "../harness/results.js";
 import { CODEC, GRPC } from "../scenarios/replies.js";

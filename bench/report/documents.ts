@@ -7,8 +7,11 @@ import { goals, profile, provenance, section } from "./tables.js";
 
 const FOLDER = "docs/benchmarks";
 
-/** The page whose tables stand between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. */
-export const PAGE = `${FOLDER}.md`;
+/** The pages with tables of a run, between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. */
+export const PAGES: readonly string[] = [
+  `${FOLDER}.md`,
+  ...["replies", "tasks", "growth", "profile"].map((topic) => `${FOLDER}/${topic}.md`),
+];
 
 /** The page that names some of the figures beside those of the peer. */
 export const README = "README.md";
@@ -52,7 +55,7 @@ function table(name: string, results: Results, profiles: Profiles): string {
   return section(sectionOf(results, name));
 }
 
-/** Puts the tables of a run into the page. @throws Error when the run lacks one of them */
+/** Puts the tables of a run into a page. @throws Error when the run lacks one of them */
 function filledPage(page: string, results: Results, profiles: Profiles): string {
   return page.replace(
     /(<!-- begin: ([\w-]+) -->\n)[\s\S]*?(<!-- end: \2 -->)/g,
@@ -60,8 +63,9 @@ function filledPage(page: string, results: Results, profiles: Profiles): string 
   );
 }
 
-/** All that is made of a run, by path. @param page the page as it is */
-export function documents(page: string, results: Results, profiles: Profiles): Map<string, string> {
+/** Everything that is generated from a run, by path. @param read returns the present text of a page */
+export function documents(read: (page: string) => string, results: Results, profiles: Profiles): Map<string, string> {
+  const pages = PAGES.map((page) => [page, filledPage(read(page), results, profiles)] as const);
   const pictures = Object.entries(charts(results)).map(([name, svg]) => [`${FOLDER}/${name}`, svg] as const);
-  return new Map([[PAGE, filledPage(page, results, profiles)], ...pictures]);
+  return new Map([...pages, ...pictures]);
 }

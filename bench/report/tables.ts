@@ -1,4 +1,4 @@
-/** The tables of docs/benchmarks.md, in Markdown. */
+/** The tables of docs/benchmarks.md and docs/benchmarks/, in Markdown. */
 import { boundOf } from "../goals.js";
 import { columnsOf, judgedText, shown, verdict } from "../harness/report.js";
 import type { Results } from "../harness/results.js";

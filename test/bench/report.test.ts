@@ -4,27 +4,28 @@ import { describe, expect, it } from "vitest";
 import { GOALS, judge } from "../../bench/goals.js";
 import { readResults } from "../../bench/harness/results.js";
 import { readProfiles } from "../../bench/profile/record.js";
-import { documents, filledReadme, PAGE, README } from "../../bench/report/documents.js";
+import { documents, filledReadme, PAGES, README } from "../../bench/report/documents.js";
 
 const root = join(import.meta.dirname, "..", "..");
-const page = readFileSync(join(root, PAGE), "utf8");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-describe("docs/benchmarks.md", () => {
-  const made = documents(page, readResults(), readProfiles());
+describe("the pages of benchmarks", () => {
+  const made = documents(read, readResults(), readProfiles());
 
   it.each([...made])("%s is what npm run bench:report makes of the kept results", (path, content) => {
-    expect(readFileSync(join(root, path), "utf8")).toBe(content);
+    expect(read(path)).toBe(content);
   });
 
   it("shows every chart", () => {
-    const shown = [...page.matchAll(/\]\(benchmarks\/([\w-]+\.svg)\)/g)].map(([, name]) => `docs/benchmarks/${name}`);
+    const links = PAGES.flatMap((page) => [...read(page).matchAll(/\]\((?:benchmarks\/)?([\w-]+\.svg)\)/g)]);
+    const shown = [...new Set(links.map(([, name]) => `docs/benchmarks/${name}`))];
     expect(shown.sort()).toEqual([...made.keys()].filter((path) => path.endsWith(".svg")).sort());
   });
 
   it("refuses results that lack a scenario, and names it", () => {
     const { scenarios, ...others } = readResults();
     const { memory: _, ...fewer } = scenarios;
-    expect(() => documents(page, { ...others, scenarios: fewer }, readProfiles())).toThrow(
+    expect(() => documents(read, { ...others, scenarios: fewer }, readProfiles())).toThrow(
       /scenario memory is missing/,
     );
   });
@@ -39,12 +40,12 @@ describe("docs/benchmarks.md", () => {
       skipped: "no time left",
     };
     const without = { ...results, scenarios: { ...results.scenarios, memory } };
-    expect(() => documents(page, without, readProfiles())).toThrow(/scenario memory was skipped: no time left/);
+    expect(() => documents(read, without, readProfiles())).toThrow(/scenario memory was skipped: no time left/);
   });
 });
 
 describe("README.md", () => {
-  const readme = readFileSync(join(root, README), "utf8");
+  const readme = read(README);
 
   it("has the figures of the kept results", () => {
     expect(readme).toBe(filledReadme(readme, readResults()));
