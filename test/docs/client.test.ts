@@ -4,17 +4,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import agent from "../../examples/probe/agent.js";
 import { publicKeysOf } from "../../src/card/index.js";
-import { defaultClientLimits } from "../../src/client/limits.js";
 import { httpBearer } from "../../src/index.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { build } from "../e2e/support/build.js";
-import { docstrings } from "./options-page.js";
 import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "client");
 const [five, answers, printed, resume, verified, credentials] = blocksOf("docs/client.md").map(({ text }) => text);
+const [preferring, preferred] = blocksOf("docs/client-connections.md").map(({ text }) => text);
 
 const opened: Server[] = [];
 beforeAll(() => {
@@ -98,13 +97,10 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
     const security = { schemes: { bearer: httpBearer({ check }) } };
     expect(await run("credentials.js", credentials, await serve({ agent: { ...agent, security } }))).toBe("hi\n");
   });
+});
 
-  it("has every limit with its meaning", () => {
-    const rows = [...pageText("docs/client.md").matchAll(/^\| `(\w+)` +\| (.*?) +\|$/gm)].map(([, name, text]) => [
-      name,
-      text,
-    ]);
-    const meanings = docstrings("src/client/limits.ts");
-    expect(rows).toEqual(Object.keys(defaultClientLimits).map((name) => [name, meanings.get(name)]));
+describe("docs/client-connections.md", { timeout: 60_000 }, () => {
+  it("shows how an interface is chosen", async () => {
+    expect(await run("preferring.js", preferring, await serve())).toBe(preferred);
   });
 });
