@@ -10,7 +10,8 @@ import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "push-receiver");
-const [keys, server, webhook, send, anywhere, secret] = blocksOf("docs/push-receiver.md").map(({ text }) => text);
+const [keys, server, webhook, send, anywhere] = blocksOf("docs/push-receiver.md").map(({ text }) => text);
+const [, secret] = blocksOf("docs/push-signing.md").map(({ text }) => text);
 const ports = new Map<string, number>();
 
 beforeAll(async () => {
@@ -36,7 +37,7 @@ describe.skipIf(!hasShell)("docs/push-receiver.md", () => {
     const shell = spawn("sh", ["-c", `${here(send)}\nwait`], { cwd: folder, detached: true });
     try {
       const printed = outputOf(shell);
-      const said = [...(/prints `([^`]+)` and `([^`]+)`/.exec(pageText("docs/push-receiver.md")) ?? [])].slice(1);
+      const said = [...(/prints\s`([^`]+)`\sand\s`([^`]+)`/.exec(pageText("docs/push-receiver.md")) ?? [])].slice(1);
       expect(said).toHaveLength(2);
       await expect.poll(printed, { timeout: 60_000 }).toContain(`${said.join("\n")}\n`);
     } finally {
