@@ -1,6 +1,6 @@
 import { type Agent, artifact, completed, inputRequired, working } from "parley-a2a";
 
-/** Knows the weather, once it knows the day. */
+/** Tells the weather after asking for the day. */
 export const weather: Agent = {
   card: { name: "Weather", description: "Tells the weather of a day.", version: "1.0.0" },
   async *execute(turn) {
@@ -13,13 +13,13 @@ export const weather: Agent = {
   },
 };
 
-/** Plans trips, and asks the other agent for what it does not know itself. */
+/** Plans trips with the forecast of the other agent. */
 export const trips: Agent = {
   card: { name: "Trips", description: "Plans a trip.", version: "1.0.0" },
-  // After a crash it goes on with the other agent's task where it was.
+  // After a crash the turn runs again and continues its sub-task.
   recover: "restart",
   async *execute(turn) {
-    // Its texts, artifacts and questions are this task's; the user's answer goes to it.
+    // Relays the texts, artifacts and questions of the sub-task, and the user's answers to it.
     const { text } = yield* turn.delegate("weather");
     yield artifact({ name: "plan", text: `Take a hat. ${text}` });
     yield completed();

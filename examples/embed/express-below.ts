@@ -13,7 +13,7 @@ export async function start(port: number, publicUrl = `http://localhost:${port}/
   app.get("/", (_request, response) => void response.send("An app of its own."));
   app.get("/ready", (_request, response) => void response.sendStatus(a2a.readiness === "ready" ? 200 : 503));
   app.use("/agents", a2a.handler);
-  // Where clients look for the card of this host. It names the public URL, and so the path.
+  // Clients look for the card of a host here. It names the public URL, which includes the path.
   app.get("/.well-known/agent-card.json", a2a.handler);
   const server = app.listen(port);
   await once(server, "listening");

@@ -5,7 +5,7 @@ import { createA2A } from "parley-a2a";
 import { memoryStore } from "parley-a2a/store/memory";
 import { greeter, type Running } from "./greeter.js";
 
-/** An agent beside the routes of an Express app, whose body parsers it copes with. */
+/** An Express app with body parsers and routes of its own that also serves an agent. */
 export async function start(port: number): Promise<Running> {
   const a2a = createA2A({ agent: greeter, store: memoryStore() });
   await a2a.start();

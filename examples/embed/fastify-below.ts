@@ -11,7 +11,7 @@ const card = "/.well-known/agent-card.json";
 export async function start(port: number): Promise<Running> {
   const a2a = createA2A({ agent: greeter, store: memoryStore() });
   await a2a.start();
-  // Where clients look for the card of this host.
+  // Clients look for the card of a host here.
   const app = fastify({ rewriteUrl: ({ url = "/" }) => (url === card ? `/agents${card}` : url) });
   app.get("/", async () => "An app of its own.");
   app.get("/ready", async (_request, reply) => reply.code(a2a.readiness === "ready" ? 200 : 503).send());

@@ -13,7 +13,7 @@ const server = Bun.serve({
   fetch(request, server) {
     const { pathname } = new URL(request.url);
     const origin = { remoteAddress: server.requestIP(request)?.address };
-    // Where clients look for the card of this host.
+    // Clients look for the card of a host here.
     if (pathname === "/.well-known/agent-card.json") {
       return a2a.fetch(new Request(new URL(`/agents${pathname}`, request.url)), origin);
     }

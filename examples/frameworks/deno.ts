@@ -10,7 +10,7 @@ const server = Deno.serve({ port: Number(Deno.env.get("PORT") ?? 8080), onListen
   const { pathname } = new URL(request.url);
   const origin = { remoteAddress: remoteAddr.hostname };
   if (pathname === "/") return new Response("An app of its own.");
-  // Where clients look for the card of this host.
+  // Clients look for the card of a host here.
   if (pathname === "/.well-known/agent-card.json") {
     return a2a.fetch(new Request(new URL(`/agents${pathname}`, request.url)), origin);
   }

@@ -11,7 +11,7 @@ const app = new Hono();
 app.get("/", (c) => c.text("An app of its own."));
 app.all("/agents", (c) => a2a.fetch(c.req.raw));
 app.all("/agents/*", (c) => a2a.fetch(c.req.raw));
-// Where clients look for the card of this host.
+// Clients look for the card of a host here.
 app.get("/.well-known/agent-card.json", (c) => a2a.fetch(new Request(new URL(`/agents${c.req.path}`, c.req.url))));
 
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 8080) }, ({ port }) => {

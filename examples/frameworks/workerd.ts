@@ -20,7 +20,7 @@ export default {
     const { pathname } = new URL(request.url);
     if (pathname === "/") return new Response("An app of its own.");
     const agents = AGENTS.get(AGENTS.idFromName("all"));
-    // Where clients look for the card of this host.
+    // Clients look for the card of a host here.
     if (pathname !== "/.well-known/agent-card.json") return agents.fetch(request);
     return agents.fetch(new Request(new URL(`/agents${pathname}`, request.url)));
   },

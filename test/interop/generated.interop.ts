@@ -7,7 +7,7 @@ import { grpcurlProgram } from "./support/grpcurl.js";
 import { apt, cache, hasApt, persistently, run, succeed } from "./support/tool.js";
 
 /** The page that says how, of which every file and every command is tried. */
-const page = readFileSync(join(root, "docs", "bindings", "clients.md"), "utf8");
+const page = readFileSync(join(root, "docs", "bindings", "generated-clients.md"), "utf8");
 
 const home = new Home();
 const work = join(cache, "generated");
