@@ -10,10 +10,10 @@ export interface Block {
   /** Its page, below the repository. */
   readonly page: string;
   readonly line: number;
-  /** What is written behind the fence: `ts`, `console`, or nothing. */
+  /** Language after the fence: `ts`, `console`, or nothing. */
   readonly language: string;
   readonly text: string;
-  /** Of a `console` block: what is typed, and what it prints. Commands that no `$` marks are those of a whole block. */
+  /** Commands of a `console` block, with their output. In a block without `$` each line is a command. */
   readonly commands: readonly Command[];
 }
 
@@ -22,11 +22,11 @@ export interface Command {
   /** The folder that the page names before the `$`, or nothing. */
   readonly folder: string;
   readonly command: string;
-  /** What the page shows of its output, or nothing. */
+  /** Output that the page shows, or nothing. */
   readonly prints: string;
 }
 
-/** What is not written by the project. */
+/** Folders that the project does not write. */
 const skipped = new Set(["node_modules", "dist", ".git", ".cache"]);
 
 /** All files of the project, by their path below the repository. */
@@ -53,7 +53,7 @@ export function blocksOf(page: string): readonly Block[] {
   });
 }
 
-/** `$ command` or `folder$ command`, with lines that go on behind a `\`, and the output below. */
+/** Parses `$ command` or `folder$ command`, continued by a `\` at the end of a line, with the output below. */
 function commandsOf(text: string): readonly Command[] {
   const first = /^\w*\$ /m.exec(text);
   if (first === null) {
@@ -69,7 +69,7 @@ function commandsOf(text: string): readonly Command[] {
   });
 }
 
-/** Where a page shows something between quotes, or a number, that is another one at each run. */
+/** Values that differ at each run, and their names. */
 const changing: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>"],
@@ -79,8 +79,8 @@ const settled = (text: string): string =>
   changing.reduce((result, [pattern, name]) => result.replace(pattern, name), text).trim();
 
 /**
- * What a page shows of an output, as a pattern of all of it: ids and times are any, `…` stands for anything, and how much white space
- * there is does not count.
+ * Returns the pattern of an output that a page shows. Ids and times match any others, `…` matches anything, and white
+ * space does not count.
  */
 export function shownAs(prints: string): RegExp {
   const pieces = settled(prints)
@@ -94,5 +94,5 @@ export function shownAs(prints: string): RegExp {
   return new RegExp(`^${pieces.join("[\\s\\S]*?")}$`);
 }
 
-/** An output as `shownAs` is to see it. */
+/** Prepares an output for the pattern of `shownAs`. */
 export const asPrinted: (output: string) => string = settled;

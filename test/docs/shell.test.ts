@@ -23,7 +23,7 @@ afterAll(async () => {
 // Below the package, so that agents import it by its name.
 const agents = join(root, ".cache", "docs", "shell");
 
-/** The server that a page calls: that of the agent which it has its reader serve, or of the example agent. */
+/** The server of the agent that a page shows and serves, or else of the example agent. */
 async function servedBy(page: string): Promise<ServerProcess> {
   const text = pageText(page);
   const agent = blocksOf(page).find(({ language }) => language === "ts")?.text;

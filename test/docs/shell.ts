@@ -6,13 +6,13 @@ import { allPages, asPrinted, type Block, blocksOf, type Command, shownAs } from
 export interface Shell {
   /** Folder in which it is typed. */
   readonly cwd: string;
-  /** The ports of the page, and those that the server has instead. */
+  /** Ports of the page, with those of the server. */
   readonly ports: Readonly<Record<string, string>>;
-  /** Variables that the page uses. */
+  /** Variables that the commands use. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Console blocks of all pages but those of single clients, whose commands all match, by page and line. */
+/** Console blocks of the README and of docs whose commands all match, by page and line. */
 export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
   allPages()
     .filter((page) => page === "README.md" || page.startsWith("docs/"))
@@ -22,10 +22,10 @@ export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
     )
     .map((block) => [`${block.page}:${block.line}`, block]);
 
-/** An output that goes on where the page ends it: its reader has seen enough. */
-const goesOn = (prints: string): boolean => prints.trimEnd().endsWith("\n…");
+/** Output that continues after the part that the page shows. */
+const isLonger = (prints: string): boolean => prints.trimEnd().endsWith("\n…");
 
-/** Types a command of a page into a shell as it stands there, but for the ports, and compares what it prints with the page. */
+/** Runs a command of a page in a shell, with other ports, and compares its output with the page. */
 export async function follow({ command, prints }: Command, { cwd, ports, env }: Shell): Promise<string> {
   const line = command.replace(/\blocalhost:(\d+)/g, (address, port) => {
     const own = ports[port];
@@ -37,7 +37,7 @@ export async function follow({ command, prints }: Command, { cwd, ports, env }: 
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
-    if (goesOn(prints) && shownAs(prints).test(asPrinted(stdout))) child.kill();
+    if (isLonger(prints) && shownAs(prints).test(asPrinted(stdout))) child.kill();
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
