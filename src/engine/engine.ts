@@ -7,29 +7,25 @@ import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
-import { cancelTask } from "./cancel.js";
-import { ClockWatch } from "./clock-watch.js";
 import { countedTenant } from "./counted-tenant.js";
-import { DirectCalls } from "./direct-calls.js";
-import type { Execution } from "./execution.js";
-import { Executions } from "./executions.js";
-import { Housekeeping } from "./housekeeping.js";
-import { LeaseKeeper } from "./lease.js";
-import { Maintenance } from "./maintenance.js";
+import { LeaseKeeper } from "./log/lease.js";
 import { TaskNames } from "./named-tasks.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
-import { messageAt, relayedBefore } from "./relayed.js";
-import { Sender } from "./send.js";
-import type { SendCommand, SendResult } from "./send-command.js";
-import { Shutdown, shuttingDown } from "./shutdown.js";
-import type { TaskHandle, TaskView } from "./task-handle.js";
-import type { TaskPage } from "./task-reader.js";
-import { type Scope, Tasks } from "./tasks.js";
+import type { TaskHandle, TaskView } from "./read/task-handle.js";
+import type { TaskPage } from "./read/task-reader.js";
+import { type Scope, Tasks } from "./read/tasks.js";
+import type { Execution } from "./run/execution.js";
+import { cancelTask, Executions } from "./run/executions.js";
+import { ClockWatch, Housekeeping, Maintenance } from "./run/housekeeping.js";
+import { messageAt, relayedBefore } from "./run/relayed.js";
+import { Sender } from "./send/send.js";
+import type { SendCommand, SendResult } from "./send/send-command.js";
+import { DirectCalls, Shutdown, shuttingDown } from "./shutdown.js";
 
 export type { EnginePushes, EntriesRequest } from "./pushes.js";
-export type { SendCommand, SendResult } from "./send-command.js";
-export type { Scope } from "./tasks.js";
+export type { Scope } from "./read/tasks.js";
+export type { SendCommand, SendResult } from "./send/send-command.js";
 
 /** What an engine is made of. */
 export interface EngineOptions {

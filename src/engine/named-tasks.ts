@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { A2AError } from "../core/error.js";
 import { isOf } from "../store/check.js";
 import type { TaskScope, TaskStore } from "../store/task-store.js";
-import { unavailable } from "./outage.js";
-import { TaskExists } from "./task-log.js";
+import { unavailable } from "./log/outage.js";
+import { TaskExists } from "./log/task-log.js";
 
 /**
  * The id under which a task is kept whose client has chosen its name (which older versions of the protocol let it do): of the

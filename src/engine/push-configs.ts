@@ -3,9 +3,9 @@ import type { Logger } from "../core/log.js";
 import { isOf } from "../store/check.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
+import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
 import type { TaskNames } from "./named-tasks.js";
-import { toCallerError, tooManyPushConfigs } from "./outage.js";
-import type { Scope } from "./tasks.js";
+import type { Scope } from "./read/tasks.js";
 
 /** A configuration as it is stored, with the ids of its row. */
 export interface FoundConfig {

@@ -4,10 +4,10 @@ import { isOf } from "../store/check.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
-import { foldLarge } from "./fold-stored.js";
-import type { LeaseKeeper, SignsOfLife } from "./lease.js";
-import type { TaskLog } from "./task-log.js";
-import type { TaskLogCache } from "./task-log-cache.js";
+import { foldLarge } from "./log/fold-stored.js";
+import type { LeaseKeeper, SignsOfLife } from "./log/lease.js";
+import type { TaskLog } from "./log/task-log.js";
+import type { TaskLogCache } from "./log/task-log-cache.js";
 
 /** Entries that are read from the store in one go. */
 const pageSize = 16;

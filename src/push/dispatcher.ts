@@ -3,7 +3,7 @@ import { background } from "../core/background.js";
 import { Room } from "../core/room.js";
 import { TransientMap } from "../core/transient.js";
 import { within } from "../core/within.js";
-import { isOutage, logTrouble } from "../engine/outage.js";
+import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";

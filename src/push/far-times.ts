@@ -1,7 +1,7 @@
 import { background } from "../core/background.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { isOutage, logTrouble } from "../engine/outage.js";
+import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { TaskStore } from "../store/task-store.js";
 import { UNREADABLE_MS } from "./outcome.js";
 

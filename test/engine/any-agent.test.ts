@@ -8,7 +8,7 @@ import { AgentError } from "../../src/agent/errors.js";
 import * as say from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
-import { foldStored } from "../../src/engine/fold-stored.js";
+import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import { reference } from "../task/reference.js";

@@ -5,7 +5,7 @@ import { artifact, completed, inputRequired, reply, working } from "../../src/ag
 import type { Caller } from "../../src/core/caller.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { Limits } from "../../src/core/limits.js";
-import type { TaskHandle } from "../../src/engine/task-handle.js";
+import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, quick, settle, story } from "./support.js";

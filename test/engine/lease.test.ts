@@ -5,7 +5,7 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { silentLogger } from "../../src/core/log.js";
-import { LeaseKeeper } from "../../src/engine/lease.js";
+import { LeaseKeeper } from "../../src/engine/log/lease.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { artifact, completed, inputRequired, reply } from "../../src/agent/event.js";
 import type { A2AError } from "../../src/core/error.js";
 import type { Engine } from "../../src/engine/engine.js";
-import type { TaskHandle } from "../../src/engine/task-handle.js";
+import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import type { NewPushConfig } from "../../src/store/task-store.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, scope, settle } from "./support.js";

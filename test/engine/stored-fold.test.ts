@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { foldStored } from "../../src/engine/fold-stored.js";
+import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";

@@ -16,7 +16,7 @@ import { anonymous } from "../../src/core/caller.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import { createEngine, type Engine, type EngineOptions, type SendCommand } from "../../src/engine/engine.js";
-import type { TaskHandle } from "../../src/engine/task-handle.js";
+import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { openStore } from "./stores.js";
 

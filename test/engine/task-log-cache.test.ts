@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createdDraft } from "../../src/engine/draft.js";
-import { TaskLogCache } from "../../src/engine/task-log-cache.js";
+import { createdDraft } from "../../src/engine/log/draft.js";
+import { TaskLogCache } from "../../src/engine/log/task-log-cache.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { AppendRequest } from "../../src/store/task-store.js";
 import { gate, firstTurn as turn } from "./support.js";

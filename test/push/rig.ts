@@ -14,7 +14,7 @@ import {
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { newId } from "../../src/core/ids.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
-import { foldLarge } from "../../src/engine/fold-stored.js";
+import { foldLarge } from "../../src/engine/log/fold-stored.js";
 import type { EnginePushes } from "../../src/engine/pushes.js";
 import { createPushControl, type PushControl } from "../../src/push/control.js";
 import { Dispatcher } from "../../src/push/dispatcher.js";

@@ -1,9 +1,9 @@
 import { type StreamResponse, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import type { LogPosition } from "../../engine/cursor/reader.js";
 import type { Engine } from "../../engine/engine.js";
-import type { TaskHandle, TaskView } from "../../engine/task-handle.js";
+import type { LogPosition } from "../../engine/read/log-reader.js";
+import type { TaskHandle, TaskView } from "../../engine/read/task-handle.js";
 import { isTerminal } from "../../task/state.js";
 import { weightOf } from "../../wire/weight.js";
 import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";

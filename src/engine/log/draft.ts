@@ -1,0 +1,110 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  TaskArtifactUpdateEventSchema,
+  TaskSchema,
+  TaskState,
+  TaskStatusSchema,
+  TaskStatusUpdateEventSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { TurnContextSchema } from "../../../gen/parley/log/v1/log_pb.js";
+import { InvalidAgentEvent } from "../../agent/checked-copies.js";
+import type { ArtifactEvent, Content } from "../../agent/event.js";
+import { agentMessage, artifactOf, type MessageContext } from "../../agent/message.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import { newId } from "../../core/ids.js";
+import { type Draft, timestampOf } from "../../task/entry.js";
+import type { TaskFold } from "../../task/fold.js";
+import { addedSize } from "../../task/size.js";
+import { mayFollow } from "../../task/state.js";
+
+/**
+ * The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3), which is the last one of its history.
+ * @param version of the protocol that it is created in; undefined for the service's own
+ */
+export function createdDraft(turn: TurnRequest, now: number, version?: string): Draft {
+  const task = create(TaskSchema);
+  task.id = turn.message.taskId;
+  task.contextId = turn.message.contextId;
+  task.status = create(TaskStatusSchema);
+  task.status.state = TaskState.SUBMITTED;
+  task.status.timestamp = timestampOf(now);
+  task.history = turn.earlier === undefined ? [turn.message] : [...turn.earlier, turn.message];
+  const event = { case: "created", value: task } as const;
+  const { traceParent } = turn;
+  return { event, turn: contextOf(turn), time: now, traceParent, size: addedSize(event), version };
+}
+
+/** The entry that accepts a further message. */
+export function messageDraft(turn: TurnRequest, now: number): Draft {
+  const event = { case: "message", value: turn.message } as const;
+  return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent, size: addedSize(event) };
+}
+
+function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
+  const context = create(TurnContextSchema);
+  context.acceptedOutputModes = [...turn.acceptedOutputModes];
+  context.extensions = [...turn.extensions];
+  context.scopes = [...turn.caller.scopes];
+  if (turn.delegationDepth !== undefined) context.delegationDepth = turn.delegationDepth;
+  // Absent is the same as empty.
+  for (const _ in turn.metadata) {
+    context.metadata = turn.metadata;
+    break;
+  }
+  return context;
+}
+
+/** The entry of a status change. */
+export function statusDraft(place: MessageContext, state: TaskState, content: Content | undefined, now: number): Draft {
+  if (!mayFollow(TaskState.WORKING, state)) {
+    throw new InvalidAgentEvent(`a task at work cannot go to the state ${TaskState[state] ?? state}`);
+  }
+  const event = create(TaskStatusUpdateEventSchema);
+  event.taskId = place.taskId;
+  event.contextId = place.contextId;
+  event.status = create(TaskStatusSchema);
+  event.status.state = state;
+  event.status.timestamp = timestampOf(now);
+  if (content !== undefined) event.status.message = statusMessage(content, place);
+  const draft = { case: "status", value: event } as const;
+  return { event: draft, time: now, size: addedSize(draft) };
+}
+
+function statusMessage(content: Content, place: MessageContext): Message {
+  const message = agentMessage(content, place);
+  if (message.parts.length === 0) throw new InvalidAgentEvent("a message needs at least one part");
+  return message;
+}
+
+/** Finds the ids of artifacts that an agent knows by name, across the events of one task. */
+export class ArtifactIds {
+  readonly #byName = new Map<string, string>();
+  readonly #known = new Set<string>();
+
+  constructor(fold: TaskFold) {
+    for (const { artifactId, name } of fold.task.artifacts) this.#note(artifactId, name);
+  }
+
+  /** The entry of an artifact event; `append` only where there is something to append to (specification 4.2.2). */
+  draft(event: ArtifactEvent, place: MessageContext, now: number): Draft {
+    const name = event.name ?? "";
+    const artifactId = event.id || (event.append ? this.#byName.get(name) : undefined) || newId();
+    const update = create(TaskArtifactUpdateEventSchema);
+    update.taskId = place.taskId;
+    update.contextId = place.contextId;
+    update.artifact = artifactOf(event, artifactId);
+    if (update.artifact.parts.length === 0)
+      throw new InvalidAgentEvent("an artifact needs at least one part, as text, data or parts");
+    update.append = event.append === true && this.#known.has(artifactId);
+    update.lastChunk = event.lastChunk === true;
+    this.#note(artifactId, name);
+    const draft = { case: "artifact", value: update } as const;
+    return { event: draft, time: now, size: addedSize(draft) };
+  }
+
+  #note(artifactId: string, name: string): void {
+    this.#known.add(artifactId);
+    this.#byName.set(name, artifactId);
+  }
+}

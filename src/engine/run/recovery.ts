@@ -1,0 +1,143 @@
+import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { LazyAbortController } from "../../agent/abort.js";
+import { recoveryOf } from "../../agent/agent-calls.js";
+import { makeTurn } from "../../agent/turn.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import type { AgentRegistration } from "../../card/agents.js";
+import { A2AError } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+import { holds } from "../../store/check.js";
+import type { Lease, TaskStore } from "../../store/task-store.js";
+import { decodeEntry, stateAfter } from "../../task/entry.js";
+import { viewTask } from "../../task/fold.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
+import { statusDraft } from "../log/draft.js";
+import { type LeaseKeeper, LeaseLost, notBegun } from "../log/lease.js";
+import type { TaskLog } from "../log/task-log.js";
+import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
+import type { ExecutionSlots } from "./execution-slots.js";
+import { leaveOthers } from "./relayed.js";
+import { storedTurn } from "./turn-queue.js";
+
+/** A task whose execution was cut off, and what is needed to go on. */
+export interface Recovery {
+  readonly log: TaskLog;
+  /** The lease that was claimed. */
+  readonly lease: Lease;
+  readonly leases: LeaseKeeper;
+  readonly store: TaskStore;
+  readonly served: AgentRegistration | undefined;
+  readonly maxRestarts: number;
+  readonly source: ExecutionSource;
+  readonly logger: Logger;
+  readonly slots: ExecutionSlots;
+  readonly begin: (served: AgentRegistration, start: ExecutionStart) => Execution;
+}
+
+/**
+ * Brings a claimed task back into order, so that no task stays WORKING for ever: the turn that was cut off is run again
+ * where its agent says so and not too often yet, otherwise the task fails with a clear status. A turn that had come
+ * to its pause is not run again; messages that waited get their turns, and so does one of which no agent has heard.
+ */
+export async function recoverTask(recovery: Recovery): Promise<void> {
+  const { log, lease, logger, served, leases } = recovery;
+  if (isTerminal(log.fold.state)) return;
+  const { position } = log.fold;
+  const { turns, paused } = await turnsFrom(recovery, lease.turn);
+  const [first, ...later] = turns;
+  const open = paused ? later : turns;
+  if (open.length === 0 && paused) {
+    // A message that comes in this moment has its turn, too.
+    if ((await log.setLease(lease, null, position)) || !holds(lease, log.head.lease)) return;
+    return recoverTask(recovery);
+  }
+  const attempt = Math.max(1, lease.attempt);
+  // Only what an agent began may have done something that is not to be done twice.
+  const begins = paused || lease.attempt < 1;
+  const again =
+    first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
+  if (!again) return fail(recovery);
+  if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
+  const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
+  const start = await enter(recovery, begun, begins);
+  if (start === undefined) return leases.ended(log.taskId);
+  logger.debug({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
+  const execution = recovery.begin(served, start);
+  for (const turn of open) execution.add(turn === first && !begins ? ranBefore(turn, attempt) : turn);
+  execution.begin(paused ? (first?.position ?? 0) : lease.turn - 1);
+}
+
+/**
+ * Takes a place for it, at once or in the queue, with a lease that says so: what waits has not begun, and a crash meanwhile
+ * counts for nothing. Undefined where the task is another process's by now.
+ */
+async function enter(
+  { log, lease, leases, slots }: Recovery,
+  begun: Lease,
+  begins: boolean,
+): Promise<ExecutionStart | undefined> {
+  const place = slots.enterAccepted(slots.of(log.head.tenant, log.head.owner));
+  const next = place.isHeld ? begun : begins ? leases.waiting(begun.turn) : notBegun(lease);
+  let isOurs = false;
+  try {
+    isOurs = next === lease || (await log.setLease(lease, next));
+  } finally {
+    if (!isOurs) slots.leave(place);
+  }
+  return isOurs ? { lease: next, begun: next === begun ? undefined : begun, place } : undefined;
+}
+
+function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest, attempt: number): boolean {
+  if (attempt > recovery.maxRestarts + 1) return false;
+  const turn = makeTurn(ranBefore(request, attempt), {
+    task: viewTask(recovery.log.fold.task),
+    aborter: new LazyAbortController(),
+    source: recovery.source,
+  });
+  return recoveryOf(served.agent, turn) === "restart";
+}
+
+/** After an orderly shutdown, which counts for nothing, the agent has to know all the same that it ran before. */
+function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
+  return { ...turn, attempt: Math.max(2, attempt) };
+}
+
+async function fail({ log, lease, source }: Recovery): Promise<void> {
+  const why = "The agent was stopped by a crash of the server before it finished.";
+  // Before the end is stored: after another crash nothing would cancel them.
+  await leaveOthers(source, log);
+  try {
+    await log.append(statusDraft(log.place, State.FAILED, why, source.now()), { fence: lease });
+  } catch (error) {
+    // A client canceled it meanwhile, or another process has it.
+    const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+    if (!over && !(error instanceof LeaseLost)) throw error;
+  }
+}
+
+/** What the log has from a message on. */
+interface Found {
+  readonly turns: TurnRequest[];
+  /** Whether the turn of the first one had reached a pause. */
+  readonly paused: boolean;
+}
+
+async function turnsFrom(recovery: Recovery, from: number): Promise<Found> {
+  const { log, store } = recovery;
+  const turns: TurnRequest[] = [];
+  let state: TaskState | undefined;
+  const limit = 1_000;
+  for (let after = Math.max(0, from - 1); after < log.fold.position; ) {
+    const entries = (await store.read({ taskId: log.taskId, after, limit })).map(decodeEntry);
+    for (const entry of entries) {
+      after = entry.position;
+      const turn = storedTurn(log.head, entry);
+      if (turn !== undefined) turns.push(turn);
+      // A pause of the turn before, which came when this one's message waited already.
+      if (entry.answers !== 0 && entry.answers < from) continue;
+      state = stateAfter(entry.event) ?? state;
+    }
+    if (entries.length === 0) break;
+  }
+  return { turns, paused: state !== undefined && isInterrupted(state) };
+}

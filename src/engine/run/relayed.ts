@@ -1,0 +1,99 @@
+import { create } from "@bufbuild/protobuf";
+import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Relay, RelaySchema } from "../../../gen/parley/log/v1/log_pb.js";
+import { isSend, type RelayedEvent, type RelayMark } from "../../agent/delegation.js";
+import type { TurnSource } from "../../agent/turn.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import { within } from "../../core/within.js";
+import type { TaskStore } from "../../store/task-store.js";
+import { decodeEntry } from "../../task/entry.js";
+import { type RelayedEntry, RelayMarks } from "../../task/relay-marks.js";
+import { isTerminal } from "../../task/state.js";
+import type { TaskLog } from "../log/task-log.js";
+
+/** What ends sub-tasks that are left open. */
+interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
+  readonly store: TaskStore;
+  readonly limits: Pick<Limits, "cancelGraceMs">;
+  readonly logger: Logger;
+}
+
+/** Entries of one read. */
+const READ_ENTRIES = 1_000;
+
+/** A mark as it is stored with its event. */
+export function storedMark(mark: RelayMark): Relay {
+  return create(RelaySchema, mark);
+}
+
+/** The mark of an entry, as it was yielded. */
+export function markOf({ delegation, origin, turn, agent, taskId, generation, messageId, state }: Relay): RelayMark {
+  return { delegation, origin, turn, agent, taskId, generation, messageId, state };
+}
+
+/**
+ * What was relayed for a turn in attempts before, and by all turns before it. The first attempt of a first message reads nothing.
+ */
+export async function relayedBefore(
+  store: TaskStore,
+  log: TaskLog | undefined,
+  turn: TurnRequest,
+): Promise<readonly RelayedEvent[]> {
+  if (log === undefined || (turn.position <= 1 && turn.attempt === 1)) return [];
+  return (await relaysOf(store, log)).map(({ relay, message }) => ({ mark: markOf(relay), message }));
+}
+
+/** What the log of a task tells of other agents' tasks. A log is read for it where its snapshot was made before that was kept there. */
+async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<readonly RelayedEntry[]> {
+  if (fold.knowsRelays) return fold.relays?.all() ?? [];
+  const relays = new RelayMarks();
+  for (let at = 0; at < fold.position; ) {
+    const read = await store.read({ taskId, after: at, limit: READ_ENTRIES });
+    if (read.length === 0) break;
+    at += read.length;
+    for (const bytes of read) relays.add(decodeEntry(bytes));
+  }
+  return relays.all();
+}
+
+/**
+ * Cancels sub-tasks that a task has left open. Waits until the other agents have answered, for half of the grace of a cancel at
+ * most, and never rejects: what cannot be read, or reached, is left alone.
+ * @param isOwn tells which sub-tasks the turn at work sees to itself
+ */
+export async function leaveOthers(
+  { outgoing, logger, limits, store }: SubTaskSource,
+  log: TaskLog,
+  isOwn: (mark: RelayMark) => boolean = () => false,
+): Promise<void> {
+  if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
+  const leave = async (): Promise<void> => {
+    const marks = openIn(await relaysOf(store, log));
+    await Promise.all(marks.filter((mark) => !isOwn(mark)).map((mark) => outgoing.leave(mark)));
+  };
+  const leaving = leave().catch((error: unknown) => {
+    logger.warn({ err: error, taskId: log.taskId }, "what other agents do for a task that is over could not be read");
+  });
+  await within(limits.cancelGraceMs / 2, leaving);
+}
+
+/** The last mark of each sub-task that may be open. */
+function openIn(entries: readonly RelayedEntry[]): RelayMark[] {
+  const marks = new Map<string, RelayMark>();
+  for (const { relay } of entries) marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
+  return [...marks.values()].filter((mark) => !isTerminal(mark.state) && (mark.taskId !== "" || isSend(mark)));
+}
+
+/** The message that was accepted at a position of the turn's task. */
+export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
+  if (position === turn.position) return turn.message;
+  const taskId = turn.keptAs ?? turn.message.taskId;
+  const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
+  const event = bytes && decodeEntry(bytes).event;
+  const message =
+    event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
+  if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
+  return message;
+}

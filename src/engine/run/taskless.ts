@@ -1,0 +1,179 @@
+import type { Message, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Client, LazyAbortController } from "../../agent/abort.js";
+import type { Agent, Turn } from "../../agent/agent.js";
+import { startAgent } from "../../agent/agent-calls.js";
+import { InvalidAgentEvent } from "../../agent/checked-copies.js";
+import type { AgentEvent, Content, ReplyEvent } from "../../agent/event.js";
+import { checkValues, type EventLimits } from "../../agent/event-values.js";
+import { agentMessage } from "../../agent/message.js";
+import { endCalls, makeTurn, type TurnSource } from "../../agent/turn.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import { bounded, isPromiseLike } from "../../core/bounded.js";
+import { neverCanceled } from "../../core/cancellation.js";
+import { described } from "../../core/described.js";
+import { A2AError } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
+import { closeIterator, failureText, runToEnd } from "./agent-output.js";
+
+/** A turn that has no task yet. */
+export interface TasklessTurn {
+  readonly agent: Agent;
+  readonly turn: TurnRequest;
+  /** Until there is a task, only this client could read the answer. */
+  readonly client: Client;
+  readonly source: TurnSource;
+}
+
+/** A turn whose agent runs already, because its first event decided that there is a task. */
+export interface PendingTurn {
+  readonly agent: Agent;
+  readonly iterator: AsyncIterator<AgentEvent>;
+  readonly aborter: LazyAbortController;
+  readonly turn: Turn;
+  /** Its first event; undefined when the agent threw before it. */
+  readonly first: IteratorResult<AgentEvent> | undefined;
+  /** What the agent refuses the message with, where it may: nothing is stored then. */
+  readonly refusal?: A2AError | undefined;
+}
+
+/** Runs an agent up to its first event, which decides between a direct answer and a task. */
+export async function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
+  const aborter = new LazyAbortController(client);
+  const view = makeTurn(turn, { task: undefined, aborter, source });
+  const iterator = startAgent(agent, view);
+  try {
+    const first = await iterator.next();
+    // A result that throws when it is read counts as none.
+    void first.done;
+    return { agent, iterator, aborter, turn: view, first };
+  } catch (error) {
+    endCalls(view);
+    const iterator = { next: (): Promise<never> => Promise.reject(error) };
+    return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
+  }
+}
+
+/**
+ * Asks the agent whether it takes a message, where it wants to be asked.
+ * @param task the task that the message goes to, if there is one
+ * @throws A2AError what it refuses the message with; UNAVAILABLE when it takes too long; INTERNAL when it failed over that
+ */
+export async function askToAccept(
+  { agent, turn, client, source }: TasklessTurn,
+  { logger, timeoutMs, task }: { readonly logger: Logger; readonly timeoutMs: number; readonly task?: () => Task },
+): Promise<void> {
+  if (agent.accept === undefined) return;
+  const aborter = new LazyAbortController(client);
+  const tooLate = (): A2AError => {
+    aborter.abort("disconnected");
+    return new A2AError("UNAVAILABLE", "The agent did not say in time whether it takes the message.", {
+      retryAfterMs: 1_000,
+    });
+  };
+  const view = makeTurn(turn, { task: task?.(), aborter, source });
+  try {
+    const said: unknown = agent.accept(view, turn.caller);
+    const call = { cancellation: neverCanceled };
+    checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), call, timeoutMs, tooLate) : said);
+  } catch (error) {
+    const text = (): string => failureText(error, logger, turn.message.taskId);
+    throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
+  } finally {
+    endCalls(view);
+    aborter.unfollow();
+  }
+}
+
+/**
+ * What `accept` returns means nothing, but for what is meant as a refusal or never ran: that must not let a message in.
+ *
+ * @throws TypeError
+ */
+function checkAccepted(said: unknown): void {
+  if (said === undefined) return;
+  const isGenerator = typeof said === "object" && said !== null && "next" in said && "throw" in said;
+  if (said === false || said instanceof Error || isGenerator) {
+    const what = isGenerator ? "is a generator, which nobody runs" : "returned instead of throwing";
+    throw new TypeError(`accept() refuses a message by throwing an A2AError; it ${what}`);
+  }
+}
+
+/** An error that the agent means for the caller. It may throw anything, also what throws when it is looked at. */
+function refusalOf(error: unknown): A2AError | undefined {
+  try {
+    return error instanceof A2AError ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the agent answers directly. */
+export function isReply(started: PendingTurn): started is Replied {
+  return isReplyEvent(started.first?.value);
+}
+
+/** An agent that has given a direct answer as its first event; `return reply(…)` says the same as `yield reply(…)`. */
+type Replied = PendingTurn & { readonly first: IteratorResult<ReplyEvent> };
+
+/** An agent without a type checker may yield anything, also what throws when it is looked at. */
+function isReplyEvent(value: unknown): value is ReplyEvent {
+  try {
+    return (value as Partial<ReplyEvent> | null | undefined)?.kind === "reply";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The direct answer as a message (specification 3.1.1).
+ * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
+ */
+export async function directReply(started: PendingTurn, contextId: string, source: ReplySource): Promise<Message> {
+  const { logger } = source;
+  const event = isReply(started) ? started.first.value : await replyOf(started, logger);
+  const message = replyMessage(event.content, contextId, source);
+  // As with a task, what the agent does afterwards is not waited for.
+  void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
+  started.aborter.unfollow();
+  if (message.parts.length > 0) return message;
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+}
+
+/** What a direct answer is checked by. */
+interface ReplySource {
+  readonly limits: EventLimits;
+  readonly logger: Logger;
+}
+
+function replyMessage(content: Content, contextId: string, { limits, logger }: ReplySource): Message {
+  try {
+    checkValues(content, limits);
+    return agentMessage(content, { contextId, taskId: "" });
+  } catch (error) {
+    if (!(error instanceof InvalidAgentEvent)) throw error;
+    throw new A2AError("INVALID_AGENT_RESPONSE", failureText(error, logger, ""), { cause: error });
+  }
+}
+
+/** Stops an agent that began for a task which is not its own. */
+export async function giveUp({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
+  aborter.abort("canceled");
+  await closeIterator(iterator, logger);
+  endCalls(turn);
+}
+
+async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent> {
+  let result = started.first;
+  if (started.refusal !== undefined) throw started.refusal;
+  try {
+    result ??= await started.iterator.next();
+  } catch (error) {
+    endCalls(started.turn);
+    throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
+  }
+  if (isReplyEvent(result.value)) return result.value;
+  void closeIterator(started.iterator, logger).then(() => endCalls(started.turn));
+  const why = "The agent did not answer with a message.";
+  logger.error({ why, yielded: described(result.value) }, "an agent's answer is not valid");
+  throw new A2AError("INVALID_AGENT_RESPONSE", why);
+}

@@ -1,0 +1,81 @@
+import { create } from "@bufbuild/protobuf";
+import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import { anonymous } from "../../core/caller.js";
+import type { TaskHead } from "../../store/task-store.js";
+import type { TaskLog } from "../log/task-log.js";
+
+/**
+ * The messages of a task that wait for their turn. The log says which they are, whichever process accepted them; what
+ * this process knows of them (the caller, its claims) is kept here.
+ */
+export class TurnQueue {
+  readonly #log: TaskLog;
+  /** What is known here of messages, hardly ever more than one. */
+  readonly #known: TurnRequest[] = [];
+
+  constructor(log: TaskLog) {
+    this.#log = log;
+  }
+
+  /** Adds a stored message that this process accepted, or read for a recovery. */
+  add(request: TurnRequest): void {
+    this.#known.push(request);
+  }
+
+  /** Position of the next stored message after the turn at work; undefined when none waits. */
+  get next(): number | undefined {
+    const { fold, turns } = this.#log;
+    const turn = turns.current;
+    let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
+    // Snapshots of before positions were kept do not name them; recovery has read them from the log.
+    for (const { position } of this.#known) if (position > turn && !(position > (next ?? Infinity))) next = position;
+    return next;
+  }
+
+  /** Takes out what is known here of a message; undefined for one that is to be read from the log. */
+  takeKnown(position: number): TurnRequest | undefined {
+    const index = this.#known.findIndex((request) => request.position === position);
+    return index < 0 ? undefined : this.#known.splice(index, 1)[0];
+  }
+
+  /** Reads a message from the log that another process accepted. */
+  async read(position: number): Promise<TurnRequest> {
+    const log = this.#log;
+    const entry = (log.tail.after(position - 1) ?? (await log.pages.after(position - 1)))[0];
+    const request = entry && storedTurn(log.head, entry);
+    if (request === undefined) throw new Error(`Entry ${position} of task ${log.taskId} is no message.`);
+    return request;
+  }
+}
+
+/** The turn of a message as its entry tells of it, for a process that did not accept it; undefined for other entries. */
+export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undefined {
+  const message = messageOf(entry);
+  const context = entry.turn;
+  if (message === undefined) return undefined;
+  return {
+    message,
+    position: entry.position,
+    attempt: 1,
+    // Claims are credentials' business and never stored: a restarted turn knows its owner and scopes.
+    caller:
+      head.owner === ""
+        ? anonymous
+        : { owner: head.owner, authenticated: true, scopes: context?.scopes ?? [], claims: {} },
+    tenant: head.tenant,
+    extensions: new Set(context?.extensions),
+    acceptedOutputModes: context?.acceptedOutputModes ?? [],
+    metadata: context?.metadata ?? {},
+    traceParent: entry.traceParent,
+    delegationDepth: context?.delegationDepth ?? 0,
+    keptAs: message.taskId === head.taskId ? undefined : head.taskId,
+  };
+}
+
+function messageOf(entry: LogEntry): Message | undefined {
+  if (entry.event.case === "message") return entry.event.value;
+  if (entry.event.case === "created") return entry.event.value.history.at(-1) ?? create(MessageSchema);
+  return undefined;
+}

@@ -1,0 +1,528 @@
+import { create } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import { neverCanceled } from "../../core/cancellation.js";
+import { A2AError, invalid, taskNotFound } from "../../core/error.js";
+import { newId } from "../../core/ids.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import {
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  type Lease,
+  StoreError,
+  type TaskStore,
+} from "../../store/task-store.js";
+import type { Draft } from "../../task/entry.js";
+import { viewTask } from "../../task/fold.js";
+import { messageSize } from "../../task/size.js";
+import { isTerminal } from "../../task/state.js";
+import { type CountedTenant, countedConfig } from "../counted-tenant.js";
+import { createdDraft, messageDraft } from "../log/draft.js";
+import type { LeaseKeeper } from "../log/lease.js";
+import { isOutage, toCallerError, unavailable } from "../log/outage.js";
+import { TaskExists, type TaskLog } from "../log/task-log.js";
+import { isNotFound, NamedSends, namedTaskId, type TaskNames } from "../named-tasks.js";
+import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
+import type { Scope, Tasks } from "../read/tasks.js";
+import type { OwnerSlots, Place } from "../run/execution-slots.js";
+import type { Executions } from "../run/executions.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "../run/taskless.js";
+import { type Shutdown, shuttingDown } from "../shutdown.js";
+import { IdempotentSends, keyReused } from "./idempotent-sends.js";
+import { OpenTasks } from "./open-tasks.js";
+import type { SendCommand, SendResult } from "./send-command.js";
+
+/** A task that is about to be created. */
+interface NewTask {
+  readonly turn: TurnRequest;
+  readonly draft: Draft;
+  readonly time: number;
+  readonly started: PendingTurn | undefined;
+}
+
+/** A task that its client has named. */
+type Named = Pick<TurnRequest, "keptAs" | "earlier">;
+
+/** How much of a conversation a task takes over from the one before it, as JSON: it is stored with each of them. */
+const EARLIER_BYTES = 1024 * 1024;
+
+/** How a message is stored. */
+interface Acceptance {
+  /** The lease that it takes at a position, where the task has none. */
+  readonly lease: (position: number) => Lease;
+  /** See `AppendOptions`. */
+  readonly follows?: boolean;
+  /** The turn of a message to a task, with the place that is kept for its execution. */
+  readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
+}
+
+/** What sending needs of the engine. */
+export interface SenderSource {
+  readonly store: TaskStore;
+  readonly names: TaskNames;
+  readonly tasks: Tasks;
+  readonly executions: Executions;
+  readonly leases: LeaseKeeper;
+  readonly limits: Limits;
+  readonly counted: CountedTenant;
+  readonly logger: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly shutdown: Shutdown;
+}
+
+/** Accepts messages: it asks the agent where that is needed, stores the message, and gives it its turn. */
+export class Sender {
+  readonly #source: SenderSource;
+  readonly #keyed: IdempotentSends;
+  readonly #openTasks: OpenTasks;
+  readonly #named = new NamedSends();
+
+  constructor(source: SenderSource) {
+    this.#source = source;
+    this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
+    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.counted);
+  }
+
+  /** See `Engine.send`. */
+  send(command: SendCommand): Promise<SendResult> {
+    // Most messages need not wait here, and async functions would have them wait for one promise each.
+    try {
+      this.#checkOpen();
+      return command.idempotency === undefined ? this.#send(command) : this.#sendOnce(command, command.idempotency.key);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
+    return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
+      const known = await this.#remembered(command);
+      return known === undefined
+        ? this.#send(command)
+        : { kind: "task", task: await this.#openRemembered(command, known) };
+    });
+  }
+
+  #send(command: SendCommand): Promise<SendResult> {
+    if (command.admit === undefined) return this.#sendAdmitted(command);
+    return command.admit().then(() => {
+      this.#checkOpen();
+      return this.#sendAdmitted(command);
+    });
+  }
+
+  #sendAdmitted(command: SendCommand): Promise<SendResult> {
+    const message = command.request.message ?? create(MessageSchema);
+    if (message.taskId === "") return this.#sendNew(command, message);
+    const task = command.namesTask === true ? this.#sendNamed(command, message) : this.#followUp(command, message);
+    return task.then(taskResult);
+  }
+
+  /** A message to a task that its client has named. @throws A2AError UNAVAILABLE where the store does not find it */
+  #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+    return this.#sendToNamed(command, message).catch((error: unknown) => {
+      throw toCallerError(this.#source.logger, error);
+    });
+  }
+
+  async #sendToNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
+    const { names } = this.#source;
+    const { taskId } = await names.find(scopeOf(command), message.taskId);
+    try {
+      return await this.#named.send(taskId, {
+        followUp: () => this.#followUp(command, message),
+        create: () => this.#createNamed(command, message, { keptAs: taskId }),
+      });
+    } catch (error) {
+      if (!isOver(error) || names.maxReopens === 0) throw error;
+      return this.#sendBehind(command, message, error);
+    }
+  }
+
+  /**
+   * A message to a named task that is over: to the one that goes on behind its end. Others may begin that one at the same moment, here
+   * or elsewhere, and it may be over as well before the message comes to it.
+   */
+  async #sendBehind(command: SendCommand, message: Message, error: A2AError): Promise<TaskHandle> {
+    const { names, store } = this.#source;
+    const scope = scopeOf(command);
+    let over = error;
+    // Each one is found at work and at its end once, at most.
+    for (let looks = 0; looks <= 2 * names.maxReopens + 2; looks++) {
+      const { taskId, life } = await names.find(scope, message.taskId);
+      const head = await store.head({ taskId });
+      const isAtWork = head !== undefined && !isTerminal(head.state);
+      if (head === undefined || (!isAtWork && life >= names.maxReopens)) throw over;
+      const { contextId } = head;
+      const next = namedTaskId(scope, message.taskId, life + 1);
+      try {
+        if (isAtWork) return await this.#followUp(command, message);
+        return await this.#named.send(next, {
+          followUp: async () => {
+            if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
+            return this.#followUp(command, message);
+          },
+          create: async () => {
+            const earlier = await this.#said(scope, taskId);
+            return this.#createNamed(command, { ...message, contextId }, { keptAs: next, earlier });
+          },
+        });
+      } catch (error) {
+        if (isAtWork && isNotFound(error)) throw unavailable(error);
+        if (!isOver(error)) throw error;
+        over = error;
+      }
+    }
+    throw over;
+  }
+
+  /** The newest messages of a task, and those before it: what its client and agent remember of their conversation. */
+  async #said(scope: Scope, taskId: string): Promise<readonly Message[]> {
+    const { tasks, limits } = this.#source;
+    const { task } = await tasks.get(scope, taskId, { artifacts: false });
+    const last = task.status?.message;
+    return newest(
+      last === undefined ? task.history : [...task.history, last],
+      Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4),
+    );
+  }
+
+  async #createNamed(command: SendCommand, message: Message, named: Named): Promise<TaskHandle> {
+    this.#checkOpen();
+    const sent = await this.#sendNew(command, message, named);
+    if (sent.kind === "task") return sent.task;
+    throw new TypeError("A task that is named is never answered directly.");
+  }
+
+  #sendNew(command: SendCommand, message: Message, named?: Named): Promise<SendResult> {
+    if (command.ifGeneration !== undefined) {
+      throw invalid([
+        { field: "message.taskId", description: "a generation can be expected of an existing task only" },
+      ]);
+    }
+    if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, named);
+    // An agent is not asked about what could not be taken.
+    const { slots } = this.#source.executions;
+    slots.checkRoom(slots.of(command.tenant, command.caller.owner));
+    return this.#ask(command, message).then(() => this.#sendAccepted(command, message, named));
+  }
+
+  #sendAccepted(command: SendCommand, message: Message, named: Named | undefined): Promise<SendResult> {
+    const kind = command.served.agent.responds ?? "task";
+    const taskId = named !== undefined ? message.taskId : kind === "message" ? "" : newId();
+    const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, named);
+    if (kind !== "task") return this.#begin(command, turn, kind === "message");
+    return this.#create(command, turn).then(taskResult);
+  }
+
+  /** Runs an agent that answers directly, or decides by its first event. It takes a place as an execution does. */
+  async #begin(command: SendCommand, turn: TurnRequest, isMessage: boolean): Promise<SendResult> {
+    const { logger, shutdown, executions } = this.#source;
+    const { slots } = executions;
+    const owner = slots.of(command.tenant, command.caller.owner);
+    if (!slots.tryTake(owner)) await this.#waitForPlace(owner, command);
+    let isHeld = true;
+    try {
+      const started = await firstEvent(this.#taskless(command, turn));
+      const isDirect = isReply(started);
+      // Who has named a task gets it: a direct answer completes it.
+      const makesTask = isDirect ? turn.keptAs !== undefined : !isMessage;
+      if (!makesTask) {
+        const reply = await directReply(started, turn.message.contextId, this.#source);
+        return { kind: "message", message: reply };
+      }
+      if (started.refusal !== undefined) throw started.refusal;
+      started.aborter.unfollow();
+      if (shutdown.draining) {
+        void giveUp(started, logger);
+        throw shuttingDown();
+      }
+      // From here on the place is the execution's.
+      isHeld = false;
+      const task = await this.#create(isDirect ? { ...command, capture: undefined } : command, turn, started);
+      return { kind: "task", task: isDirect ? await this.#answered(task) : task };
+    } finally {
+      if (isHeld) slots.release(owner);
+    }
+  }
+
+  /** A task whose agent has said all that it will say: it is shown with that. */
+  async #answered(task: TaskHandle): Promise<TaskHandle> {
+    try {
+      await task.whenIdle(neverCanceled, this.#source.limits.maxBlockingMs);
+      return task;
+    } catch (error) {
+      task.release();
+      throw error;
+    }
+  }
+
+  /** Lets a call wait in the queue of executions: nothing is stored of it, so its client has to stay. */
+  async #waitForPlace(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
+    const { slots } = this.#source.executions;
+    const place = slots.enter(owner, 0);
+    const { signal } = client;
+    let leave = (): void => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        leave = () => reject(new A2AError("CANCELLED", "The client went away before the agent was asked."));
+        place.whenHeld = resolve;
+        place.whenStopped = () => reject(shuttingDown());
+        if (signal.aborted) leave();
+        else signal.addEventListener("abort", leave, { once: true });
+      });
+      this.#checkOpen();
+    } catch (error) {
+      slots.leave(place);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
+  async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
+    const { logger, limits } = this.#source;
+    const how = { logger, timeoutMs: limits.acceptTimeoutMs, ...(task && { task }) };
+    await askToAccept(this.#taskless(command, turnOf(command, message)), how);
+    this.#checkOpen();
+  }
+
+  #taskless(command: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
+    return { agent: command.served.agent, turn, client: command.client, source: this.#source.executions.source };
+  }
+
+  #checkOpen(): void {
+    if (this.#source.shutdown.draining) throw shuttingDown();
+  }
+
+  async #create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
+    const { executions, logger, now } = this.#source;
+    const { slots } = executions;
+    const owner = slots.of(command.tenant, command.caller.owner);
+    const time = now();
+    const draft = createdDraft(turn, time, command.version);
+    const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
+    place.held = command.held?.share();
+    let isCounted = false;
+    try {
+      const counting = this.#openTasks.admit(owner, scopeOf(command));
+      if (counting !== undefined) await counting;
+      isCounted = true;
+      if (counting !== undefined) this.#checkOpen();
+    } catch (error) {
+      if (isCounted) owner.creating--;
+      slots.leave(place);
+      if (started !== undefined) void giveUp(started, logger);
+      throw toCallerError(logger, error);
+    }
+    try {
+      return await this.#createAt(place, command, { turn, draft, time, started });
+    } finally {
+      owner.creating--;
+    }
+  }
+
+  async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
+    const { tasks, executions, leases, logger } = this.#source;
+    const { taskId, contextId } = turn.message;
+    const head = {
+      taskId: turn.keptAs ?? taskId,
+      tenant: command.tenant,
+      owner: command.caller.owner,
+      contextId,
+      state: TaskState.UNSPECIFIED,
+      statusTime: time,
+      position: 0,
+      generation: 0,
+      lease: null,
+    };
+    const log = tasks.logs.create(head, taskId);
+    const begun = leases.lease(1);
+    const lease = place.isHeld ? begun : leases.waiting(1);
+    const execution = executions.create(log, command.served, {
+      lease,
+      begun: lease === begun ? undefined : begun,
+      place,
+    });
+    // An agent that decided for a task has yielded an event already: that one, and all that it yields without waiting, go into the
+    // same commit. Where the store may refuse the message, for its idempotency key or its push configuration, the agent
+    // continues only after the message is stored.
+    const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
+    try {
+      const accepting = this.#accept(log, draft, command, { lease: () => lease, follows: runs });
+      if (runs) executions.run(execution, turn, started);
+      const task = await accepting;
+      if (!runs) executions.run(execution, turn, started);
+      return task;
+    } catch (error) {
+      execution.abandon("canceled");
+      if (!runs && started !== undefined) void giveUp(started, logger);
+      if (started === undefined && isOutage(error)) leases.unheard(log.taskId, 0);
+      tasks.logs.release(log);
+      if (error instanceof TaskExists) throw error;
+      return this.#repeated(command, error);
+    }
+  }
+
+  async #followUp(command: SendCommand, message: Message): Promise<TaskHandle> {
+    const { tasks, executions, leases, now } = this.#source;
+    const { slots } = executions;
+    const log = await tasks.acquire(scopeOf(command), message.taskId);
+    let place: Place | undefined;
+    try {
+      if (isTerminal(log.plannedState)) await log.stored();
+      const { contextId } = log.head;
+      if (message.contextId !== "" && message.contextId !== contextId) {
+        throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
+      }
+      if (command.admitToTask !== undefined) {
+        await command.admitToTask(log.fold.task);
+        this.#checkOpen();
+      }
+      if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
+        await this.#ask(command, message, () => viewTask(log.fold.task));
+      }
+      const { taskId, isNamed } = log;
+      const turn = turnOf(
+        command,
+        { ...message, taskId: log.place.taskId, contextId },
+        isNamed ? { keptAs: taskId } : undefined,
+      );
+      const draft = messageDraft(turn, now());
+      // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
+      if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
+        place = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
+        place.held = command.held?.share();
+      }
+      const waits = place !== undefined && !place.isHeld;
+      const lease = (at: number): Lease => (waits ? leases.waiting(at) : leases.lease(at));
+      return await this.#accept(log, draft, command, { lease, followUp: { turn, place } });
+    } catch (error) {
+      if (place !== undefined) slots.leave(place);
+      // An execution that lives here finds the message by itself.
+      if (isOutage(error) && !executions.has(log.taskId)) leases.unheard(log.taskId, log.fold.position);
+      tasks.logs.release(log);
+      // What is refused now may be what was accepted a moment ago, at another process.
+      const known = isRefusal(error) ? await this.#remembered(command) : undefined;
+      return known === undefined ? this.#repeated(command, error) : this.#openRemembered(command, known);
+    }
+  }
+
+  /** Stores a message. For a follow-up its turn is queued in the same moment, so that no pause comes between. */
+  async #accept(
+    log: TaskLog,
+    draft: ReturnType<typeof createdDraft>,
+    command: SendCommand,
+    { lease, follows, followUp }: Acceptance,
+  ): Promise<TaskHandle> {
+    const { limits, tasks, executions, counted } = this.#source;
+    const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
+    if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
+    const options = {
+      sizes: limits,
+      ifGeneration,
+      pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
+      ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
+      ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
+      // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
+      // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
+      lease,
+      ...(follows === true && { follows }),
+    };
+    return log.appendAnd(draft, options, ({ position }) => {
+      const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+      const task = tasks.handle(log, position, accepted);
+      if (followUp !== undefined) {
+        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.place);
+      }
+      return task;
+    });
+  }
+
+  async #remembered(command: SendCommand): Promise<IdempotencyRecord | undefined> {
+    const { idempotency, tenant, caller } = command;
+    if (idempotency === undefined) return undefined;
+    const { store, logger } = this.#source;
+    const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
+    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
+    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused(known.taskId);
+    return known;
+  }
+
+  /** The same send came twice at once: the second one gets the task of the first one. */
+  #repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
+    const { remembered } = error instanceof StoreError ? error : {};
+    if (remembered === undefined) throw toCallerError(this.#source.logger, error);
+    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused(remembered.taskId);
+    return this.#openRemembered(command, remembered);
+  }
+
+  async #openRemembered(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
+    const { tasks, store } = this.#source;
+    const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
+      // Its creation failed here, and was done all the same or elsewhere: a moment later it is found.
+      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
+      throw head === undefined ? error : unavailable(error);
+    });
+    const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+    // A retry waits for what its first attempt waited for.
+    return tasks.handle(log, known.position, accepted);
+  }
+}
+
+function taskResult(task: TaskHandle): SendResult {
+  return { kind: "task", task };
+}
+
+function scopeOf({ tenant, caller }: SendCommand): Scope {
+  return { tenant, owner: caller.owner };
+}
+
+function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequest {
+  return {
+    message,
+    position: 1,
+    attempt: 1,
+    caller: command.caller,
+    tenant: command.tenant,
+    extensions: command.extensions,
+    acceptedOutputModes: command.request.configuration?.acceptedOutputModes ?? [],
+    metadata: command.request.metadata ?? {},
+    traceParent: command.traceParent,
+    delegationDepth: command.delegationDepth ?? 0,
+    bearer: command.bearer,
+    keptAs: named?.keptAs,
+    earlier: named?.earlier,
+  };
+}
+
+/** The newest messages that are no larger together than so many bytes as JSON. */
+function newest(messages: readonly Message[], bytes: number): readonly Message[] {
+  let left = bytes;
+  const first = messages.findLastIndex((message) => {
+    left -= messageSize(message);
+    return left < 0;
+  });
+  return messages.slice(first + 1);
+}
+
+/** Whether a message was refused because its task is over, or may have been. */
+function isOver(error: unknown): error is A2AError {
+  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+}
+
+/** Whether a message was refused for what became of its task. */
+function isRefusal(error: unknown): boolean {
+  const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
+  return error instanceof A2AError && refusals.includes(error.reason);
+}
+
+function messageTooLarge(maxMessageBytes: number): A2AError {
+  const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
+  return new A2AError("REQUEST_TOO_LARGE", message, {
+    metadata: { limit: "maxMessageBytes", maxMessageBytes: String(maxMessageBytes) },
+  });
+}
