@@ -1,8 +1,84 @@
+import { readdirSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+type Tests = NonNullable<ViteUserConfig["test"]>;
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
+const processes = ["e2e", "network", "slow-engine", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
+const retry = process.env.CI === undefined ? 0 : 1;
+
+/**
+ * The tests by the mode of a run (`vitest run --mode all`):
+ *
+ * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, and loops are short;
+ * - `all`: whole tables and long loops;
+ * - `coverage`: the same without `processes`, and which lines of `src` they run;
+ * - `interop`, `nodes` and `tools`: what needs more than the first install.
+ */
+export default defineConfig(({ mode }): ViteUserConfig => {
+  if (mode === "interop") return { test: interop() };
+  if (mode === "nodes") return { test: nodes };
+  if (mode === "tools") return { test: tools };
+  return sources(mode);
+});
+
+/** Tests of the sources. */
+function sources(mode: string): ViteUserConfig {
+  const counts = mode === "coverage";
+  return {
+    resolve: {
+      // The examples import the package by its name, as its users do. Tests run them on the sources.
+      alias: [
+        { find: /^parley-a2a$/, replacement: at("src/index.ts") },
+        { find: /^parley-a2a\/(fetch|fastify|extend)$/, replacement: at("src/$1.ts") },
+        { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
+        { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
+        { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
+        { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
+      ],
+    },
+    test: {
+      globalSetup: [at("test/support/bundle-writer.ts")],
+      env: mode === "all" || counts ? { PARLEY_TESTS: "all" } : {},
+      // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
+      // listening for errors. It concerns no call, and no server.
+      onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
+      // Nothing is asserted about times: these end what hangs, on a machine that is busy with other things as well.
+      testTimeout: 30_000,
+      retry,
+      hookTimeout: 60_000,
+      expect: { poll: { timeout: 15_000 } },
+      ...(counts ? { coverage } : {}),
+      projects: [
+        {
+          extends: true,
+          test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...processes] },
+        },
+        ...(counts ? [] : [{ extends: true as const, test: { name: "processes", include: processes } }]),
+        // What is about SQLite runs on both drivers where there are two.
+        ...(hasBothDrivers()
+          ? [
+              {
+                extends: true as const,
+                test: {
+                  name: "better-sqlite3",
+                  include: ["test/store/sqlite/**/*.test.ts"],
+                  setupFiles: ["test/support/database.ts"],
+                  env: { PARLEY_SQLITE_DRIVER: "better-sqlite3" },
+                },
+              },
+            ]
+          : []),
+      ],
+    },
+  };
+}
 
 /**
  * Whether Node.js has SQLite itself, and better-sqlite3 is there and built for it besides. On Node.js 24 an iterator of
@@ -19,45 +95,65 @@ function hasBothDrivers(): boolean {
   }
 }
 
-export default defineConfig({
-  resolve: {
-    // The examples import the package by its name, as its users do. Tests run them on the sources.
-    alias: [
-      { find: /^parley-a2a$/, replacement: at("src/index.ts") },
-      { find: /^parley-a2a\/(fetch|fastify|extend)$/, replacement: at("src/$1.ts") },
-      { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
-      { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
-      { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
-      { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
-    ],
+/**
+ * Which lines of `src` the tests run; `npm run coverage` has the tool for it. The lines that only processes of their own run
+ * are not counted: the command line, the thread of the SQLite store, and servers that are killed.
+ */
+const coverage: NonNullable<Tests["coverage"]> = {
+  enabled: true,
+  provider: "custom",
+  customProviderModule: at("tools/coverage/node_modules/@vitest/coverage-v8/dist/index.js"),
+  include: ["src/**/*.ts"],
+  exclude: ["src/cli/**"],
+  reportsDirectory: ".cache/coverage",
+  reportOnFailure: true,
+  reporter: ["text-summary", "html", "json-summary"],
+  // A point below what is covered: in all, and in the folders that decide what is kept and what is on the wire.
+  thresholds: {
+    ...{ statements: 90.1, branches: 84.5, functions: 90, lines: 91.6 },
+    "src/engine/**": { statements: 93.8, branches: 88, functions: 95.7, lines: 96.2 },
+    "src/store/**": { statements: 88.9, branches: 80.3, functions: 89.6, lines: 89.8 },
+    "src/task/**": { statements: 93.5, branches: 88.8, functions: 95.6, lines: 97.1 },
+    "src/wire/**": { statements: 95, branches: 89.1, functions: 94.9, lines: 96.7 },
   },
-  test: {
-    globalSetup: [at("test/support/bundle-writer.ts")],
-    // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
-    // listening for errors. It concerns no call, and no server.
-    onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
-    // Nothing is asserted about times: these end what hangs, on a machine that is busy with other things as well.
-    testTimeout: 30_000,
-    // A test that a busy machine of CI has made fail has one more try; the report names it. Elsewhere it just fails.
-    retry: process.env.CI === undefined ? 0 : 1,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 15_000 } },
-    projects: [
-      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
-      // What is about SQLite runs on both drivers where there are two.
-      ...(hasBothDrivers()
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: "better-sqlite3",
-                include: ["test/store/sqlite/**/*.test.ts"],
-                setupFiles: ["test/support/database.ts"],
-                env: { PARLEY_SQLITE_DRIVER: "better-sqlite3" },
-              },
-            },
-          ]
-        : []),
-    ],
-  },
-});
+};
+
+/** Tests with the clients, servers and tools of others; `npm run test:interop` has them. */
+function interop(): Tests {
+  const end = ".interop.ts";
+  const files = readdirSync(at("test/interop")).filter((file) => file.endsWith(end));
+  const known = files.map((file) => file.slice(0, -end.length));
+  // `PARLEY_INTEROP_ONLY=curl,sdk` runs these alone; without it all have to run, and what cannot run is a failure.
+  const names = (process.env.PARLEY_INTEROP_ONLY ?? "").split(",").map((name) => name.trim());
+  const only = names.filter((name) => name !== "");
+  const unknown = only.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`PARLEY_INTEROP_ONLY names ${unknown.join(", ")}; there are ${known.join(", ")}.`);
+  }
+  return {
+    include: (only.length > 0 ? only : known).map((name) => `test/interop/${name}${end}`),
+    globalSetup: ["test/interop/support/global-setup.ts"],
+    // Clients in other languages are installed before the first test of their file.
+    hookTimeout: 600_000,
+    testTimeout: 60_000,
+    retry,
+  };
+}
+
+/** Tests on other versions of Node.js than the one that runs them; `npm run test:nodes`. */
+const nodes: Tests = {
+  include: ["test/**/*.nodes.ts"],
+  // One after the other: each of them takes all processors.
+  fileParallelism: false,
+  testTimeout: 60_000,
+  // Clones are written and removed.
+  hookTimeout: 300_000,
+};
+
+/** Tests of what only tools can tell that the first install does not bring; `npm run test:tools` has them in its PATH. */
+const tools: Tests = {
+  include: ["test/**/*.tools.ts"],
+  // Packages are packed and installed.
+  hookTimeout: 300_000,
+  testTimeout: 300_000,
+};

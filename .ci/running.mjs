@@ -1,11 +1,13 @@
-import { writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 
 /**
  * Keeps in a file what tests and hooks are under way, one a line, so that whoever has to end a run that hangs can say what hung: a
- * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`.
+ * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`. Tests that passed at a second try are added to the file in
+ * `CI_CHECK_RETRIED`.
  */
 export default class Running {
   #file = process.env.CI_CHECK_RUNNING;
+  #retried = process.env.CI_CHECK_RETRIED;
   /** What each test file does now. */
   #now = new Map();
 
@@ -24,6 +26,8 @@ export default class Running {
 
   onTestCaseResult(test) {
     this.#set(test.module, `after: ${test.fullName}`);
+    if (this.#retried === undefined || test.result().state !== "passed" || !test.diagnostic()?.retryCount) return;
+    appendFileSync(this.#retried, `${test.module.relativeModuleId}: ${test.fullName}\n`);
   }
 
   onHookStart({ name, entity }) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: Record<string, string> };
 
-/** Programs of Node.js, of the first install and of git; `exec` is one of every POSIX shell, and `exec.cmd` is ours. */
+/** Programs of Node.js, of the first install and of git; `exec` is one of every POSIX shell, and `prestart` writes one for Windows. */
 const programs = new Set(["node", "npm", "tsc", "vitest", "git", "exec"]);
 
 describe("the scripts of package.json", () => {
@@ -18,6 +18,6 @@ describe("the scripts of package.json", () => {
 
   it("start takes the shell's place, so that a signal to npm reaches the server, also where a shell has no exec", () => {
     expect(scripts.start).toMatch(/^exec node /);
-    expect(existsSync(join(root, "exec.cmd"))).toBe(true);
+    expect(scripts.prestart).toMatch(/^node tools\/exec\.mjs && /);
   });
 });
